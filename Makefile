@@ -1,0 +1,90 @@
+# One Makefile for people and for continuous integration; `make help` lists what it can do.
+# Everything is installed into .venv, from lock files with hashes. Stamp files in .venv remember
+# what has been installed, so a second run starts at once.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+# More arguments for the tools, e.g. `make test PYTEST_ARGS="-k beam"`, `make lock LOCK_ARGS=--upgrade`.
+PYTEST_ARGS ?=
+BENCH_ARGS  ?=
+LOCK_ARGS   ?=
+UV_VERSION  := 0.13.7
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-slow lint format docs bench lock clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.run ## install what is needed to use the package, then plan the diabetes example
+	$(BIN)/preceptor solve examples/diabetes.toml --plot diabetes-plan.png
+
+test: lint ## check style and types, then run the fast tests with coverage
+	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev ## run the slow tests only (statistical guarantees, large instances)
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(VENV)/.dev ## check style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/.dev ## fix style where that can be done automatically
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+docs: $(VENV)/.dev ## build the documentation into site/, readable without a network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+bench: $(VENV)/.bench ## measure speed and quality against other packages
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+# Each lock keeps to the versions of the one before it, so that they can share one environment.
+# Pins already in the files are kept where they still fit; LOCK_ARGS=--upgrade moves them.
+COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --group build $(LOCK_ARGS)
+
+lock: $(VENV)/.python ## lock the requirements again after a change of pyproject.toml
+	$(BIN)/python -m pip install -qq uv==$(UV_VERSION)
+	$(COMPILE) --extra cli --output-file requirements/run.lock
+	$(COMPILE) --extra dev --extra docs --constraint requirements/run.lock \
+		--output-file requirements/dev.lock
+	$(COMPILE) --extra dev --extra docs --extra bench --constraint requirements/dev.lock \
+		--output-file requirements/bench.lock
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) build dist site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache \
+		.hypothesis diabetes-plan.png
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# --- environments: run is contained in dev, and dev in bench ---------------------------------------
+
+define install
+	@echo "Installing requirements/$(1).lock into $(VENV) (a minute or two the first time) ..."
+	@$(BIN)/python -m pip install -qq --require-hashes --requirement requirements/$(1).lock
+	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
+endef
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Preceptor needs Python 3.11 or newer, but PYTHON=$(PYTHON) is" \
+			"$$($(PYTHON) --version 2>&1). Name another one: make PYTHON=python3.12" >&2; \
+		exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.run: requirements/run.lock pyproject.toml | $(VENV)/.python
+	$(call install,run)
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock pyproject.toml | $(VENV)/.python
+	$(call install,dev)
+	@touch $(VENV)/.run $@
+
+$(VENV)/.bench: requirements/bench.lock pyproject.toml | $(VENV)/.python
+	$(call install,bench)
+	@touch $(VENV)/.run $(VENV)/.dev $@

@@ -1,0 +1,35 @@
+"""One way to compile: cached on disk, and a word on stderr when compiling makes somebody wait."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class _SayOnce(event.Listener):
+    """Numba announces a real compilation (not a load from its cache) before it starts."""
+
+    said = False
+
+    def on_start(self, event: Any) -> None:
+        if not _SayOnce.said:
+            _SayOnce.said = True
+            print("preceptor: compiling, once per machine; this takes some seconds", file=sys.stderr)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _SayOnce())
+
+
+def jit(function: _Function) -> _Function:
+    """Compile for speed, keep the result on disk, release the interpreter lock while running."""
+    compiled: _Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled

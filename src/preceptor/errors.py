@@ -1,0 +1,82 @@
+"""Everything that can go wrong, as one tree.
+
+PreceptorError
+├── InvalidInput (ValueError)      a value that cannot be meant; lists every fault at once
+│   ├── InvalidProblem             world, learner, budget, risk, curve or problem
+│   ├── InvalidPolicy              a policy that the problem does not allow
+│   └── InvalidFile                a problem or plan file that cannot be read
+├── UnknownMethod (ValueError)     `solve(method=...)` with a name nobody registered
+├── NotApplicable                  a sound request that this method cannot serve
+├── TooLarge (MemoryError)         would need more memory than allowed; says how much
+├── NotSerializable (TypeError)    holds a Python function, so it cannot become a file
+└── MissingExtra (ImportError)     an optional library is not installed; says which extra
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class PreceptorError(Exception):
+    """Base of every error raised on purpose by this package."""
+
+
+class InvalidInput(PreceptorError, ValueError):
+    """One or more values are wrong; `faults` has one sentence for each of them."""
+
+    def __init__(self, faults: Sequence[str] | str) -> None:
+        self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
+        if len(self.faults) == 1:
+            message = self.faults[0]
+        else:
+            message = f"{len(self.faults)} faults:\n" + "\n".join(f"  - {f}" for f in self.faults)
+        super().__init__(message)
+
+    @classmethod
+    def raise_if(cls, faults: Iterable[str]) -> None:
+        """Raise with all of them if there are any."""
+        found = list(faults)
+        if found:
+            raise cls(found)
+
+
+class InvalidProblem(InvalidInput):
+    """A world, learner, budget, risk, curve or problem that cannot be meant."""
+
+
+class InvalidPolicy(InvalidInput):
+    """A policy that the problem's budget or size does not allow."""
+
+
+class InvalidFile(InvalidInput):
+    """A problem or plan file that cannot be read."""
+
+
+class UnknownMethod(PreceptorError, ValueError):
+    """A solver name that is not registered."""
+
+
+class NotApplicable(PreceptorError):
+    """The problem is sound, but this method does not apply to it; the message says what does."""
+
+
+class TooLarge(PreceptorError, MemoryError):
+    """The request needs more memory than allowed. `bytes_needed` says how much."""
+
+    def __init__(self, message: str, *, bytes_needed: int) -> None:
+        self.bytes_needed = bytes_needed
+        super().__init__(message)
+
+
+class NotSerializable(PreceptorError, TypeError):
+    """The object holds a Python function and so cannot be written to a file."""
+
+
+class MissingExtra(PreceptorError, ImportError):
+    """An optional dependency is missing; the message names the extra to install."""
+
+    def __init__(self, library: str, extra: str, purpose: str) -> None:
+        super().__init__(
+            f"{purpose} needs {library}, which is not installed. "
+            f"Install it with: pip install 'preceptor[{extra}]'"
+        )

@@ -1,0 +1,50 @@
+"""Reading and writing text files with messages that say what to do."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from preceptor.errors import InvalidFile
+
+SUFFIXES = (".toml", ".json")
+
+
+def suffix_of(path: str | Path) -> str:
+    """`.toml` or `.json`; anything else is refused by name."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .toml or .json")
+    return suffix
+
+
+def read_text(path: str | Path) -> str:
+    """The whole file as text."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InvalidFile(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise InvalidFile(f"{path}: is a folder, expected a file") from None
+    except UnicodeDecodeError:
+        raise InvalidFile(f"{path}: is not text in UTF-8") from None
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write the file whole or not at all: into a neighbour first, then renamed over."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except FileNotFoundError:
+        raise InvalidFile(f"{target.parent}: no such folder; make it first") from None
+    except NotADirectoryError:
+        raise InvalidFile(f"{target.parent}: is not a folder") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

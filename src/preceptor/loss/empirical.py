@@ -1,0 +1,164 @@
+"""Losses averaged over one fixed sample: any marginals, any risk, imputation learned from it.
+
+This is the oracle of the paper's variant experiments. The sample is drawn once and reused for
+every state and set, so comparisons between them carry no sampling noise of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidProblem
+from preceptor.loss.imputation import DEGREES, impute
+from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
+from preceptor.problem.budgets import SetFamily
+from preceptor.problem.risks import SquaredError
+
+if TYPE_CHECKING:
+    from preceptor.problem.problem import Problem
+
+# Residuals are computed for so many (case, state) pairs at a time: 32 MB.
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Empirical(LossModel):
+    """Average over `samples` cases drawn with `seed`; imputation is "linear" or "cubic"."""
+
+    kind: ClassVar[str] = "empirical"
+
+    samples: int = 1024
+    imputation: str = "linear"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        faults = []
+        if not isinstance(self.samples, int) or self.samples < 2:
+            faults.append(f"samples: {self.samples!r}, must be a whole number of at least 2")
+        if self.imputation not in DEGREES:
+            allowed = " or ".join(map(repr, DEGREES))
+            faults.append(f"imputation: {self.imputation!r}, must be {allowed}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            faults.append(f"seed: {self.seed!r}, must be a whole number of at least 0")
+        InvalidProblem.raise_if(faults)
+
+    def faults(self, problem: Problem) -> list[str]:
+        """The sample fits its own imputation, so a learner's dial would be ignored."""
+        dial = problem.learner.imputation
+        if isinstance(dial, np.ndarray) or dial != 0.0:
+            return [
+                "loss: Empirical learns the imputation from its sample, so the learner's own "
+                "imputation must stay 0; use loss=ClosedForm() to plan for it"
+            ]
+        return []
+
+    def bind(self, problem: Problem) -> EmpiricalOracle:
+        """Draw the sample for one problem."""
+        return EmpiricalOracle(problem, self)
+
+
+@dataclass(frozen=True)
+class _SetSample:
+    """For one set: y - x̂·a (cases,) and x̂ (cases, n); the residual is their first plus x̂·e."""
+
+    base: FloatArray
+    filled: FloatArray
+
+
+class EmpiricalOracle:
+    """Sample averages of the risk for every set."""
+
+    def __init__(self, problem: Problem, model: Empirical) -> None:
+        world = problem.world
+        cases = world.sample(model.samples, np.random.default_rng(model.seed))
+        features, outcomes = cases.features, cases.outcomes
+        if not world.is_gaussian:
+            # As the paper does: standardise the drawn Beta sample itself, then rebuild outcomes.
+            noise = outcomes - features @ world.coefficients
+            unit = (features - features.mean(axis=0)) / features.std(axis=0)
+            features = unit * np.sqrt(np.diag(world.covariance))
+            outcomes = features @ world.coefficients + noise
+        self._features, self._outcomes = features, outcomes
+        self._coefficients = world.coefficients
+        self._degree = DEGREES[model.imputation]
+        self._risk = problem.risk
+        self._budget = problem.budget
+        self._samples: dict[tuple[int, ...], _SetSample] = {}
+
+    @cached_property
+    def sets(self) -> SetFamily:
+        """All sets the budget allows."""
+        return self._budget.sets(self._coefficients.size)
+
+    def _sample_of(self, shown: tuple[int, ...]) -> _SetSample:
+        key = tuple(sorted(shown))
+        if key not in self._samples:
+            filled = impute(self._features, key, self._degree)
+            self._samples[key] = _SetSample(self._outcomes - filled @ self._coefficients, filled)
+        return self._samples[key]
+
+    def losses(self, errors: FloatArray) -> FloatArray:
+        """Every set in turn, all states at once."""
+        errors = np.atleast_2d(np.asarray(errors, dtype=np.float64))
+        return np.stack([self.loss_of(errors, shown) for shown in self.sets], axis=1)
+
+    def loss_of(self, errors: FloatArray, shown: tuple[int, ...]) -> FloatArray:
+        """Mean charge (states,) of the residuals y - ŷ."""
+        errors = np.atleast_2d(np.asarray(errors, dtype=np.float64))
+        sample = self._sample_of(shown)
+        step = max(1, _BLOCK // sample.base.size)
+        parts = []
+        for start in range(0, errors.shape[0], step):
+            residuals = sample.base[:, None] + sample.filled @ errors[start : start + step].T
+            parts.append(self._risk.charge(residuals).mean(axis=0))
+        return np.concatenate(parts) + self._price(shown)
+
+    def ceiling_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> float:
+        """Every case's residual as large, in either direction, as the errors could make it."""
+        sample = self._sample_of(shown)
+        reach = np.abs(sample.filled) @ sizes
+        both = np.stack([sample.base - reach, sample.base + reach])
+        return float(self._risk.charge(both).max(axis=0).mean()) + self._price(shown)
+
+    def floors(self) -> FloatArray:
+        """Least squares over all readers for squared error, else the least charge there is: 0."""
+        forms = self.forms()
+        return self.sets.prices + (forms.floor if forms is not None else 0.0)
+
+    def forms(self) -> DeviationForms | None:
+        """Mean squares are squared lengths too, by a QR factorisation of the filled-in sample."""
+        if not isinstance(self._risk, SquaredError):
+            return None
+        return self._squared_forms
+
+    def squared_form_of(self, shown: tuple[int, ...]) -> SetForm | None:
+        """One set's mean square by a QR factorisation."""
+        if not isinstance(self._risk, SquaredError):
+            return None
+        sample = self._sample_of(shown)
+        scale = 1.0 / np.sqrt(sample.base.size)
+        basis, reading = np.linalg.qr(sample.filled * scale)
+        base = sample.base * scale
+        shift = basis.T @ base
+        floor = float(np.sum((base - basis @ shift) ** 2))
+        return SetForm(floor, shift, reading, self._price(shown))
+
+    @cached_property
+    def _squared_forms(self) -> DeviationForms:
+        forms = [form for shown in self.sets if (form := self.squared_form_of(shown)) is not None]
+        return DeviationForms(
+            floor=np.array([form.floor for form in forms]),
+            shift=np.array([form.shift for form in forms]),
+            reading=np.array([form.reading for form in forms]),
+            prices=self.sets.prices,
+            risk_code=self._risk.code,
+            risk_parameter=self._risk.parameter,
+        )
+
+    def _price(self, shown: tuple[int, ...]) -> float:
+        return float(self._budget.prices(self._coefficients.size)[list(shown)].sum())

@@ -1,0 +1,79 @@
+"""What a solver may ask about losses, whatever model stands behind the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+from preceptor._value import FloatArray, Kind
+from preceptor.problem.budgets import SetFamily
+
+if TYPE_CHECKING:
+    from preceptor.problem.problem import Problem
+
+
+@dataclass(frozen=True)
+class DeviationForms:
+    """Losses of all sets as squared lengths, in the layout that compiled solvers read.
+
+    Whoever reads set S best is still off by `floor[S]`. A person with errors e reads it worse by
+    the squared length of `shift[S] + reading[S] @ e`. So with v = floor + |shift + reading e|²
+    the round costs risk(v) + price, where the risk is named by a code and one parameter.
+    """
+
+    floor: FloatArray  # (sets,)
+    shift: FloatArray  # (sets, rows)
+    reading: FloatArray  # (sets, rows, tests)
+    prices: FloatArray  # (sets,)
+    risk_code: int
+    risk_parameter: float
+
+
+class SetForm(NamedTuple):
+    """One set's v = floor + |shift + reading @ e|², and the price of showing it."""
+
+    floor: float
+    shift: FloatArray  # (rows,)
+    reading: FloatArray  # (rows, tests)
+    price: float
+
+
+class LossOracle(Protocol):
+    """Expected loss of a round, price included, as a function of the person's errors."""
+
+    @property
+    def sets(self) -> SetFamily:
+        """The sets that may be shown; columns of `losses` follow their order."""
+
+    def losses(self, errors: FloatArray) -> FloatArray:
+        """Losses (states, sets) for errors (states, tests): all sets at once."""
+
+    def loss_of(self, errors: FloatArray, shown: tuple[int, ...]) -> FloatArray:
+        """Losses (states,) of one set, which need not be listed."""
+
+    def floors(self) -> FloatArray:
+        """For each set (sets,) a loss that nobody who is shown it can go below, ever."""
+
+    def ceiling_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> float:
+        """A loss that one set never exceeds while no error is larger than `sizes` (tests,)."""
+
+    def forms(self) -> DeviationForms | None:
+        """The same losses for compiled solvers, or None if they have no such form."""
+
+    def squared_form_of(self, shown: tuple[int, ...]) -> SetForm | None:
+        """One set's form where the loss itself is v + price (squared error), else None."""
+
+
+@dataclass(frozen=True, eq=False)
+class LossModel(Kind):
+    """How expected losses are computed: exactly (`ClosedForm`) or on a sample (`Empirical`)."""
+
+    family: ClassVar[str] = "loss"
+
+    def faults(self, problem: Problem) -> list[str]:
+        """Why this way of computing losses does not fit the problem, if it does not."""
+        return []
+
+    def bind(self, problem: Problem) -> LossOracle:
+        """The oracle for one problem."""
+        raise NotImplementedError

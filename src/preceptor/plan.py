@@ -1,0 +1,133 @@
+"""A plan: what to show, what it costs, how far from the best it can be, and how it was found."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from preceptor._value import Value, plain
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.policies import Policy
+from preceptor.problem.problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = "preceptor-plan/1"
+
+
+class Status(enum.Enum):
+    """How a solver ended."""
+
+    OPTIMAL = "optimal"
+    """No policy is better, up to rounding."""
+    BOUNDED = "bounded"
+    """Nothing was proven optimal, but `gap` says how far off this can be at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Value):
+    """What every solver returns.
+
+    `value` is the exact expected discounted loss of `policy`; no policy whatsoever goes below
+    `lower_bound`. `reason` says why this method was used, `notes` what a careful reader should
+    know (a tie, say), `states` how many states the solver looked at.
+    """
+
+    problem: Problem
+    policy: Policy
+    value: float
+    lower_bound: float
+    status: Status
+    method: str
+    seconds: float
+    states: int = 0
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the best possible."""
+        if self.value <= self.lower_bound:
+            return 0.0
+        return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound else math.inf
+
+    @property
+    def exploration_length(self) -> int | None:
+        """The paper's T_d: rounds before one set is shown for ever; None if that never happens.
+
+        With a finite horizon: rounds up to the last change of set.
+        """
+        return self.policy.exploration_length
+
+    def explain(self) -> str:
+        """The plan in words."""
+        from preceptor.report.words import explain
+
+        return explain(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the schedule and the loss of each round; also write it to `path` if given."""
+        from preceptor.report.plots import plot_plan
+
+        return plot_plan(self, path)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data with everything in it, the problem too."""
+        return {
+            "format": FORMAT,
+            "problem": self.problem.to_data(),
+            "policy": self.policy.to_data(),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            "status": self.status.value,
+            "method": self.method,
+            "seconds": self.seconds,
+            "states": self.states,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "options": plain(self.options),
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Plan:
+        """Rebuild what `to_data` gave."""
+        fields = dict(data)
+        given = fields.pop("format", None)
+        if given != FORMAT:
+            raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
+        missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in fields]
+        if missing:
+            raise InvalidFile(f"plan file: {', '.join(missing)} missing")
+        fields["problem"] = Problem.from_data(fields["problem"])
+        fields["policy"] = Policy.from_data(fields["policy"])
+        try:
+            fields["status"] = Status(fields.get("status"))
+        except ValueError:
+            allowed = ", ".join(status.value for status in Status)
+            status = fields.get("status")
+            raise InvalidFile(f"status: {status!r}, must be one of {allowed}") from None
+        fields["notes"] = tuple(fields.get("notes", ()))
+        return super().from_data(fields)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file (JSON)."""
+        from preceptor.files import read_text
+
+        try:
+            return cls.from_json(read_text(path))
+        except InvalidInput as error:
+            faults = [f if str(path) in f else f"{path}: {f}" for f in error.faults]
+            raise type(error)(faults) from error
+
+    def save(self, path: str | Path) -> None:
+        """Write a plan file (JSON), whole or not at all."""
+        from preceptor.files import write_text
+
+        write_text(path, self.to_json() + "\n")

@@ -1,0 +1,333 @@
+"""Compiled loops of the exact planners.
+
+Legend: V[x] best prefix loss of the state with rank x; s_j partial sums of its coordinates; a
+*run* is the stretch of ranks in which only s_0 moves, so that every count changes by +1, 0 or -1
+from one state to the next and every set leads to one stretch of the next layer. Loops over a run
+have no branches, which lets the compiler use vector instructions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._jit import jit
+from preceptor.loss._kernels import expected_risk
+
+
+@jit
+def place_run(t, s, d, total, hidden, coordinate, base, step):
+    """Counts along a run: test i has been shown base[i] + step[i]·s_0 times."""
+    for i in range(coordinate.size):
+        c = coordinate[i]
+        if c == -1:
+            base[i] = 0
+            step[i] = 0
+            continue
+        if c == 0:
+            b, w = 0, 1
+        elif c == 1:
+            b, w = s[1], -1
+        elif c > 1:
+            b, w = s[c] - s[c - 1], 0
+        elif d == 1:
+            b, w = total * t, -1
+        else:
+            b, w = total * t - s[d - 1], 0
+        if hidden:
+            b, w = t - b, -w
+        base[i] = b
+        step[i] = w
+
+
+@jit
+def next_run(s, d, top):
+    """Advance s_1..s_{d-1} in order of rank; False when the layer is done."""
+    j = 1
+    while j < d:
+        limit = s[j + 1] if j + 1 < d else top
+        if s[j] < limit:
+            s[j] += 1
+            return True
+        s[j] = 0
+        j += 1
+    return False
+
+
+@jit
+def run_losses(
+    length, base, step, err, pad, floor, shift, reading, prices, code, tau, set_index, line, out
+):
+    """Losses of one set along a run, into out[:length]."""
+    n = base.size
+    rows = shift.shape[1]
+    for x in range(length):
+        out[x] = floor[set_index]
+    for r in range(rows):
+        constant = shift[set_index, r]
+        for i in range(n):
+            if step[i] == 0:
+                constant += reading[set_index, r, i] * err[i, pad + base[i]]
+        for x in range(length):
+            line[x] = constant
+        for i in range(n):
+            weight = reading[set_index, r, i]
+            if step[i] != 0 and weight != 0.0:
+                if step[i] > 0:
+                    row = err[i, pad + base[i] : pad + base[i] + length]
+                    for x in range(length):
+                        line[x] += weight * row[x]
+                else:
+                    row = err[i, pad + base[i] - length + 1 : pad + base[i] + 1]
+                    for x in range(length):
+                        line[x] += weight * row[length - 1 - x]
+        for x in range(length):
+            out[x] += line[x] * line[x]
+    if code != 0:
+        for x in range(length):
+            out[x] = expected_risk(code, tau, out[x])
+    price = prices[set_index]
+    if price != 0.0:
+        for x in range(length):
+            out[x] += price
+
+
+@jit
+def relax_run(values, losses, weight, length, target, next_values, parents, set_index):
+    """Offer every state of a run this set: keep it where it beats what its successor has."""
+    for x in range(length):
+        cost = values[x] + weight * losses[x]
+        if cost < next_values[target + x]:
+            next_values[target + x] = cost
+            parents[target + x] = set_index
+
+
+@jit
+def target_rank(s, d, moves, set_index, binomials):
+    """Where the state with s_0 = 0 goes when the set is shown."""
+    rank = moves[set_index, 0]
+    for j in range(1, d):
+        rank += binomials[j, s[j] + moves[set_index, j]]
+    return rank
+
+
+@jit
+def forward(
+    rounds, discount, growth, total, hidden, coordinate, moves, binomials, offsets, err, pad,
+    floor, shift, reading, prices, code, tau, parents,
+):  # fmt: skip
+    """Algorithm 1: V over the last layer, with parent sets of all layers in `parents`."""
+    d = moves.shape[1]
+    n = coordinate.size
+    sets = floor.size
+    longest = growth * rounds + 1
+    largest = offsets[rounds] - offsets[rounds - 1]
+    values = np.full(max(largest, 1), np.inf)
+    next_values = np.empty(max(largest, 1))
+    base = np.empty(n, dtype=np.int64)
+    step = np.empty(n, dtype=np.int64)
+    line = np.empty(longest)
+    losses = np.empty(longest)
+    s = np.zeros(d, dtype=np.int64)
+    values[0] = 0.0
+    weight = 1.0
+    for t in range(rounds):
+        layer = parents[offsets[t] : offsets[t + 1]]
+        next_values[: layer.size] = np.inf
+        top = growth * t
+        s[:] = 0
+        at = 0
+        while True:
+            length = (s[1] if d > 1 else top) + 1
+            place_run(t, s, d, total, hidden, coordinate, base, step)
+            for k in range(sets):
+                run_losses(
+                    length, base, step, err, pad, floor, shift, reading, prices, code, tau, k,
+                    line, losses,
+                )  # fmt: skip
+                target = target_rank(s, d, moves, k, binomials)
+                relax_run(values[at:], losses, weight, length, target, next_values, layer, k)
+            at += length
+            if not next_run(s, d, top):
+                break
+        values, next_values = next_values, values
+        weight *= discount
+    return values[:largest]
+
+
+@jit
+def layer_counts(t, growth, total, hidden, coordinate, d, out):
+    """Counts (states, n) of every state of a layer, in order of rank."""
+    n = coordinate.size
+    base = np.empty(n, dtype=np.int64)
+    step = np.empty(n, dtype=np.int64)
+    s = np.zeros(d, dtype=np.int64)
+    top = growth * t
+    at = 0
+    while True:
+        length = (s[1] if d > 1 else top) + 1
+        place_run(t, s, d, total, hidden, coordinate, base, step)
+        for x in range(length):
+            for i in range(n):
+                out[at + x, i] = base[i] + step[i] * x
+        at += length
+        if not next_run(s, d, top):
+            break
+
+
+@jit
+def relax_layer(t, weight, growth, moves, binomials, losses, values, next_values, parents):
+    """One layer of Algorithm 1 with losses (sets, states) that were computed elsewhere."""
+    d = moves.shape[1]
+    s = np.zeros(d, dtype=np.int64)
+    top = growth * t
+    next_values[:] = np.inf
+    at = 0
+    while True:
+        length = (s[1] if d > 1 else top) + 1
+        for k in range(moves.shape[0]):
+            target = target_rank(s, d, moves, k, binomials)
+            relax_run(
+                values[at:], losses[k, at:], weight, length, target, next_values, parents, k
+            )
+        at += length
+        if not next_run(s, d, top):
+            break
+
+
+@jit
+def best_commits(
+    t, growth, total, hidden, coordinate, d, values, weight, err0, membership, constant, linear,
+    quadratic, zeroth, first, retention, scale, second,
+):  # fmt: skip
+    """Terminal state and set that minimise V + weight·(cost of showing the set ever after).
+
+    Legend: v = constant + 2 linear·e + e'Qe for each set; see `tails.py` for the sums. Returns
+    (value, rank, set).
+    """
+    n = coordinate.size
+    sets = constant.size
+    base = np.empty(n, dtype=np.int64)
+    step = np.empty(n, dtype=np.int64)
+    s = np.zeros(d, dtype=np.int64)
+    counts = np.empty(n, dtype=np.int64)
+    still = np.empty(n)
+    moved = np.empty(n)
+    tabulated = second.size > 0
+    top = growth * t
+    best, best_rank, best_set = np.inf, -1, -1
+    at = 0
+    while True:
+        length = (s[1] if d > 1 else top) + 1
+        place_run(t, s, d, total, hidden, coordinate, base, step)
+        for x in range(length):
+            prefix = values[at + x]
+            if prefix >= best:
+                continue
+            for i in range(n):
+                counts[i] = base[i] + step[i] * x
+                still[i] = err0[i] * retention[i, counts[i]]
+                moved[i] = err0[i] * first[i, counts[i]]
+            for k in range(sets):
+                cost = constant[k] * zeroth
+                for i in range(n):
+                    shown = membership[k, i]
+                    cost += 2.0 * linear[k, i] * (moved[i] if shown else still[i] * zeroth)
+                    for j in range(n):
+                        q = quadratic[k, i, j]
+                        if q == 0.0:
+                            continue
+                        if shown and membership[k, j]:
+                            if tabulated:
+                                both = err0[i] * err0[j] * second[i, j, counts[i], counts[j]]
+                            else:
+                                both = still[i] * still[j] * scale[i, j]
+                        elif shown:
+                            both = moved[i] * still[j]
+                        elif membership[k, j]:
+                            both = still[i] * moved[j]
+                        else:
+                            both = still[i] * still[j] * zeroth
+                        cost += q * both
+                whole = prefix + weight * cost
+                if whole < best:
+                    best, best_rank, best_set = whole, at + x, k
+        at += length
+        if not next_run(s, d, top):
+            break
+    return best, best_rank, best_set
+
+
+@jit
+def fill_tail_tables(retention, discount, length, first, second):
+    """first[i,p] = Σ δ^t r_i(p+t) and second[i,j,p,q] = Σ δ^t r_i(p+t) r_j(q+t), t < length.
+
+    Only the far edge is summed; the rest follows backward: one new term in, one old term out.
+    """
+    n, size = first.shape
+    last = size - 1
+    far = discount**length
+    for i in range(n):
+        total = 0.0
+        for t in range(length - 1, -1, -1):
+            total = retention[i, last + t] + discount * total
+        first[i, last] = total
+        for p in range(last - 1, -1, -1):
+            total = retention[i, p] + discount * total - far * retention[i, p + length]
+            first[i, p] = total
+        for j in range(n):
+            for edge in range(2 * last + 1):
+                p = last if edge <= last else edge - last - 1
+                q = edge if edge <= last else last
+                total = 0.0
+                for t in range(length - 1, -1, -1):
+                    total = retention[i, p + t] * retention[j, q + t] + discount * total
+                second[i, j, p, q] = total
+                while p > 0 and q > 0:
+                    p -= 1
+                    q -= 1
+                    leaving = far * retention[i, p + length] * retention[j, q + length]
+                    total = retention[i, p] * retention[j, q] + discount * total - leaving
+                    second[i, j, p, q] = total
+
+
+@jit
+def best_commits_summed(
+    order, values, weight, discount, length, err, counts, membership, floor, shift, reading,
+    prices, code, tau, least,
+):  # fmt: skip
+    """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
+    soon as the rest at its very least cannot save it.
+
+    States come in `order` of V with their `counts` (states, n); `err` (n, showings) holds errors
+    by count; no round costs less than `least`.
+    """
+    n = err.shape[0]
+    rows = shift.shape[1]
+    best, best_rank, best_set = np.inf, -1, -1
+    e = np.empty(n)
+    rest = np.zeros(length + 1)  # discounted floor of the rounds from u on
+    for u in range(length - 1, -1, -1):
+        rest[u] = least + discount * rest[u + 1]
+    for position in range(order.size):
+        at = order[position]
+        if values[at] + weight * rest[0] >= best:
+            break
+        for k in range(floor.size):
+            cost, factor = values[at], weight
+            for u in range(length):
+                if cost + factor * rest[u] >= best:
+                    cost = np.inf
+                    break
+                for i in range(n):
+                    e[i] = err[i, counts[at, i] + (u if membership[k, i] else 0)]
+                v = floor[k]
+                for r in range(rows):
+                    deviation = shift[k, r]
+                    for i in range(n):
+                        deviation += reading[k, r, i] * e[i]
+                    v += deviation * deviation
+                cost += factor * (expected_risk(code, tau, v) + prices[k])
+                factor *= discount
+            if cost < best:
+                best, best_rank, best_set = cost, at, k
+    return best, best_rank, best_set

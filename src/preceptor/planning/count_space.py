@@ -1,0 +1,114 @@
+"""How the states of a finite-horizon plan are numbered.
+
+After t rounds a state is a vector of counts. Which vectors can occur depends on the budget, and a
+good numbering is what makes the exact program small. Three observations:
+
+- tests that are always shown together, or never, need one coordinate or none;
+- counting what was *hidden* instead of shown can be smaller ((3,2) becomes as small as (3,1));
+- if every set moves the coordinates by the same total, the last one follows from the others.
+
+Each choice leaves d coordinates that grow by at most B a round in total, so layer t fits in the
+simplex {x >= 0, Σx <= Bt}. With partial sums s_j = x_0 + ... + x_j the rank Σ_j C(s_j + j, j + 1)
+numbers that simplex without gaps, and numbers a smaller simplex by the same ranks. We take the
+choice with the fewest states in the last layer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._value import IntArray
+from preceptor.problem.budgets import SetFamily
+
+DROPPED = -2  # the coordinate that follows from the others
+ABSENT = -1  # a test that no set shows
+
+
+@dataclass(frozen=True)
+class CountSpace:
+    """A numbering of count vectors for up to `rounds` rounds.
+
+    `coordinate` (n,) says which coordinate counts a test (or DROPPED, ABSENT); `moves` (sets, d)
+    what a set adds to each coordinate; `growth` is B; `total` what every set adds to all
+    coordinates including the dropped one (only used with one).
+    """
+
+    coordinate: IntArray
+    moves: IntArray
+    hidden: bool
+    growth: int
+    total: int
+    rounds: int
+
+    @classmethod
+    def smallest(cls, sets: SetFamily, rounds: int) -> CountSpace:
+        """The numbering with the fewest states in the last layer."""
+        membership = sets.membership().astype(np.int64)
+        columns, which = np.unique(membership, axis=1, return_inverse=True)
+        which = np.asarray(which).ravel()
+        moving = np.flatnonzero(columns.any(axis=0))
+        coordinate = np.full(membership.shape[1], ABSENT, dtype=np.int64)
+        for new, old in enumerate(moving):
+            coordinate[which == old] = new
+        shown = columns[:, moving]
+        candidates = []
+        for hidden in (False, True):
+            moves = 1 - shown if hidden else shown
+            totals = moves.sum(axis=1)
+            candidates.append(cls(coordinate, moves, hidden, int(totals.max(initial=0)), 0, rounds))
+            if moves.shape[1] > 1 and np.all(totals == totals[0]):
+                last = moves.shape[1] - 1
+                fewer = np.where(coordinate == last, DROPPED, coordinate)
+                kept = np.ascontiguousarray(moves[:, :last])
+                growth = int(kept.sum(axis=1).max(initial=0))
+                candidates.append(cls(fewer, kept, hidden, growth, int(totals[0]), rounds))
+        return min(candidates, key=lambda space: space.layer_size(rounds))
+
+    @property
+    def dimensions(self) -> int:
+        """d."""
+        return int(self.moves.shape[1])
+
+    @property
+    def is_timeless(self) -> bool:
+        """Whether a rank means the same counts in every layer."""
+        return not self.hidden and not np.any(self.coordinate == DROPPED)
+
+    def layer_size(self, t: int) -> int:
+        """How many ranks layer t has."""
+        return math.comb(self.growth * t + self.dimensions, self.dimensions)
+
+    def offsets(self) -> IntArray:
+        """Where the ranks of layer t+1 begin when layers 1..rounds lie one after another."""
+        sizes = [self.layer_size(t + 1) for t in range(self.rounds)]
+        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    def binomials(self) -> IntArray:
+        """Row j: C(x + j, j + 1) for x = 0..B·rounds, what partial sum j adds to the rank."""
+        sums = np.arange(self.growth * self.rounds + 1, dtype=np.float64)
+        table = np.empty((self.dimensions, sums.size), dtype=np.int64)
+        row = np.arange(sums.size, dtype=np.int64)
+        for j in range(self.dimensions):
+            table[j] = row
+            row = np.cumsum(row)
+        return table
+
+    def partial_moves(self) -> IntArray:
+        """What a set adds to each partial sum, shape (sets, d)."""
+        sums: IntArray = np.cumsum(self.moves, axis=1)
+        return np.ascontiguousarray(sums)
+
+    def unrank(self, rank: int, binomials: IntArray) -> list[int]:
+        """Partial sums of the state with that rank."""
+        sums = [0] * self.dimensions
+        for j in range(self.dimensions - 1, -1, -1):
+            sums[j] = int(np.searchsorted(binomials[j], rank, side="right")) - 1
+            rank -= int(binomials[j, sums[j]])
+        return sums
+
+    def rank(self, sums: list[int], binomials: IntArray) -> int:
+        """Rank of the state with these partial sums."""
+        return sum(int(binomials[j, s]) for j, s in enumerate(sums))

@@ -1,0 +1,236 @@
+"""Algorithm 1 of the paper: the exact finite-horizon plan, forward over layers of counts.
+
+V_t(m) is the least loss of any t rounds that end with counts m. Each layer is computed from the
+one before; the set that led to each state is kept, and the plan is read off backward.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._value import FloatArray, IntArray
+from preceptor.errors import NotApplicable, TooLarge
+from preceptor.plan import Plan, Status
+from preceptor.planning.count_space import CountSpace
+from preceptor.policies import ExploreThenCommit, TestSet
+from preceptor.problem.problem import Problem
+
+DEFAULT_MEMORY = 4 * 2**30
+
+# Batches of losses asked from an oracle that has no compiled form: 64 MB.
+_BATCH_NUMBERS = 8_000_000
+
+
+def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
+    """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory."""
+    started = time.perf_counter()
+    if problem.horizon is None:
+        raise NotApplicable(
+            "finite: the horizon is infinite; set Problem(horizon=T), or use "
+            "method='truncated' to plan the first rounds exactly and then commit"
+        )
+    table = fill(problem, problem.horizon, memory_limit, method="finite")
+    best = int(np.argmin(table.values))
+    schedule = table.schedule_to(best)
+    value = float(table.values[best])
+    return Plan(
+        problem=problem,
+        policy=as_policy(problem, schedule),
+        value=value,
+        lower_bound=value,
+        status=Status.OPTIMAL,
+        method="finite",
+        seconds=time.perf_counter() - started,
+        states=table.states,
+    )
+
+
+def as_policy(problem: Problem, schedule: list[TestSet]) -> ExploreThenCommit:
+    """The schedule up to its last change, then its last set."""
+    return ExploreThenCommit(schedule, commit=schedule[-1], start=problem.start)
+
+
+@dataclass(frozen=True)
+class LayeredTable:
+    """A filled table: V over the last layer and the parent sets of every layer."""
+
+    problem: Problem
+    space: CountSpace
+    values: FloatArray
+    parents: npt.NDArray[np.unsignedinteger]
+    offsets: IntArray
+
+    @property
+    def states(self) -> int:
+        """Ranks in all layers together."""
+        return int(self.offsets[-1]) + 1
+
+    def schedule_to(self, rank: int) -> list[TestSet]:
+        """The sets that lead to a state of the last layer at least cost."""
+        space, sets = self.space, self.problem.sets
+        binomials, moves = space.binomials(), space.partial_moves()
+        sums = space.unrank(rank, binomials)
+        path: list[TestSet] = []
+        for t in range(space.rounds - 1, -1, -1):
+            chosen = int(self.parents[self.offsets[t] + space.rank(sums, binomials)])
+            path.append(sets[chosen])
+            sums = [s - int(m) for s, m in zip(sums, moves[chosen], strict=True)]
+        return path[::-1]
+
+
+def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> LayeredTable:
+    """Run Algorithm 1 for that many rounds."""
+    space = CountSpace.smallest(problem.sets, rounds)
+    refuse_if_too_large(problem, space, memory_limit, method)
+    offsets = space.offsets()
+    parents = np.empty(int(offsets[-1]), dtype=parent_type(len(problem.sets)))
+    forms = problem.oracle.forms()
+    if forms is None:
+        values = _fill_by_batches(problem, space, parents, offsets)
+        return LayeredTable(problem, space, values, parents, offsets)
+    from preceptor.planning import _kernels
+
+    errors, pad = padded_errors(problem, space)
+    values = _kernels.forward(
+        rounds,
+        problem.discount,
+        space.growth,
+        space.total,
+        space.hidden,
+        space.coordinate,
+        space.partial_moves(),
+        space.binomials(),
+        offsets,
+        errors,
+        pad,
+        forms.floor,
+        forms.shift,
+        forms.reading,
+        forms.prices,
+        forms.risk_code,
+        forms.risk_parameter,
+        parents,
+    )
+    return LayeredTable(problem, space, values, parents, offsets)
+
+
+def _fill_by_batches(
+    problem: Problem,
+    space: CountSpace,
+    parents: npt.NDArray[np.unsignedinteger],
+    offsets: IntArray,
+) -> FloatArray:
+    """The same, for losses that only the oracle can compute."""
+    from preceptor.planning import _kernels
+
+    moves, binomials = space.partial_moves(), space.binomials()
+    largest = space.layer_size(space.rounds)
+    values, following = np.full(largest, np.inf), np.empty(largest)
+    values[0] = 0.0
+    # Where a rank means the same counts in every layer, the last but one layer has all losses.
+    losses = layer_losses(problem, space, space.rounds - 1) if space.is_timeless else None
+    for t in range(space.rounds):
+        now = losses if losses is not None else layer_losses(problem, space, t)
+        size = int(offsets[t + 1] - offsets[t])
+        _kernels.relax_layer(
+            t,
+            problem.discount**t,
+            space.growth,
+            moves,
+            binomials,
+            now,
+            values,
+            following[:size],
+            parents[offsets[t] : offsets[t + 1]],
+        )
+        values, following = following, values
+    return values
+
+
+def layer_losses(problem: Problem, space: CountSpace, t: int) -> FloatArray:
+    """Losses (sets, states) of a whole layer, asked for in batches."""
+    by_count, pad = padded_errors(problem, space)
+    counts = layer_counts(problem, space, t)
+    losses = np.empty((len(problem.sets), counts.shape[0]))
+    step = max(1, _BATCH_NUMBERS // len(problem.sets))
+    tests = np.arange(problem.size)
+    for start in range(0, counts.shape[0], step):
+        errors = by_count[tests, pad + counts[start : start + step]]
+        losses[:, start : start + step] = problem.oracle.losses(errors).T
+    return losses
+
+
+def layer_counts(problem: Problem, space: CountSpace, t: int) -> IntArray:
+    """Counts since the start (states, n) of a whole layer, in order of rank."""
+    from preceptor.planning import _kernels
+
+    counts = np.empty((space.layer_size(t), problem.size), dtype=np.int64)
+    _kernels.layer_counts(
+        t, space.growth, space.total, space.hidden, space.coordinate, space.dimensions, counts
+    )
+    return counts
+
+
+def padded_errors(problem: Problem, space: CountSpace) -> tuple[FloatArray, int]:
+    """Errors by test and count, and where count 0 stands.
+
+    Ranks that no schedule reaches may decode to counts below 0 or beyond the horizon. They never
+    win, but the kernels read their errors all the same, so the table reaches that far.
+    """
+    pad = max(space.growth, space.total, 1) * space.rounds
+    table = problem.learner.retention_table(problem.start_counts, pad + space.rounds)
+    error = problem.world.coefficients - problem.learner.initial
+    before = np.repeat(table[:, :1], pad, axis=1)
+    return np.concatenate([before, table], axis=1) * error[:, None], pad
+
+
+def parent_type(sets: int) -> npt.DTypeLike:
+    """The smallest unsigned type that can name every set."""
+    return np.min_scalar_type(max(sets - 1, 1))
+
+
+def bytes_needed(problem: Problem, space: CountSpace) -> int:
+    """Parents of all layers, two layers of values, and batches of losses if there is no form."""
+    parents = sum(space.layer_size(t + 1) for t in range(space.rounds))
+    size = np.dtype(parent_type(len(problem.sets))).itemsize
+    needed = parents * size + 2 * 8 * space.layer_size(space.rounds)
+    if problem.oracle.forms() is None:
+        needed += 8 * space.layer_size(space.rounds) * (len(problem.sets) + problem.size)
+    return needed
+
+
+def longest_that_fits(problem: Problem, limit: int, memory_limit: int, max_work: int) -> int:
+    """The largest number of rounds up to `limit` within that memory and states x sets (or 0)."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        space = CountSpace.smallest(problem.sets, middle)
+        states = sum(space.layer_size(t + 1) for t in range(middle))
+        fits = bytes_needed(problem, space) <= memory_limit
+        if fits and states * len(problem.sets) <= max_work:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def refuse_if_too_large(
+    problem: Problem, space: CountSpace, memory_limit: int, method: str
+) -> None:
+    """Say how many states and bytes it would be, and what to do instead."""
+    needed = bytes_needed(problem, space)
+    if needed <= memory_limit:
+        return
+    states = sum(space.layer_size(t + 1) for t in range(space.rounds))
+    fits = longest_that_fits(problem, space.rounds, memory_limit, max_work=2**62)
+    raise TooLarge(
+        f"{method}: {space.rounds} rounds with {problem.size} tests have {states:,} states and "
+        f"would take {needed / 2**30:,.1f} GiB, more than the limit of "
+        f"{memory_limit / 2**30:,.1f} GiB; use method='truncated' with length={fits} or less, "
+        "or raise memory_limit",
+        bytes_needed=needed,
+    )

@@ -1,0 +1,96 @@
+"""Uncorrelated tests: one sort solves the problem exactly.
+
+Without correlation nothing can be filled in, so showing test i in round t saves exactly
+Σ_ii(a_i² - φ_i(m)e_i²) minus its price. Summed over rounds with the test always shown this is a
+score, and the allowed set with the largest total score, shown in every round, is optimal: a test
+gets better the more it is shown, so it pays to start at once or not at all.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.errors import NotApplicable
+from preceptor.evaluation import commit_value, negligible_after
+from preceptor.plan import Plan, Status
+from preceptor.planning.bounds import floor_bound
+from preceptor.policies import Stationary
+from preceptor.problem.problem import Problem
+from preceptor.problem.risks import SquaredError
+from preceptor.tails import geometric_sum
+
+
+def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> Plan:
+    """Show the tests with the best scores for ever.
+
+    Refuses correlated tests unless `ignore_correlation` is set; then the set is chosen as if
+    they were uncorrelated (the index rule of earlier work), but its value is the true one.
+    """
+    started = time.perf_counter()
+    why_not = why_not_independent(problem)
+    if why_not and not (ignore_correlation and isinstance(problem.risk, SquaredError)):
+        advice = "" if "risk" in why_not else ", or ignore_correlation=True to use its rule anyway"
+        raise NotApplicable(f"independent: {why_not}; use method='auto'{advice}")
+    shown = problem.budget.maximise(index_scores(problem))
+    counts = np.array(problem.start_counts, dtype=np.int64)
+    value = commit_value(problem, counts, shown, problem.horizon).value
+    bound = value if not why_not else min(floor_bound(problem), value)
+    notes = ()
+    if why_not:
+        notes = (f"Chosen as if tests were independent, but {why_not}: not optimal in general.",)
+    return Plan(
+        problem=problem,
+        policy=Stationary(shown),
+        value=value,
+        lower_bound=bound,
+        status=Status.OPTIMAL if not why_not else Status.BOUNDED,
+        method="independent",
+        seconds=time.perf_counter() - started,
+        states=problem.size,
+        notes=notes,
+        options={"ignore_correlation": True} if ignore_correlation else {},
+    )
+
+
+def why_not_independent(problem: Problem) -> str:
+    """Why the sort is not exact here; empty if it is."""
+    from preceptor.loss import ClosedForm
+
+    imputation = problem.learner.imputing_covariance(problem.world)
+    if not isinstance(problem.risk, SquaredError):
+        return f"the sort needs squared error, the risk is {type(problem.risk).__name__}"
+    if not isinstance(problem.loss, ClosedForm):
+        return "losses come from a sample, in which no two tests are exactly uncorrelated"
+    if not problem.world.is_diagonal:
+        off = np.abs(problem.world.covariance - np.diag(np.diag(problem.world.covariance)))
+        i, j = np.unravel_index(int(off.argmax()), off.shape)
+        names = problem.world.labels
+        return f"tests are correlated (covariance of {names[i]} and {names[j]} is {off[i, j]:.3g})"
+    if np.any(imputation - np.diag(np.diag(imputation))):
+        return "the person imputes from correlations that the tests do not have"
+    return ""
+
+
+def index_scores(problem: Problem) -> FloatArray:
+    """What always showing a test saves (n,), per unit of discounted time."""
+    discount = problem.discount
+    weight = float(geometric_sum(np.array(discount), problem.horizon))
+    rounds = problem.horizon
+    length = negligible_after(discount) if rounds is None else rounds
+    times = np.arange(length)
+    decay = discount ** times.astype(np.float64)
+    left = np.array(
+        [
+            float(decay @ curve.phi(start + times)) / weight
+            for curve, start in zip(problem.learner.curve_of, problem.start_counts, strict=True)
+        ]
+    )
+    world = problem.world
+    truth = world.coefficients
+    error = truth - problem.learner.initial
+    saved = np.diag(world.covariance) * (truth**2 - left * error**2)
+    scores: FloatArray = saved - problem.budget.prices(problem.size)
+    return scores

@@ -1,0 +1,29 @@
+"""What a careful reader of a plan should be told beyond its numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor.plan import Plan
+
+
+def tie_notes(plan: Plan) -> tuple[str, ...]:
+    """Say so if another set would end up exactly as good as the one committed to.
+
+    "Every optimal policy commits" needs an untied tail: with a tie, a policy that goes on
+    changing sets for ever can be just as good or better.
+    """
+    from preceptor.theory.tail import tied_sets
+
+    commit = plan.policy.commit
+    if commit is None or plan.problem.horizon is not None and plan.exploration_length is None:
+        return ()
+    ties = [shown for shown in tied_sets(plan.problem, plan.policy) if shown != commit]
+    if not ties:
+        return ()
+    names = np.array(plan.problem.world.labels)
+    others = " or ".join("{" + ", ".join(names[list(shown)]) + "}" for shown in ties)
+    return (
+        f"In the long run {others} is exactly as good as the last set, so the best plan may never "
+        "settle on one of them.",
+    )

@@ -1,0 +1,212 @@
+"""Plan the first rounds exactly, then show one set for the rest of the time.
+
+The paper plans T̄ rounds as if the world ended there and repeats the last set. Choosing the state
+to end in and the set to commit to together, min over (m, S) of V_T̄(m) + δ^T̄ · (cost of showing S
+from m on), is never worse and usually far better; it is the default. Either way
+
+    J* >= J*_T̄ + (floor of all later rounds)
+
+is a certificate: the first T̄ rounds of the best policy cost at least the T̄-round optimum.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from preceptor.errors import InvalidInput, TooLarge
+from preceptor.evaluation import commit_value, evaluate, negligible_after
+from preceptor.plan import Plan, Status
+from preceptor.planning.bounds import least_loss, remaining_floor
+from preceptor.planning.finite import (
+    DEFAULT_MEMORY,
+    LayeredTable,
+    as_policy,
+    fill,
+    layer_counts,
+    longest_that_fits,
+)
+from preceptor.policies import ExploreThenCommit
+from preceptor.problem.problem import Problem
+from preceptor.tails import tail_sums, tail_sums_bytes
+
+SUFFIXES = ("best", "last")
+
+# States x sets of a default plan: some seconds of work.
+_DEFAULT_WORK = 3 * 10**8
+# By default, plan until what is left weighs a thousandth.
+_DEFAULT_WEIGHT = 1e-3
+# Where the cost of a commitment can only be summed in Python, look at so many end states.
+_MAX_SLOW_ENDS = 200
+
+
+def solve_truncated(
+    problem: Problem,
+    *,
+    length: int | None = None,
+    suffix: str = "best",
+    memory_limit: int = DEFAULT_MEMORY,
+) -> Plan:
+    """Plan `length` rounds exactly, then commit.
+
+    `suffix="best"` chooses end state and commit set together, `"last"` is the paper's rule.
+    Without a length, as many rounds as matter and can be planned in some seconds.
+    """
+    started = time.perf_counter()
+    _check_options(length, suffix)
+    rounds = default_length(problem, memory_limit) if length is None else length
+    if problem.horizon is not None:
+        rounds = min(rounds, problem.horizon)
+    table = fill(problem, rounds, memory_limit, method="truncated")
+    bound = float(table.values.min()) + remaining_floor(problem, after=rounds)
+    left = None if problem.horizon is None else problem.horizon - rounds
+    notes: tuple[str, ...] = ()
+    if suffix == "last" or left == 0:
+        policy = as_policy(problem, table.schedule_to(int(np.argmin(table.values))))
+    else:
+        policy, complete = _best_commitment(table, left, memory_limit)
+        if not complete:
+            notes = (f"Only the {_MAX_SLOW_ENDS} cheapest end states were tried for the suffix.",)
+    value = evaluate(problem, policy)
+    bound = min(bound, value)
+    exact = left == 0 or bound == value
+    return Plan(
+        problem=problem,
+        policy=policy,
+        value=value,
+        lower_bound=value if left == 0 else bound,
+        status=Status.OPTIMAL if exact else Status.BOUNDED,
+        method="truncated",
+        seconds=time.perf_counter() - started,
+        states=table.states,
+        notes=notes,
+        options={"length": rounds, "suffix": suffix},
+    )
+
+
+def default_length(problem: Problem, memory_limit: int) -> int:
+    """Rounds to plan: all that matter if they fit, else as many as fit."""
+    if problem.discount == 0.0:
+        matter = 1
+    elif problem.discount < 1.0:
+        matter = int(np.ceil(np.log(_DEFAULT_WEIGHT) / np.log(problem.discount)))
+    else:
+        matter = problem.horizon or 1
+    if problem.horizon is not None:
+        matter = min(matter, problem.horizon)
+    rounds = longest_that_fits(problem, max(matter, 1), memory_limit, _DEFAULT_WORK)
+    if rounds == 0:
+        raise TooLarge(
+            f"truncated: even one round of {len(problem.sets):,} sets does not fit; "
+            "use method='stationary', or raise memory_limit",
+            bytes_needed=8 * len(problem.sets),
+        )
+    return rounds
+
+
+def _check_options(length: int | None, suffix: str) -> None:
+    faults = []
+    if length is not None and (not isinstance(length, (int, np.integer)) or length < 1):
+        faults.append(f"length: {length!r}, must be a whole number of rounds of at least 1")
+    if suffix not in SUFFIXES:
+        faults.append(f"suffix: {suffix!r}, must be one of {', '.join(map(repr, SUFFIXES))}")
+    InvalidInput.raise_if(faults)
+
+
+def _best_commitment(
+    table: LayeredTable, left: int | None, memory_limit: int
+) -> tuple[ExploreThenCommit, bool]:
+    """The policy that ends and commits best, and whether every end state was considered."""
+    problem, space = table.problem, table.space
+    forms = problem.oracle.forms()
+    squared = forms is not None and forms.risk_code == 0
+    complete = True
+    if squared and tail_sums_bytes(problem, space.rounds) <= memory_limit:
+        rank, commit = _commit_by_closed_form(table, left)
+    elif forms is not None:
+        rank, commit = _commit_by_summing(table, left)
+    else:
+        rank, commit, complete = _commit_by_asking(table, left)
+    policy = ExploreThenCommit(table.schedule_to(rank), problem.sets[commit], problem.start)
+    return policy, complete
+
+
+def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
+    from preceptor.planning import _kernels
+
+    problem, space = table.problem, table.space
+    forms = problem.oracle.forms()
+    assert forms is not None
+    sums = tail_sums(problem, space.rounds, left)
+    _, rank, commit = _kernels.best_commits(
+        space.rounds,
+        space.growth,
+        space.total,
+        space.hidden,
+        space.coordinate,
+        space.dimensions,
+        table.values,
+        problem.discount**space.rounds,
+        problem.world.coefficients - problem.learner.initial,
+        problem.sets.membership(),
+        forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
+        np.einsum("sri,sr->si", forms.reading, forms.shift),
+        np.einsum("sri,srj->sij", forms.reading, forms.reading),
+        sums.zeroth,
+        sums.first,
+        sums.retention,
+        sums.scale,
+        sums.second,
+    )
+    return int(rank), int(commit)
+
+
+def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]:
+    """Rounds are added up one by one, in compiled code, and hopeless sets given up early."""
+    from preceptor.planning import _kernels
+
+    problem, space = table.problem, table.space
+    forms = problem.oracle.forms()
+    assert forms is not None
+    rounds = negligible_after(problem.discount) if left is None else left
+    retention = problem.learner.retention_table(problem.start_counts, space.rounds + rounds)
+    error = problem.world.coefficients - problem.learner.initial
+    _, rank, commit = _kernels.best_commits_summed(
+        np.argsort(table.values, kind="stable"),
+        table.values,
+        problem.discount**space.rounds,
+        problem.discount,
+        rounds,
+        retention * error[:, None],
+        layer_counts(problem, space, space.rounds),
+        problem.sets.membership(),
+        forms.floor,
+        forms.shift,
+        forms.reading,
+        forms.prices,
+        forms.risk_code,
+        forms.risk_parameter,
+        least_loss(problem),
+    )
+    return int(rank), int(commit)
+
+
+def _commit_by_asking(table: LayeredTable, left: int | None) -> tuple[int, int, bool]:
+    """The oracle is asked for every end state in turn, cheapest prefix first."""
+    problem, space = table.problem, table.space
+    counts = layer_counts(problem, space, space.rounds) + np.array(problem.start_counts)
+    weight = problem.discount**space.rounds
+    floor = remaining_floor(problem, after=space.rounds)
+    best, best_rank, best_set = np.inf, -1, -1
+    for tried, rank in enumerate(np.argsort(table.values, kind="stable")):
+        prefix = float(table.values[rank])
+        if prefix + floor >= best:
+            break
+        if tried == _MAX_SLOW_ENDS:
+            return best_rank, best_set, False
+        for position, shown in enumerate(problem.sets):
+            cost = prefix + weight * commit_value(problem, counts[rank], shown, left).value
+            if cost < best:
+                best, best_rank, best_set = cost, int(rank), position
+    return best_rank, best_set, True

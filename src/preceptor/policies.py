@@ -1,0 +1,359 @@
+"""Policies: what to show, round by round or person by person.
+
+Every policy answers two questions: `schedule(T)`, the sets for the first T rounds of somebody who
+starts afresh, and `recommend(counts)`, what to show somebody who has seen each test so and so
+often, on the plan or not. Counts are totals: `start` is what a new person had seen before round
+0. Sets are tuples of test indices in rising order.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._value import IntArray, Kind, frozen_array
+from preceptor.errors import InvalidPolicy
+
+if TYPE_CHECKING:
+    from preceptor.problem.problem import Problem
+
+TestSet = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Policy(Kind):
+    """Base of all policies."""
+
+    family: ClassVar[str] = "policy"
+
+    @property
+    @abstractmethod
+    def commit(self) -> TestSet | None:
+        """The set shown for ever from some round on, or None if there is no such set."""
+
+    @property
+    @abstractmethod
+    def exploration_length(self) -> int | None:
+        """The paper's T_d: rounds before `commit` is shown for ever; None if it never is."""
+
+    @abstractmethod
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """What is shown in rounds 0..rounds-1."""
+
+    @abstractmethod
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """What to show next to somebody who has seen test i `counts[i]` times."""
+
+    @abstractmethod
+    def used_sets(self) -> list[TestSet]:
+        """Every set this policy may ever show."""
+
+    def check(self, problem: Problem) -> None:
+        """Raise `InvalidPolicy` if the problem does not allow what this policy shows."""
+        faults = []
+        for shown in self.used_sets():
+            if shown and (shown[0] < 0 or shown[-1] >= problem.size):
+                faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
+            elif not problem.budget.allows(shown):
+                faults.append(f"set {shown}: not allowed by the budget {problem.budget}")
+        InvalidPolicy.raise_if(dict.fromkeys(faults))
+
+
+@dataclass(frozen=True, eq=False)
+class Stationary(Policy):
+    """The same set in every round.
+
+    >>> Stationary((0, 2)).schedule(2)
+    [(0, 2), (0, 2)]
+    """
+
+    kind: ClassVar[str] = "stationary"
+
+    shown: TestSet
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shown", as_set(self.shown))
+
+    @property
+    def commit(self) -> TestSet:
+        """The set."""
+        return self.shown
+
+    @property
+    def exploration_length(self) -> int:
+        """0: there is no exploration."""
+        return 0
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """The set, repeated."""
+        return [self.shown] * rounds
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """The set."""
+        return self.shown
+
+    def used_sets(self) -> list[TestSet]:
+        """The set."""
+        return [self.shown]
+
+
+@dataclass(frozen=True, eq=False)
+class Alternating(Policy):
+    """Goes round a fixed cycle of sets for ever, as in the symmetric two-test case.
+
+    >>> Alternating([(0,), (1,)]).schedule(3)
+    [(0,), (1,), (0,)]
+    """
+
+    kind: ClassVar[str] = "alternating"
+
+    cycle: tuple[TestSet, ...]
+    start: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cycle", tuple(as_set(s) for s in self.cycle))
+        object.__setattr__(self, "start", _start_counts(self.start))
+        if not self.cycle:
+            raise InvalidPolicy("cycle: empty, must have at least one set")
+
+    @property
+    def commit(self) -> TestSet | None:
+        """None, unless the cycle holds one set only."""
+        return self.cycle[0] if len(set(self.cycle)) == 1 else None
+
+    @property
+    def exploration_length(self) -> int | None:
+        """None: it never commits (0 if the cycle holds one set only)."""
+        return 0 if self.commit is not None else None
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """The cycle, repeated and cut."""
+        return [self.cycle[t % len(self.cycle)] for t in range(rounds)]
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """The set whose turn it is; without a round, the first set that lags behind its turn."""
+        if round is not None:
+            return self.cycle[round % len(self.cycle)]
+        own = _running_counts(self.cycle, len(counts))
+        seen = _since(counts, self.start)
+        per_cycle = own[-1]
+        rates = per_cycle > 0
+        if not rates.any():
+            return self.cycle[0]
+        # Whole cycles that are behind this person, then the furthest point within the next one.
+        cycles = int(np.min(seen[rates] // per_cycle[rates]))
+        rest = seen - cycles * per_cycle
+        done = np.flatnonzero(np.all(own[:, rates] <= rest[rates], axis=1))
+        return self.cycle[int(done[-1]) % len(self.cycle)]
+
+    def used_sets(self) -> list[TestSet]:
+        """The sets of the cycle."""
+        return list(dict.fromkeys(self.cycle))
+
+
+@dataclass(frozen=True, eq=False)
+class ExploreThenCommit(Policy):
+    """A list of sets to go through first, then one set for ever: the shape of an optimal plan.
+
+    >>> policy = ExploreThenCommit([(1,), (0,)], commit=(0,))
+    >>> policy.schedule(3), policy.exploration_length
+    ([(1,), (0,), (0,)], 1)
+    """
+
+    kind: ClassVar[str] = "explore-then-commit"
+
+    prefix: tuple[TestSet, ...]
+    final: TestSet
+    start: tuple[int, ...] | None = None
+
+    def __init__(
+        self,
+        prefix: Sequence[Sequence[int]],
+        commit: Sequence[int],
+        start: Sequence[int] | None = None,
+    ) -> None:
+        final = as_set(commit)
+        sets = [as_set(s) for s in prefix]
+        while sets and sets[-1] == final:
+            sets.pop()
+        object.__setattr__(self, "prefix", tuple(sets))
+        object.__setattr__(self, "final", final)
+        object.__setattr__(self, "start", _start_counts(start))
+
+    @classmethod
+    def from_data(cls, data: object) -> ExploreThenCommit:
+        """Files call the last set `final`."""
+        fields = {k: v for k, v in dict(data).items() if k != "kind"}  # type: ignore[call-overload]
+        if not {"prefix", "final"} <= set(fields) <= {"prefix", "final", "start"}:
+            raise InvalidPolicy(
+                f"explore-then-commit: takes prefix, final and start, got {sorted(fields)}"
+            )
+        return cls(fields["prefix"], fields["final"], fields.get("start"))
+
+    @property
+    def commit(self) -> TestSet:
+        """The set shown for ever."""
+        return self.final
+
+    @property
+    def exploration_length(self) -> int:
+        """Length of the prefix; a tail of it that equals `commit` does not count."""
+        return len(self.prefix)
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """The prefix, then the commit set."""
+        head = list(self.prefix[:rounds])
+        return head + [self.final] * (rounds - len(head))
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """What comes next on the plan.
+
+        With a round, that round's set. With counts alone: the set after the longest part of the
+        prefix that this person has already been shown in full, so that somebody who skipped a
+        test is taught it, and somebody who saw more than planned is not kept waiting. (Rounds in
+        which nothing is shown leave no trace in the counts and are passed over.)
+        """
+        if round is not None:
+            return self.prefix[round] if round < len(self.prefix) else self.final
+        seen = _since(counts, self.start)[: self._running.shape[1]]
+        done = int(np.flatnonzero(np.all(self._running <= seen, axis=1))[-1])
+        return self.prefix[done] if done < len(self.prefix) else self.final
+
+    def used_sets(self) -> list[TestSet]:
+        """Every set of the prefix, and the commit set."""
+        return list(dict.fromkeys((*self.prefix, self.final)))
+
+    @cached_property
+    def _running(self) -> IntArray:
+        tests = 1 + max((max(s, default=-1) for s in self.used_sets()), default=-1)
+        return _running_counts(self.prefix, tests)
+
+
+@dataclass(frozen=True, eq=False)
+class CountPolicy(Policy):
+    """A table over counts: the answer for every state up to a cap for each test.
+
+    `table[m_0, ..., m_{n-1}]` is an index into `sets`; counts above the table's edge are taken
+    as the edge. `start` is where a new person stands.
+    """
+
+    kind: ClassVar[str] = "count-table"
+
+    table: npt.NDArray[np.integer]
+    sets: tuple[TestSet, ...]
+    start: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", frozen_array(self.table, np.int32))
+        object.__setattr__(self, "sets", tuple(as_set(s) for s in self.sets))
+        start = _start_counts(self.start)
+        object.__setattr__(self, "start", start)
+        faults = []
+        if self.table.ndim == 0 or self.table.size == 0:
+            faults.append(f"table: shape {self.table.shape}, must have one axis for each test")
+        elif self.table.min() < 0 or self.table.max() >= len(self.sets):
+            faults.append(
+                f"table: entries from {self.table.min()} to {self.table.max()}, must be positions "
+                f"in the {len(self.sets)} sets"
+            )
+        if start is not None and len(start) != self.table.ndim:
+            faults.append(f"start: {len(start)} counts for {self.table.ndim} tests")
+        InvalidPolicy.raise_if(faults)
+
+    @property
+    def commit(self) -> TestSet | None:
+        """The set at which the counts stop moving within the table."""
+        path, final = self._walk
+        return final
+
+    @property
+    def exploration_length(self) -> int | None:
+        """Rounds until `commit` is shown for ever."""
+        path, final = self._walk
+        if final is None:
+            return None
+        length = len(path)
+        while length and path[length - 1] == final:
+            length -= 1
+        return length
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """Follow the table from `start`."""
+        path, final = self._walk
+        if final is not None:
+            return (path + [final] * (rounds - len(path)))[:rounds]
+        return self._follow(rounds)
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """One look-up."""
+        edge = self.table.shape
+        if len(counts) != len(edge):
+            raise InvalidPolicy(f"counts: {len(counts)} counts for {len(edge)} tests")
+        where = tuple(min(int(c), size - 1) for c, size in zip(counts, edge, strict=True))
+        return self.sets[int(self.table[where])]
+
+    def used_sets(self) -> list[TestSet]:
+        """The sets that occur in the table."""
+        return [self.sets[int(i)] for i in np.unique(self.table)]
+
+    def _follow(self, rounds: int) -> list[TestSet]:
+        counts = list(self.start or (0,) * self.table.ndim)
+        path = []
+        for _ in range(rounds):
+            shown = self.recommend(counts)
+            path.append(shown)
+            for i in shown:
+                counts[i] += 1
+        return path
+
+    @cached_property
+    def _walk(self) -> tuple[list[TestSet], TestSet | None]:
+        """Path until no count of the table can change any more, and the set shown from there."""
+        counts = list(self.start or (0,) * self.table.ndim)
+        path: list[TestSet] = []
+        for _ in range(sum(self.table.shape) + 1):
+            shown = self.recommend(counts)
+            if all(counts[i] >= self.table.shape[i] - 1 for i in shown):
+                return path, shown
+            path.append(shown)
+            for i in shown:
+                counts[i] += 1
+        return path, None
+
+
+def as_set(shown: Sequence[int]) -> TestSet:
+    """Indices in rising order, each once."""
+    try:
+        indices = tuple(sorted(int(i) for i in shown))
+    except (TypeError, ValueError):
+        raise InvalidPolicy(f"set {shown!r}: must be a list of test indices") from None
+    if len(set(indices)) != len(indices):
+        raise InvalidPolicy(f"set {shown!r}: a test can be shown once a round")
+    return indices
+
+
+def _running_counts(sets: Sequence[TestSet], tests: int) -> IntArray:
+    """Row t: how often each test was shown in the first t sets; shape (len + 1, tests)."""
+    counts = np.zeros((len(sets) + 1, tests), dtype=np.int64)
+    for t, shown in enumerate(sets):
+        counts[t + 1] = counts[t]
+        counts[t + 1, list(shown)] += 1
+    return counts
+
+
+def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
+    """Counts before round 0; all zeros is the same as none given."""
+    counts = None if start is None else tuple(int(c) for c in start)
+    return counts if counts and any(counts) else None
+
+
+def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
+    """Showings since round 0, never negative."""
+    seen = np.asarray(counts, dtype=np.int64)
+    return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

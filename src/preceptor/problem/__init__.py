@@ -1,0 +1,1 @@
+"""The nouns of the model: world, learner, curves, budgets, risks and the problem they make."""

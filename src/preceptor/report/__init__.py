@@ -1,0 +1,1 @@
+"""Plans for people: words and pictures. Nothing here computes."""

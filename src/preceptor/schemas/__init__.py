@@ -1,0 +1,1 @@
+"""JSON schemas of the files that this package reads and writes."""

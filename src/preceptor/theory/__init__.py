@@ -1,0 +1,1 @@
+"""The paper's theorems as functions: thresholds, certificates, worst cases and reductions."""
