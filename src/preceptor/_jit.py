@@ -20,7 +20,7 @@ class _SayOnce(event.Listener):
     def on_start(self, event: Any) -> None:
         if not _SayOnce.said:
             _SayOnce.said = True
-            print("preceptor: compiling, once per machine; this takes some seconds", file=sys.stderr)
+            sys.stderr.write("preceptor: compiling, once per machine; this takes some seconds\n")
 
     def on_end(self, event: Any) -> None:
         pass
@@ -31,5 +31,5 @@ event.register("numba:compile", _SayOnce())
 
 def jit(function: _Function) -> _Function:
     """Compile for speed, keep the result on disk, release the interpreter lock while running."""
-    compiled: _Function = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled  # type: ignore[no-any-return]

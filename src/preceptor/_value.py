@@ -130,8 +130,7 @@ class Kind(Value):
                 f"{cls.family}: kind {kind!r} is not known; known are {', '.join(cls.registry)}"
             )
         fields = {key: value for key, value in data.items() if key != "kind"}
-        rebuilt: Self = super(Kind, target).from_data(fields)  # type: ignore[misc]
-        return rebuilt
+        return super(Kind, target).from_data(fields)  # type: ignore[return-value]
 
 
 def parse_json(text: str) -> dict[str, Any]:

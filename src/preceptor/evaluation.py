@@ -66,7 +66,8 @@ def evaluate_with_error(problem: Problem, policy: Policy) -> Evaluation:
     losses = losses_along(problem, policy.schedule(rounds))
     left = problem.discount**rounds / (1.0 - problem.discount)
     value = discounted_sum(losses, problem.discount) + left * float(losses[-1])
-    return Evaluation(value, _rounding(value, rounds) + left * worst_loss(problem, policy.used_sets()))
+    error = _rounding(value, rounds) + left * worst_loss(problem, policy.used_sets())
+    return Evaluation(value, error)
 
 
 def losses_along(problem: Problem, schedule: list[TestSet]) -> FloatArray:
@@ -96,7 +97,8 @@ def running_counts(problem: Problem, schedule: list[TestSet]) -> IntArray:
 
 def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:
     """Counts (n,) after the whole schedule."""
-    return running_counts(problem, schedule)[-1]
+    last: IntArray = running_counts(problem, schedule)[-1]
+    return last
 
 
 def commit_value(

@@ -40,11 +40,12 @@ def write_text(path: str | Path, text: str) -> None:
         raise InvalidFile(f"{target.parent}: no such folder; make it first") from None
     except NotADirectoryError:
         raise InvalidFile(f"{target.parent}: is not a folder") from None
+    half_written = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, target)
+        half_written.chmod(0o644)
+        half_written.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        half_written.unlink(missing_ok=True)
         raise

@@ -269,8 +269,7 @@ class CountPolicy(Policy):
     @property
     def commit(self) -> TestSet | None:
         """The set at which the counts stop moving within the table."""
-        path, final = self._walk
-        return final
+        return self._walk[1]
 
     @property
     def exploration_length(self) -> int | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from preceptor._checks import is_count
 from preceptor._value import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.loss.imputation import DEGREES, impute
@@ -38,12 +39,12 @@ class Empirical(LossModel):
 
     def __post_init__(self) -> None:
         faults = []
-        if not isinstance(self.samples, int) or self.samples < 2:
+        if not is_count(self.samples, least=2):
             faults.append(f"samples: {self.samples!r}, must be a whole number of at least 2")
         if self.imputation not in DEGREES:
             allowed = " or ".join(map(repr, DEGREES))
             faults.append(f"imputation: {self.imputation!r}, must be {allowed}")
-        if not isinstance(self.seed, int) or self.seed < 0:
+        if not is_count(self.seed, least=0):
             faults.append(f"seed: {self.seed!r}, must be a whole number of at least 0")
         InvalidProblem.raise_if(faults)
 

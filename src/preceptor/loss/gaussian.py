@@ -98,7 +98,8 @@ class GaussianOracle:
         a, sigma = world.coefficients, world.covariance
         target = (sigma @ a)[members]
         explained = float(a @ sigma @ a)
-        root = np.linalg.cholesky(sigma[members[:, :, None], members[:, None, :]])
+        shown = sigma[members[:, :, None], members[:, None, :]]
+        root: FloatArray = np.linalg.cholesky(shown).astype(np.float64, copy=False)
         best = _forward(root, target)
         left = np.maximum(explained - np.sum(best * best, axis=1), 0.0)
         floor = world.noise_variance + left

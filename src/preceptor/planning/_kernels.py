@@ -186,9 +186,7 @@ def relax_layer(t, weight, growth, moves, binomials, losses, values, next_values
         length = (s[1] if d > 1 else top) + 1
         for k in range(moves.shape[0]):
             target = target_rank(s, d, moves, k, binomials)
-            relax_run(
-                values[at:], losses[k, at:], weight, length, target, next_values, parents, k
-            )
+            relax_run(values[at:], losses[k, at:], weight, length, target, next_values, parents, k)
         at += length
         if not next_run(s, d, top):
             break

@@ -38,7 +38,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
     counts = np.array(problem.start_counts, dtype=np.int64)
     value = commit_value(problem, counts, shown, problem.horizon).value
     bound = value if not why_not else min(floor_bound(problem), value)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if why_not:
         notes = (f"Chosen as if tests were independent, but {why_not}: not optimal in general.",)
     return Plan(

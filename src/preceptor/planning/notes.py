@@ -16,7 +16,7 @@ def tie_notes(plan: Plan) -> tuple[str, ...]:
     from preceptor.theory.tail import tied_sets
 
     commit = plan.policy.commit
-    if commit is None or plan.problem.horizon is not None and plan.exploration_length is None:
+    if commit is None or (plan.problem.horizon is not None and plan.exploration_length is None):
         return ()
     ties = [shown for shown in tied_sets(plan.problem, plan.policy) if shown != commit]
     if not ties:

@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 
+from preceptor._checks import is_count
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation import commit_value, evaluate, negligible_after
 from preceptor.plan import Plan, Status
@@ -107,7 +108,7 @@ def default_length(problem: Problem, memory_limit: int) -> int:
 
 def _check_options(length: int | None, suffix: str) -> None:
     faults = []
-    if length is not None and (not isinstance(length, (int, np.integer)) or length < 1):
+    if length is not None and not is_count(length, least=1):
         faults.append(f"length: {length!r}, must be a whole number of rounds of at least 1")
     if suffix not in SUFFIXES:
         faults.append(f"suffix: {suffix!r}, must be one of {', '.join(map(repr, SUFFIXES))}")

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from preceptor._checks import is_count, is_number
 from preceptor._value import FloatArray, IntArray, Kind, frozen_array
 from preceptor.errors import InvalidProblem, TooLarge
 
@@ -123,7 +124,7 @@ class Budget(Kind):
         widest = max((len(s) for s in listed), default=0)
         members = np.full((len(listed), max(widest, 1)), -1, dtype=np.int64)
         sizes = np.array([len(s) for s in listed], dtype=np.int64)
-        for width in range(1, widest + 1):
+        for width in set(sizes.tolist()) - {0}:
             rows = np.flatnonzero(sizes == width)
             members[rows, :width] = [listed[r] for r in rows]
         per_test = np.append(self.prices(tests), 0.0)
@@ -233,10 +234,8 @@ class Knapsack(Budget):
             faults.append(f"costs: shape {self.costs.shape}, must be one number for each test")
         elif not np.all(np.isfinite(self.costs)) or self.costs.min() < 0:
             faults.append(f"costs: {self.costs.tolist()}, must be finite and at least 0")
-        if not (isinstance(self.limit, (int, float)) and math.isfinite(self.limit)):
-            faults.append(f"limit: {self.limit!r}, must be a finite number")
-        elif self.limit < 0:
-            faults.append(f"limit: {self.limit}, must be at least 0")
+        if not is_number(self.limit) or self.limit < 0:
+            faults.append(f"limit: {self.limit!r}, must be a finite number of at least 0")
         elif not faults and self.costs.min() > self.limit:
             faults.append(
                 f"limit: {self.limit} is below the cheapest test ({self.costs.min():.6g}), so "
@@ -279,10 +278,10 @@ class Knapsack(Budget):
         solution = milp(
             -scores,
             constraints=LinearConstraint(self.costs[None, :], ub=self._ceiling),
-            integrality=np.ones(scores.size),
+            integrality=np.ones(scores.size, dtype=np.int64),
             bounds=Bounds(0, 1),
         )
-        chosen = np.flatnonzero(np.round(solution.x) == 1)
+        chosen = np.flatnonzero(np.round(np.asarray(solution.x)) == 1)
         return tuple(int(i) for i in chosen if scores[i] > 0)
 
     @property
@@ -294,15 +293,16 @@ def as_budget(budget: Budget | int) -> Budget:
     """A plain number k means `AtMost(k)`."""
     if isinstance(budget, Budget):
         return budget
-    if isinstance(budget, (int, np.integer)) and not isinstance(budget, bool):
+    if is_count(budget, least=1):
         return AtMost(int(budget))
     raise InvalidProblem(
-        f"budget: {budget!r}, must be a number of tests or AtMost, Exactly or Knapsack"
+        f"budget: {budget!r}, must be a whole number of tests (at least 1) or AtMost, Exactly or "
+        "Knapsack"
     )
 
 
 def _k_faults(k: object) -> list[str]:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+    if not is_count(k, least=1):
         return [f"k: {k!r}, must be a whole number of at least 1"]
     return []
 

@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._checks import is_number
 from preceptor._value import FloatArray, Kind, frozen_array
 from preceptor.errors import InvalidProblem
 
@@ -40,7 +41,7 @@ class Curve(Kind):
         InvalidProblem.raise_if(self._faults())
 
     def _faults(self) -> list[str]:
-        if not (_is_number(self.floor) and 0.0 <= self.floor <= 1.0):
+        if not (is_number(self.floor) and 0.0 <= self.floor <= 1.0):
             return [f"floor: {self.floor!r}, must be a share of squared error between 0 and 1"]
         return []
 
@@ -83,13 +84,13 @@ class Geometric(Curve):
     @classmethod
     def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
         """The curve on which the error halves every `showings` showings."""
-        if not (_is_number(showings) and showings > 0):
+        if not (is_number(showings) and showings > 0):
             raise InvalidProblem(f"half-life: {showings!r}, must be a positive number of showings")
         return cls(2.0 ** (1.0 / showings), floor=floor)
 
     def _faults(self) -> list[str]:
         faults = super()._faults()
-        if not (_is_number(self.alpha) and self.alpha >= 1.0):
+        if not (is_number(self.alpha) and self.alpha >= 1.0):
             faults.append(
                 f"alpha: {self.alpha!r}, must be a finite number of at least 1 "
                 "(1.05 means that each showing divides the error by 1.05)"
@@ -122,7 +123,7 @@ class PowerLaw(Curve):
 
     def _faults(self) -> list[str]:
         faults = super()._faults()
-        if not (_is_number(self.exponent) and self.exponent >= 0.0):
+        if not (is_number(self.exponent) and self.exponent >= 0.0):
             faults.append(f"exponent: {self.exponent!r}, must be a finite number of at least 0")
         return faults
 
@@ -235,11 +236,3 @@ def _curve_faults(values: FloatArray) -> list[str]:
     if values.min() < 0.0:
         faults.append(f"φ goes down to {values.min():.6g}, must not be negative")
     return faults
-
-
-def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    )

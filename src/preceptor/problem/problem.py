@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._checks import is_count
 from preceptor._value import FloatArray, Value, plain
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.loss import ClosedForm, LossModel, LossOracle
@@ -41,8 +42,8 @@ class Problem(Value):
     budget: Budget
     discount: float = 0.99
     horizon: int | None = None
-    risk: Risk = SquaredError()
-    loss: LossModel = ClosedForm()
+    risk: Risk = field(default_factory=SquaredError)
+    loss: LossModel = field(default_factory=ClosedForm)
     start: tuple[int, ...] | None = None
 
     def __init__(
@@ -210,9 +211,7 @@ def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _horizon_faults(horizon: object) -> list[str]:
-    if horizon is None:
-        return []
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+    if horizon is not None and not is_count(horizon, least=1):
         return [f"horizon: {horizon!r}, must be a whole number of rounds of at least 1, or None"]
     return []
 

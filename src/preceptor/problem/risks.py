@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._checks import is_number
 from preceptor._value import FloatArray, Kind
 from preceptor.errors import InvalidProblem
 
@@ -72,7 +73,7 @@ class Huber(Risk):
     threshold: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.threshold, (int, float)) and 0 < self.threshold < math.inf):
+        if not is_number(self.threshold) or self.threshold <= 0:
             raise InvalidProblem(f"threshold: {self.threshold!r}, must be a positive number")
 
     @property
@@ -84,7 +85,8 @@ class Huber(Risk):
         """Quadratic inside the threshold, linear outside."""
         size = np.abs(residual)
         inside = 0.5 * residual * residual
-        return np.where(size <= self.threshold, inside, self.threshold * (size - self.threshold / 2))
+        outside = self.threshold * (size - self.threshold / 2)
+        return np.where(size <= self.threshold, inside, outside)
 
     def expected(self, variance: npt.ArrayLike) -> FloatArray:
         """v(1/2 - Q) + στ·density(z) - τ²Q, where z = τ/σ and Q = P(N(0,1) > z)."""
@@ -147,7 +149,7 @@ class ResidualRisk(Risk):
             raise InvalidProblem("function: must give finite charges of at least 0")
 
     @cached_property
-    def is_increasing(self) -> bool:  # type: ignore[override]
+    def is_increasing(self) -> bool:
         """Looked at on a fine grid of variances; convex functions always pass."""
         values = self.expected(np.geomspace(1e-8, 1e4, 400))
         return bool(np.all(np.diff(values) >= -1e-12 * np.abs(values[1:])))

@@ -264,5 +264,6 @@ def _names(names: Sequence[str] | None, size: int, faults: list[str]) -> tuple[s
         faults.append(f"names: {len(labels)} names for {size} tests; lengths must agree")
     repeated = sorted({name for name in labels if labels.count(name) > 1})
     if repeated:
-        faults.append(f"names: {', '.join(map(repr, repeated))} repeated, every name must be used once")
+        listed = ", ".join(map(repr, repeated))
+        faults.append(f"names: {listed} repeated, every test needs a name of its own")
     return labels

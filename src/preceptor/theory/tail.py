@@ -54,7 +54,8 @@ def tail_losses(
 def tail_minimisers(losses: dict[TestSet, float]) -> list[TestSet]:
     """All sets whose tail loss is the smallest, up to rounding."""
     least = min(losses.values())
-    return [s for s, loss in losses.items() if loss - least <= TIE_TOLERANCE * max(abs(least), 1e-300)]
+    slack = TIE_TOLERANCE * max(abs(least), 1e-300)
+    return [shown for shown, loss in losses.items() if loss - least <= slack]
 
 
 def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:

@@ -1,0 +1,64 @@
+"""Slow, obvious twins of what the package computes. They share no code with it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+import preceptor as pr
+
+
+def variance(problem: pr.Problem, beliefs: np.ndarray, shown: tuple[int, ...]) -> float:
+    """Variance of y - ŷ from first principles: weights on the shown tests, dense algebra."""
+    world, learner = problem.world, problem.learner
+    sigma, a = world.covariance, world.coefficients
+    if np.ndim(learner.imputation) == 0:
+        kappa = float(learner.imputation)
+        omega = (1 - kappa) * sigma + kappa * np.diag(np.diag(sigma))
+    else:
+        omega = np.asarray(learner.imputation)
+    s = list(shown)
+    # x̂ = B x_S, prediction = beliefs · x̂ = w · x_S
+    fill = np.zeros((world.size, len(s)))
+    if s:
+        fill = omega[:, s] @ np.linalg.inv(omega[np.ix_(s, s)])
+    w = fill.T @ beliefs
+    predicted = float(w @ sigma[np.ix_(s, s)] @ w)
+    together = float(w @ (sigma @ a)[s])
+    return world.noise_variance + float(a @ sigma @ a) - 2 * together + predicted
+
+
+def beliefs_at(problem: pr.Problem, counts) -> np.ndarray:
+    """The paper's â(m), test by test."""
+    a, h = problem.world.coefficients, problem.learner.initial
+    curves = problem.learner.curve_of
+    return np.array([a[i] - (a[i] - h[i]) * np.sqrt(curves[i].phi(counts[i])) for i in range(a.size)])
+
+
+def round_loss(problem: pr.Problem, counts, shown: tuple[int, ...]) -> float:
+    v = variance(problem, beliefs_at(problem, counts), shown)
+    prices = np.broadcast_to(problem.budget.price, (problem.size,))
+    return float(problem.risk.expected(v)) + float(prices[list(shown)].sum())
+
+
+def schedule_value(problem: pr.Problem, schedule) -> float:
+    """Discounted loss of a finite schedule, one round after the other."""
+    counts = list(problem.start_counts)
+    total = 0.0
+    for t, shown in enumerate(schedule):
+        total += problem.discount**t * round_loss(problem, counts, tuple(shown))
+        for i in shown:
+            counts[i] += 1
+    return total
+
+
+def brute_force(problem: pr.Problem) -> tuple[float, list[tuple[tuple[int, ...], ...]]]:
+    """Least value over every sequence of sets, and all sequences that attain it."""
+    sets = list(problem.budget.subsets(problem.size))
+    values = {
+        schedule: schedule_value(problem, schedule)
+        for schedule in itertools.product(sets, repeat=problem.horizon)
+    }
+    least = min(values.values())
+    return least, [s for s, v in values.items() if v <= least + 1e-9 * (1 + abs(least))]

@@ -1,0 +1,102 @@
+"""Algorithm 1 against brute force over all sequences, and against printed figures."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+import preceptor as pr
+from preceptor.planning.count_space import CountSpace
+from tests.oracles import brute_force, schedule_value
+from tests.strategies import problems
+
+
+@settings(max_examples=150)
+@given(problems(sizes=(1, 2, 3), horizons=(1, 2, 3, 4)))
+def test_value_and_schedule_are_those_of_the_best_sequence(problem):
+    least, winners = brute_force(problem)
+    plan = pr.solve(problem, "finite")
+    assert_allclose(plan.value, least, rtol=1e-9, atol=1e-12)
+    assert tuple(plan.policy.schedule(problem.horizon)) in winners
+    assert plan.status is pr.Status.OPTIMAL
+    assert plan.lower_bound == plan.value
+
+
+@given(problems(sizes=(4,), horizons=(2, 3)))
+@settings(max_examples=20)
+def test_four_tests_against_brute_force(problem):
+    assert_allclose(pr.solve(problem, "finite").value, brute_force(problem)[0], rtol=1e-9)
+
+
+@given(problems(sizes=(2, 3), horizons=(7, 12)))
+def test_reported_value_is_the_value_of_the_schedule(problem):
+    plan = pr.solve(problem, "finite")
+    schedule = plan.policy.schedule(problem.horizon)
+    assert_allclose(schedule_value(problem, schedule), plan.value, rtol=1e-9)
+    assert_allclose(pr.evaluate(problem, plan.policy), plan.value, rtol=1e-9)
+
+
+@given(problems(sizes=(2, 3), horizons=(3, 6)))
+@settings(max_examples=25)
+def test_compiled_and_batched_routes_agree(problem):
+    """A user's own risk takes the batched route; the same risk as a built-in one the compiled."""
+    own = pr.ResidualRisk(problem.risk.charge, kinks=(-2.0, 0.0, 2.0, *_threshold(problem.risk)))
+    compiled = pr.solve(problem, "finite")
+    batched = pr.solve(problem.replace(risk=own), "finite")
+    assert_allclose(batched.value, compiled.value, rtol=1e-7, atol=1e-9)
+
+
+def _threshold(risk):
+    return (-risk.threshold, risk.threshold) if isinstance(risk, pr.Huber) else ()
+
+
+@pytest.mark.parametrize("budget", [pr.AtMost(1), pr.Exactly(1)])
+def test_misspecification_instance_of_the_paper(budget):
+    """Fixed instance of the paper's appendix on misspecification; digits from MATH.md 6."""
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8, noise_variance=1e-3)
+    learner = pr.Learner([0.2, 1.3], pr.Geometric(1.10))
+    plan = pr.solve(pr.Problem(world, learner, budget, discount=0.99, horizon=600), "finite")
+    assert f"{plan.value:.8f}" == "25.72743856"
+    assert plan.exploration_length == 46
+
+
+@pytest.mark.parametrize(
+    ("budget", "size", "rounds", "states"),
+    [
+        (pr.Exactly(1), 2, 600, 601),
+        (pr.Exactly(2), 3, 600, 602 * 601 // 2),  # counted by what is hidden
+        (pr.AtMost(1), 2, 600, 602 * 601 // 2),
+        (pr.Exactly(3), 3, 50, 1),
+    ],
+)
+def test_states_are_numbered_without_waste(budget, size, rounds, states):
+    assert CountSpace.smallest(budget.sets(size), rounds).layer_size(rounds) == states
+
+
+@pytest.mark.parametrize("budget", [pr.AtMost(2), pr.Exactly(2), pr.Exactly(1)])
+def test_ranks_and_partial_sums_are_one_to_one(budget):
+    space = CountSpace.smallest(budget.sets(4), 4)
+    binomials = space.binomials()
+    size = space.layer_size(4)
+    seen = {tuple(space.unrank(rank, binomials)) for rank in range(size)}
+    assert len(seen) == size
+    assert all(space.rank(list(sums), binomials) in range(size) for sums in seen)
+    assert [space.rank(space.unrank(r, binomials), binomials) for r in range(size)] == [
+        *range(size)
+    ]
+
+
+def test_refuses_before_it_allocates_and_says_what_to_do():
+    world = pr.World.equicorrelated(np.ones(6), 0.5)
+    learner = pr.Learner(np.zeros(6), pr.Geometric(1.05))
+    problem = pr.Problem(world, learner, 2, horizon=600)
+    with pytest.raises(pr.TooLarge, match=r"states and would take .* GiB.*length=\d+") as caught:
+        pr.solve(problem, "finite")
+    assert caught.value.bytes_needed > 2**32
+
+
+def test_infinite_horizon_is_refused_with_a_remedy():
+    world = pr.World.equicorrelated([1.0, 1.0], 0.5)
+    problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.05)), 1)
+    with pytest.raises(pr.NotApplicable, match="truncated"):
+        pr.solve(problem, "finite")
