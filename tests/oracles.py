@@ -33,7 +33,9 @@ def beliefs_at(problem: pr.Problem, counts) -> np.ndarray:
     """The paper's â(m), test by test."""
     a, h = problem.world.coefficients, problem.learner.initial
     curves = problem.learner.curve_of
-    return np.array([a[i] - (a[i] - h[i]) * np.sqrt(curves[i].phi(counts[i])) for i in range(a.size)])
+    return np.array(
+        [a[i] - (a[i] - h[i]) * np.sqrt(curves[i].phi(counts[i])) for i in range(a.size)]
+    )
 
 
 def round_loss(problem: pr.Problem, counts, shown: tuple[int, ...]) -> float:

@@ -47,18 +47,27 @@ def budgets(draw, size: int):
 
 
 @st.composite
-def problems(draw, sizes=(1, 2, 3), horizons=(1, 2, 3, 4), risks=risks, imputations=(0.0, 0.5, 1.0)):
+def problems(
+    draw,
+    sizes=(1, 2, 3),
+    horizons=(1, 2, 3, 4),
+    risks=risks,
+    imputations=(0.0, 0.5, 1.0, "other"),
+    diagonal=None,
+    curves=curves,
+):
     """Small problems of every kind; a horizon of None is infinite."""
     size = draw(st.sampled_from(sizes))
     rng = np.random.default_rng(draw(seeds))
-    diagonal = draw(st.booleans()) and draw(st.booleans())
+    if diagonal is None:
+        diagonal = draw(st.booleans()) and draw(st.booleans())
     matrix = covariance(rng, size)
     if diagonal:
         matrix = np.diag(np.diag(matrix))
     world = pr.World(rng.standard_normal(size), matrix, rng.uniform(0.0, 0.5))
     one_curve = draw(st.booleans())
     curve = draw(curves) if one_curve else [draw(curves) for _ in range(size)]
-    imputation = draw(st.sampled_from([*imputations, "other"]))
+    imputation = draw(st.sampled_from(imputations))
     if imputation == "other":
         imputation = covariance(rng, size)
     learner = pr.Learner(rng.standard_normal(size), curve, imputation)

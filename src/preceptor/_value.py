@@ -130,7 +130,13 @@ class Kind(Value):
                 f"{cls.family}: kind {kind!r} is not known; known are {', '.join(cls.registry)}"
             )
         fields = {key: value for key, value in data.items() if key != "kind"}
-        return super(Kind, target).from_data(fields)  # type: ignore[return-value]
+        rebuilt: Self = target.from_fields(fields)
+        return rebuilt
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Rebuild this very kind; override it where fields and constructor differ."""
+        return super().from_data(fields)
 
 
 def parse_json(text: str) -> dict[str, Any]:

@@ -9,16 +9,16 @@ often, on the plan or not. Counts are totals: `start` is what a new person had s
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._value import IntArray, Kind, frozen_array
-from preceptor.errors import InvalidPolicy
+from preceptor.errors import InvalidFile, InvalidPolicy
 
 if TYPE_CHECKING:
     from preceptor.problem.problem import Problem
@@ -117,7 +117,7 @@ class Alternating(Policy):
     start: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cycle", tuple(as_set(s) for s in self.cycle))
+        object.__setattr__(self, "cycle", tuple(as_sets(self.cycle)))
         object.__setattr__(self, "start", _start_counts(self.start))
         if not self.cycle:
             raise InvalidPolicy("cycle: empty, must have at least one set")
@@ -179,7 +179,7 @@ class ExploreThenCommit(Policy):
         start: Sequence[int] | None = None,
     ) -> None:
         final = as_set(commit)
-        sets = [as_set(s) for s in prefix]
+        sets = as_sets(prefix)
         while sets and sets[-1] == final:
             sets.pop()
         object.__setattr__(self, "prefix", tuple(sets))
@@ -187,11 +187,10 @@ class ExploreThenCommit(Policy):
         object.__setattr__(self, "start", _start_counts(start))
 
     @classmethod
-    def from_data(cls, data: object) -> ExploreThenCommit:
+    def from_fields(cls, fields: Mapping[str, Any]) -> ExploreThenCommit:
         """Files call the last set `final`."""
-        fields = {k: v for k, v in dict(data).items() if k != "kind"}  # type: ignore[call-overload]
         if not {"prefix", "final"} <= set(fields) <= {"prefix", "final", "start"}:
-            raise InvalidPolicy(
+            raise InvalidFile(
                 f"explore-then-commit: takes prefix, final and start, got {sorted(fields)}"
             )
         return cls(fields["prefix"], fields["final"], fields.get("start"))
@@ -251,7 +250,7 @@ class CountPolicy(Policy):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "table", frozen_array(self.table, np.int32))
-        object.__setattr__(self, "sets", tuple(as_set(s) for s in self.sets))
+        object.__setattr__(self, "sets", tuple(as_sets(self.sets)))
         start = _start_counts(self.start)
         object.__setattr__(self, "start", start)
         faults = []
@@ -335,6 +334,18 @@ def as_set(shown: Sequence[int]) -> TestSet:
     if len(set(indices)) != len(indices):
         raise InvalidPolicy(f"set {shown!r}: a test can be shown once a round")
     return indices
+
+
+def as_sets(sets: Iterable[Sequence[int]]) -> list[TestSet]:
+    """Many sets; each distinct one is looked at once, since schedules repeat a few sets often."""
+    known: dict[tuple[int, ...], TestSet] = {}
+    checked = []
+    for shown in sets:
+        key = tuple(shown)
+        if key not in known:
+            known[key] = as_set(key)
+        checked.append(known[key])
+    return checked
 
 
 def _running_counts(sets: Sequence[TestSet], tests: int) -> IntArray:

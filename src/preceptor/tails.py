@@ -52,6 +52,8 @@ def geometric_sum(ratio: FloatArray, rounds: int | None) -> FloatArray:
     ratio = np.asarray(ratio, dtype=np.float64)
     if rounds is None:
         return 1.0 / (1.0 - ratio)
+    if rounds == 0:
+        return np.zeros_like(ratio)
     safe = np.where(ratio == 1.0, 0.5, ratio)
     # expm1/log1p keep the digits when ratio^rounds is close to 1.
     with np.errstate(divide="ignore"):

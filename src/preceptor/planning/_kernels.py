@@ -155,6 +155,19 @@ def forward(
 
 
 @jit
+def backtrack(sums, moves, binomials, offsets, parents, path):
+    """Fill `path` with the sets that lead to the state with these partial sums."""
+    for t in range(path.size - 1, -1, -1):
+        rank = 0
+        for j in range(sums.size):
+            rank += binomials[j, sums[j]]
+        chosen = parents[offsets[t] + rank]
+        path[t] = chosen
+        for j in range(sums.size):
+            sums[j] -= moves[chosen, j]
+
+
+@jit
 def layer_counts(t, growth, total, hidden, coordinate, d, out):
     """Counts (states, n) of every state of a layer, in order of rank."""
     n = coordinate.size

@@ -22,12 +22,12 @@ def solve_auto(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
         return replace(plan, reason="tests are uncorrelated, so one sort is exact")
     if problem.horizon is not None:
         space = CountSpace.smallest(problem.sets, problem.horizon)
-        states = sum(space.layer_size(t + 1) for t in range(problem.horizon))
+        states = space.states()
         fits = bytes_needed(problem, space) <= memory_limit
         if fits and states * len(problem.sets) <= _EXACT_WORK:
             plan = solve_finite(problem, memory_limit=memory_limit)
-            return replace(plan, reason=f"{states:,} states are few enough for the exact plan")
-        why = f"{states:,} states over {problem.horizon} rounds are too many for the exact plan"
+            return replace(plan, reason=f"{states:,.0f} states are few enough for the exact plan")
+        why = f"{states:,.0f} states over {problem.horizon} rounds are too many for the exact plan"
     else:
         why = "the horizon is infinite"
     length = default_length(problem, memory_limit)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -81,34 +82,40 @@ class CountSpace:
         """How many ranks layer t has."""
         return math.comb(self.growth * t + self.dimensions, self.dimensions)
 
+    def states(self) -> float:
+        """Ranks in all layers after the first; a float, since this may be astronomical."""
+        top = self.growth * np.arange(1.0, self.rounds + 1.0)
+        sizes = np.ones(self.rounds)
+        for j in range(1, self.dimensions + 1):
+            sizes *= (top + j) / j
+        return float(sizes.sum())
+
+    @cached_property
     def offsets(self) -> IntArray:
         """Where the ranks of layer t+1 begin when layers 1..rounds lie one after another."""
-        sizes = [self.layer_size(t + 1) for t in range(self.rounds)]
-        return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        sizes = self.binomials[-1, self.growth * np.arange(1, self.rounds + 1) + 1]
+        return np.concatenate([[0], np.cumsum(sizes)])
 
+    @cached_property
     def binomials(self) -> IntArray:
-        """Row j: C(x + j, j + 1) for x = 0..B·rounds, what partial sum j adds to the rank."""
-        sums = np.arange(self.growth * self.rounds + 1, dtype=np.float64)
-        table = np.empty((self.dimensions, sums.size), dtype=np.int64)
-        row = np.arange(sums.size, dtype=np.int64)
+        """Row j: C(x + j, j + 1) for x = 0..B·rounds + 1, what partial sum j adds to the rank."""
+        row = np.arange(self.growth * self.rounds + 2, dtype=np.int64)
+        table = np.empty((self.dimensions, row.size), dtype=np.int64)
         for j in range(self.dimensions):
             table[j] = row
             row = np.cumsum(row)
         return table
 
+    @cached_property
     def partial_moves(self) -> IntArray:
         """What a set adds to each partial sum, shape (sets, d)."""
         sums: IntArray = np.cumsum(self.moves, axis=1)
         return np.ascontiguousarray(sums)
 
-    def unrank(self, rank: int, binomials: IntArray) -> list[int]:
-        """Partial sums of the state with that rank."""
-        sums = [0] * self.dimensions
+    def partial_sums(self, rank: int) -> IntArray:
+        """Partial sums (d,) of the state with that rank."""
+        sums = np.empty(self.dimensions, dtype=np.int64)
         for j in range(self.dimensions - 1, -1, -1):
-            sums[j] = int(np.searchsorted(binomials[j], rank, side="right")) - 1
-            rank -= int(binomials[j, sums[j]])
+            sums[j] = np.searchsorted(self.binomials[j], rank, side="right") - 1
+            rank -= int(self.binomials[j, sums[j]])
         return sums
-
-    def rank(self, sums: list[int], binomials: IntArray) -> int:
-        """Rank of the state with these partial sums."""
-        return sum(int(binomials[j, s]) for j, s in enumerate(sums))

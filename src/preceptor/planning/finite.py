@@ -62,36 +62,38 @@ class LayeredTable:
     space: CountSpace
     values: FloatArray
     parents: npt.NDArray[np.unsignedinteger]
-    offsets: IntArray
 
     @property
     def states(self) -> int:
         """Ranks in all layers together."""
-        return int(self.offsets[-1]) + 1
+        return int(self.space.offsets[-1]) + 1
 
     def schedule_to(self, rank: int) -> list[TestSet]:
         """The sets that lead to a state of the last layer at least cost."""
+        from preceptor.planning import _kernels
+
         space, sets = self.space, self.problem.sets
-        binomials, moves = space.binomials(), space.partial_moves()
-        sums = space.unrank(rank, binomials)
-        path: list[TestSet] = []
-        for t in range(space.rounds - 1, -1, -1):
-            chosen = int(self.parents[self.offsets[t] + space.rank(sums, binomials)])
-            path.append(sets[chosen])
-            sums = [s - int(m) for s, m in zip(sums, moves[chosen], strict=True)]
-        return path[::-1]
+        path = np.empty(space.rounds, dtype=np.int64)
+        _kernels.backtrack(
+            space.partial_sums(rank),
+            space.partial_moves,
+            space.binomials,
+            space.offsets,
+            self.parents,
+            path,
+        )
+        named = {int(chosen): sets[int(chosen)] for chosen in np.unique(path)}
+        return [named[int(chosen)] for chosen in path]
 
 
 def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> LayeredTable:
     """Run Algorithm 1 for that many rounds."""
     space = CountSpace.smallest(problem.sets, rounds)
     refuse_if_too_large(problem, space, memory_limit, method)
-    offsets = space.offsets()
-    parents = np.empty(int(offsets[-1]), dtype=parent_type(len(problem.sets)))
+    parents = np.empty(int(space.offsets[-1]), dtype=parent_type(len(problem.sets)))
     forms = problem.oracle.forms()
     if forms is None:
-        values = _fill_by_batches(problem, space, parents, offsets)
-        return LayeredTable(problem, space, values, parents, offsets)
+        return LayeredTable(problem, space, _fill_by_batches(problem, space, parents), parents)
     from preceptor.planning import _kernels
 
     errors, pad = padded_errors(problem, space)
@@ -102,9 +104,9 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
         space.total,
         space.hidden,
         space.coordinate,
-        space.partial_moves(),
-        space.binomials(),
-        offsets,
+        space.partial_moves,
+        space.binomials,
+        space.offsets,
         errors,
         pad,
         forms.floor,
@@ -115,19 +117,16 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
         forms.risk_parameter,
         parents,
     )
-    return LayeredTable(problem, space, values, parents, offsets)
+    return LayeredTable(problem, space, values, parents)
 
 
 def _fill_by_batches(
-    problem: Problem,
-    space: CountSpace,
-    parents: npt.NDArray[np.unsignedinteger],
-    offsets: IntArray,
+    problem: Problem, space: CountSpace, parents: npt.NDArray[np.unsignedinteger]
 ) -> FloatArray:
     """The same, for losses that only the oracle can compute."""
     from preceptor.planning import _kernels
 
-    moves, binomials = space.partial_moves(), space.binomials()
+    offsets = space.offsets
     largest = space.layer_size(space.rounds)
     values, following = np.full(largest, np.inf), np.empty(largest)
     values[0] = 0.0
@@ -140,8 +139,8 @@ def _fill_by_batches(
             t,
             problem.discount**t,
             space.growth,
-            moves,
-            binomials,
+            space.partial_moves,
+            space.binomials,
             now,
             values,
             following[:size],
@@ -195,9 +194,8 @@ def parent_type(sets: int) -> npt.DTypeLike:
 
 def bytes_needed(problem: Problem, space: CountSpace) -> int:
     """Parents of all layers, two layers of values, and batches of losses if there is no form."""
-    parents = sum(space.layer_size(t + 1) for t in range(space.rounds))
     size = np.dtype(parent_type(len(problem.sets))).itemsize
-    needed = parents * size + 2 * 8 * space.layer_size(space.rounds)
+    needed = int(space.states()) * size + 2 * 8 * space.layer_size(space.rounds)
     if problem.oracle.forms() is None:
         needed += 8 * space.layer_size(space.rounds) * (len(problem.sets) + problem.size)
     return needed
@@ -209,9 +207,8 @@ def longest_that_fits(problem: Problem, limit: int, memory_limit: int, max_work:
     while low < high:
         middle = (low + high + 1) // 2
         space = CountSpace.smallest(problem.sets, middle)
-        states = sum(space.layer_size(t + 1) for t in range(middle))
         fits = bytes_needed(problem, space) <= memory_limit
-        if fits and states * len(problem.sets) <= max_work:
+        if fits and space.states() * len(problem.sets) <= max_work:
             low = middle
         else:
             high = middle - 1
@@ -225,11 +222,10 @@ def refuse_if_too_large(
     needed = bytes_needed(problem, space)
     if needed <= memory_limit:
         return
-    states = sum(space.layer_size(t + 1) for t in range(space.rounds))
     fits = longest_that_fits(problem, space.rounds, memory_limit, max_work=2**62)
     raise TooLarge(
-        f"{method}: {space.rounds} rounds with {problem.size} tests have {states:,} states and "
-        f"would take {needed / 2**30:,.1f} GiB, more than the limit of "
+        f"{method}: {space.rounds} rounds with {problem.size} tests have {space.states():,.0f} "
+        f"states and would take {needed / 2**30:,.1f} GiB, more than the limit of "
         f"{memory_limit / 2**30:,.1f} GiB; use method='truncated' with length={fits} or less, "
         "or raise memory_limit",
         bytes_needed=needed,

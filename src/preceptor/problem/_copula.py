@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from preceptor._value import FloatArray
 from preceptor.errors import InvalidProblem
@@ -47,6 +47,10 @@ def beta_copula_covariance(latent: FloatArray, shape: tuple[float, float]) -> Fl
 
 
 def _standard_quantile(normal: FloatArray, shape: tuple[float, float]) -> FloatArray:
-    law = stats.beta(*shape)
-    value: FloatArray = (law.ppf(special.ndtr(normal)) - law.mean()) / law.std()
+    p, q = shape
+    mean = p / (p + q)
+    deviation = np.sqrt(p * q / ((p + q) ** 2 * (p + q + 1)))
+    # Beyond eight standard deviations nothing is ever drawn and a quantile has no digits left.
+    level = special.ndtr(np.clip(normal, -8.0, 8.0))
+    value: FloatArray = (special.betaincinv(p, q, level) - mean) / deviation
     return value

@@ -175,9 +175,9 @@ class Problem(Value):
         """Read a .toml or .json file; faults name the file."""
         from preceptor.files import read_text, suffix_of
 
-        text = read_text(path)
+        suffix, text = suffix_of(path), read_text(path)
         try:
-            return cls.from_toml(text) if suffix_of(path) == ".toml" else cls.from_json(text)
+            return cls.from_toml(text) if suffix == ".toml" else cls.from_json(text)
         except InvalidInput as error:
             raise type(error)([f"{path}: {fault}" for fault in error.faults]) from error
 

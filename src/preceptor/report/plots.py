@@ -1,0 +1,241 @@
+"""A plan as a picture: what is shown when, what each round costs, how errors shrink.
+
+Drawn on a figure of its own, without pyplot, so it works without a display and leaves the
+user's matplotlib alone. Colours are Okabe and Ito's, which colour-blind readers can tell apart.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidFile, MissingExtra
+from preceptor.evaluation import losses_along, running_counts
+from preceptor.plan import Plan
+from preceptor.policies import TestSet
+from preceptor.report.words import least_loss, runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_DASHES = ("solid", "dashed", "dotted", "dashdot")
+_BLACK, _GREY = "#000000", "#8C8C8C"
+
+# Rounds shown: exploration and some more, never beyond this.
+_MAX_ROUNDS = 600
+_ROUNDS_IF_FIXED = 60
+# With more tests than this, those that are never shown get no row.
+_MAX_ROWS = 12
+# Losses that differ by more than this factor are drawn on a logarithmic axis.
+_LOG_RATIO = 30.0
+
+
+def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
+    """Draw the plan; write it to `path` too if given (PNG, PDF or SVG by its ending)."""
+    if path is not None:
+        check_picture_path(path)
+    figure_class = _figure_class()
+    rounds = rounds_shown(plan)
+    schedule = plan.policy.schedule(rounds)
+    shown = sorted({test for tests in schedule for test in tests})
+    rows = list(range(plan.problem.size)) if plan.problem.size <= _MAX_ROWS else shown
+    height = 0.55 + 0.3 * max(len(rows), 2)
+    figure = figure_class(figsize=(10.0, height + 5.4), dpi=120, layout="constrained")
+    timeline, losses, errors = figure.subplots(3, 1, sharex=True, height_ratios=[height, 2.5, 2.1])
+    _draw_timeline(timeline, plan, schedule, rows)
+    _draw_losses(losses, plan, schedule)
+    _draw_errors(errors, plan, schedule)
+    errors.set_xlabel("round (case)")
+    errors.set_xlim(0.5, rounds + 0.5)
+    _mark_commit(plan, rounds, [timeline, losses, errors])
+    if path is not None:
+        _write(figure, Path(path))
+    return figure
+
+
+def check_picture_path(path: str | Path) -> None:
+    """Raise if a picture could not be written there: unknown ending, or no such folder."""
+    _figure_class()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    target = Path(path)
+    known = FigureCanvasAgg.get_supported_filetypes()
+    if target.suffix.lstrip(".").lower() not in known:
+        raise InvalidFile(f"{path}: ends in {target.suffix!r}, must end in .png, .pdf or .svg")
+    if not target.parent.is_dir():
+        raise InvalidFile(f"{target.parent}: no such folder; make it first")
+    if target.is_dir():
+        raise InvalidFile(f"{path}: is a folder, expected the name of a picture")
+
+
+def rounds_shown(plan: Plan) -> int:
+    """Exploration and a third more, within the horizon and what the eye can take in."""
+    length = plan.exploration_length
+    wanted = length + max(15, length // 3) if length else _ROUNDS_IF_FIXED
+    return min(wanted, _MAX_ROUNDS, plan.problem.horizon or _MAX_ROUNDS)
+
+
+def _figure_class() -> type[Figure]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("matplotlib", "plot", "Drawing a plan") from error
+    return Figure
+
+
+def _draw_timeline(axes: Axes, plan: Plan, schedule: list[TestSet], rows: list[int]) -> None:
+    labels = plan.problem.world.labels
+    for row, test in enumerate(rows):
+        bars, at = [], 0.5
+        for has, length in runs([(test,) if test in tests else () for tests in schedule]):
+            if has:
+                bars.append((at, length))
+            at += length
+        axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=_colour(test), linewidth=0)
+    axes.set_yticks(range(len(rows)), [_short(labels[test]) for test in rows])
+    axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel("test shown")
+    axes.grid(axis="x", color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    _bare(axes)
+
+
+def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
+    problem = plan.problem
+    cases = np.arange(1, len(schedule) + 1)
+    drawn: list[FloatArray] = []
+
+    def line(values: FloatArray, label: str, colour: str, style: str, width: float) -> None:
+        drawn.append(values)
+        axes.plot(
+            cases,
+            values,
+            label=label,
+            color=colour,
+            linestyle=style,
+            linewidth=width,
+            drawstyle="steps-mid",
+        )
+
+    commit = plan.policy.commit
+    if commit is not None and plan.exploration_length:
+        fixed = losses_along(problem, [commit] * len(schedule))
+        line(fixed, "its last set, from\nthe first round on", OKABE_ITO[5], "dashed", 1.4)
+    line(losses_along(problem, schedule), "this plan", _BLACK, "solid", 1.6)
+    floor = least_loss(plan)
+    if floor is not None:
+        flat = np.full(len(schedule), floor)
+        line(flat, "nobody can be\nbelow this", _GREY, "dotted", 1.6)
+    everything = np.concatenate(drawn)
+    if everything.min() > 0 and everything.max() > _LOG_RATIO * everything.min():
+        axes.set_yscale("log")
+    priced = bool(np.any(problem.budget.prices(problem.size)))
+    axes.set_ylabel("expected loss\n(prices included)" if priced else "expected loss")
+    axes.grid(color="0.9", linewidth=0.8)
+    _bare(axes)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
+
+
+def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
+    """Signed errors of the person's coefficients; those never shown in grey, named once."""
+    problem = plan.problem
+    counts = running_counts(problem, schedule)[:-1]
+    errors = problem.learner.errors(problem.world, counts)
+    cases = np.arange(1, len(schedule) + 1)
+    seen = {test for tests in schedule for test in tests}
+    axes.axhline(0.0, color=_GREY, linewidth=0.8)
+    for test in range(problem.size):
+        if test not in seen:
+            label = "_" if any(t not in seen for t in range(test)) else "never shown"
+            axes.plot(cases, errors[:, test], color=_GREY, linewidth=1.2, label=label)
+    for test in sorted(seen):
+        axes.plot(
+            cases,
+            errors[:, test],
+            color=_colour(test),
+            linestyle=_DASHES[test // len(OKABE_ITO) % len(_DASHES)],
+            linewidth=1.8,
+            label=_short(problem.world.labels[test]),
+        )
+    axes.set_ylabel("error of the\nperson's weight")
+    axes.grid(color="0.9", linewidth=0.8)
+    _bare(axes)
+    handles, names = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles[:_MAX_ROWS],
+            names[:_MAX_ROWS],
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            frameon=False,
+            borderaxespad=0.0,
+        )
+
+
+def _mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
+    """A line where exploration ends, and above it what happens from there on."""
+    commit, length = plan.policy.commit, plan.exploration_length
+    top = panels[0]
+    if commit is None or length is None:
+        top.set_title("never settles on one set", loc="left", fontsize=10)
+        return
+    labels = plan.problem.world.labels
+    name = " + ".join(_short(labels[i]) for i in commit[:4]) if commit else "nothing"
+    name += f" + {len(commit) - 4} more" if len(commit) > 4 else ""
+    if length >= rounds:
+        words = f"changes sets until round {length:,}"
+        top.set_title(
+            words
+            if length >= (plan.problem.horizon or length + 1)
+            else f"{words}, then always {name}",
+            loc="left",
+            fontsize=10,
+        )
+        return
+    if length == 0:
+        top.set_title(f"always {name}", loc="left", fontsize=10)
+        return
+    for axes in panels:
+        axes.axvline(length + 0.5, color=_BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+    top.set_title(f"from round {length + 1:,} on: always {name}", loc="left", fontsize=10)
+
+
+def _colour(test: int) -> str:
+    return OKABE_ITO[test % len(OKABE_ITO)]
+
+
+def _short(label: str) -> str:
+    # A dollar would switch matplotlib to mathematics.
+    text = label if len(label) <= 24 else label[:23] + "…"
+    return text.replace("$", r"\$")
+
+
+def _bare(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _write(figure: Figure, target: Path) -> None:
+    """Whole or not at all: drawn in memory, written to a neighbour, renamed over."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    picture = io.BytesIO()
+    FigureCanvasAgg(figure)
+    figure.savefig(picture, format=target.suffix.lstrip(".").lower())
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(picture.getvalue())
+        Path(name).chmod(0o644)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,73 @@
+"""The front door: registry, automatic choice, options, ties, and what every plan promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import preceptor as pr
+from preceptor.planning import SOLVERS
+from tests.strategies import problems
+
+
+def two_tests(rho=0.8, **changes):
+    world = pr.World.equicorrelated([1.0, 0.8], rho)
+    return pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), **({"budget": 1} | changes))
+
+
+def test_auto_says_what_it_picked_and_why():
+    assert pr.solve(two_tests(horizon=50)).method == "finite"
+    assert pr.solve(two_tests(rho=0.0)).method == "independent"
+    infinite = pr.solve(two_tests())
+    assert infinite.method != "auto"
+    assert "infinite" in infinite.reason
+    big = pr.World.equicorrelated(np.linspace(0.1, 1, 6), 0.5)
+    wide = pr.Problem(big, pr.Learner(np.zeros(6), pr.Geometric(1.05)), 2, horizon=300)
+    plan = pr.solve(wide)
+    assert "too many for the exact plan" in plan.reason
+    assert plan.lower_bound < plan.value
+
+
+@settings(max_examples=40)
+@given(problems(sizes=(1, 2, 3), horizons=(1, 3, 5)))
+def test_every_method_keeps_its_promises(problem):
+    exact = pr.solve(problem, "finite").value
+    slack = 1e-9 * (1 + exact)
+    for method in SOLVERS:
+        try:
+            plan = pr.solve(problem, method)
+        except pr.NotApplicable:
+            continue
+        assert plan.lower_bound <= exact + slack, method
+        assert plan.value >= exact - slack, method
+        assert abs(pr.evaluate(problem, plan.policy) - plan.value) <= slack, method
+        assert plan.gap >= 0
+        if plan.status is pr.Status.OPTIMAL:
+            assert abs(plan.value - exact) <= slack, method
+        assert pr.Plan.from_json(plan.to_json()) == plan
+
+
+def test_unknown_method_and_options_are_named():
+    with pytest.raises(pr.UnknownMethod, match=r"'best' is not known; use one of auto, "):
+        pr.solve(two_tests(), "best")
+    with pytest.raises(pr.UnknownMethod, match=r"no option width; it takes length"):
+        pr.solve(two_tests(), "truncated", width=3)
+    with pytest.raises(TypeError, match="expected a Problem"):
+        pr.solve("problem")
+
+
+def test_a_tie_in_the_long_run_is_said():
+    world = pr.World.equicorrelated([1.0, 1.0], 0.9)
+    symmetric = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), 1, horizon=80)
+    assert any("exactly as good" in note for note in pr.solve(symmetric).notes)
+    assert not pr.solve(two_tests(horizon=80)).notes
+
+
+def test_starting_counts_continue_where_somebody_is():
+    problem = two_tests(horizon=30)
+    plan = pr.solve(problem)
+    first = plan.policy.schedule(10)
+    counts = [sum(i in s for s in first) for i in range(2)]
+    rest = pr.solve(problem.replace(horizon=20, start=counts))
+    head = pr.evaluate(problem.replace(horizon=10), pr.ExploreThenCommit(first, first[-1]))
+    np.testing.assert_allclose(head + 0.99**10 * rest.value, plan.value, rtol=1e-12)
+    assert rest.policy.schedule(20) == plan.policy.schedule(30)[10:]

@@ -1,0 +1,133 @@
+"""Problems and plans as files: nothing lost, nothing half-written, faults that name the file."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import preceptor as pr
+from tests.strategies import problems
+
+
+@given(problems(horizons=(3, None)))
+def test_a_problem_survives_json_and_toml_bit_by_bit(problem):
+    assert pr.Problem.from_json(problem.to_json()) == problem
+    assert pr.Problem.from_toml(problem.to_toml()) == problem
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"loss": pr.Empirical(64, "cubic", 3), "risk": pr.Huber(0.5)},
+        {"budget": pr.Knapsack([1.0, 2.0], 2.0, price=[0.1, 0.2])},
+        {"world": pr.World.beta_copula([1.0, 0.8], 0.8, names=["bmi", "bp"])},
+        {"start": (3, 0)},
+    ],
+)
+def test_every_kind_of_part_survives(tmp_path, change):
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1).replace(**change)
+    for name in ("problem.json", "problem.toml"):
+        problem.save(tmp_path / name)
+        assert pr.Problem.load(tmp_path / name) == problem
+
+
+def test_a_file_may_give_one_correlation():
+    text = """
+    budget = 1
+    [world]
+    coefficients = [1.0, 0.8]
+    correlation = 0.8
+    [learner]
+    initial = [0.2, 1.3]
+    curves = {kind = "geometric", alpha = 1.1}
+    """
+    problem = pr.Problem.from_toml(text)
+    assert problem.world == pr.World.equicorrelated([1.0, 0.8], 0.8)
+    assert problem.horizon is None
+
+
+GOOD = {
+    "world": {"coefficients": [1.0, 0.8], "correlation": 0.8},
+    "learner": {"initial": [0.2, 1.3], "curves": {"kind": "geometric", "alpha": 1.1}},
+    "budget": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"world": None}, "world: got None, expected a table"),
+        ({"speed": 3}, "Problem: unknown key 'speed'"),
+        ({"budget": 3}, "3 tests a round, but there are only 2"),
+        ({"budget": {"kind": "most"}}, "kind 'most' is not known; known are at-most"),
+        ({"budget": {"kind": "at-most"}}, "missing 1 required"),
+        ({"budget": "two"}, "budget: 'two'"),
+        ({"discount": 1.0}, "discount: 1.0, must be at least 0 and below 1"),
+        ({"discount": "high"}, "discount: 'high'"),
+        ({"horizon": 0}, "horizon: 0"),
+        ({"risk": {"kind": "cubed"}}, "risk: kind 'cubed'"),
+        ({"learner": {"initial": [0.2], "curves": {"kind": "one-shot"}}}, "lengths must agree"),
+        ({"start": [1]}, "1 counts for 2 tests"),
+        ({"start": [1, -2]}, "whole numbers of at least 0"),
+        ({"format": "preceptor-problem/9"}, "this version reads"),
+        ({"world": GOOD["world"] | {"covariance": [[1.0]]}}, "not both"),
+        ({"world": {"coefficients": [1.0], "covarience": 1}}, "unknown key 'covarience'"),
+    ],
+)
+def test_faults_name_key_value_and_remedy(change, words):
+    with pytest.raises(pr.InvalidInput, match=words):
+        pr.Problem.from_data(GOOD | change)
+
+
+def test_several_faults_come_together():
+    with pytest.raises(pr.InvalidInput) as caught:
+        pr.Problem.from_data(GOOD | {"discount": 2, "horizon": -1, "start": [1], "budget": 7})
+    assert len(caught.value.faults) == 4
+
+
+def test_faults_of_a_file_name_the_file(tmp_path):
+    for name, text, words in [
+        ("a.toml", "budget = ", "not valid TOML"),
+        ("a.json", "{", "not valid JSON: .* line 1"),
+        ("b.json", "[]", "expected a JSON object"),
+        ("c.json", "{}", "world, learner, budget missing"),
+    ]:
+        (tmp_path / name).write_text(text)
+        with pytest.raises(pr.InvalidFile, match=rf"{name}: .*{words}"):
+            pr.Problem.load(tmp_path / name)
+    with pytest.raises(pr.InvalidFile, match="no such file"):
+        pr.Problem.load(tmp_path / "nowhere.toml")
+    with pytest.raises(pr.InvalidFile, match=r"must end in \.toml or \.json"):
+        pr.Problem.load(tmp_path / "problem.yaml")
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(pr.InvalidFile, match="is a folder"):
+        pr.Problem.load(tmp_path / "folder.json")
+    (tmp_path / "latin.json").write_bytes(b"\xff\xfe")
+    with pytest.raises(pr.InvalidFile, match="not text in UTF-8"):
+        pr.Problem.load(tmp_path / "latin.json")
+
+
+def test_nothing_half_written_is_left(tmp_path):
+    problem = pr.Problem.from_data(GOOD)
+    with pytest.raises(pr.InvalidFile, match="no such folder"):
+        problem.save(tmp_path / "nowhere" / "problem.json")
+    with pytest.raises(pr.NotSerializable):
+        problem.replace(risk=pr.ResidualRisk(np.abs)).save(tmp_path / "problem.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_loses_nothing(tmp_path):
+    plan = pr.solve(pr.Problem.from_data(GOOD), "truncated", length=20)
+    plan.save(tmp_path / "plan.json")
+    assert pr.Plan.load(tmp_path / "plan.json") == plan
+    data = json.loads((tmp_path / "plan.json").read_text())
+    for key, words in [("format", "this version reads"), ("policy", "policy missing")]:
+        broken = {k: v for k, v in data.items() if k != key}
+        (tmp_path / "broken.json").write_text(json.dumps(broken))
+        with pytest.raises(pr.InvalidFile, match=words):
+            pr.Plan.load(tmp_path / "broken.json")
+    (tmp_path / "broken.json").write_text(json.dumps(data | {"status": "fine"}))
+    with pytest.raises(pr.InvalidFile, match="status: 'fine', must be one of optimal"):
+        pr.Plan.load(tmp_path / "broken.json")

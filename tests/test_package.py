@@ -1,0 +1,58 @@
+"""The public names, and what importing them costs."""
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import preceptor as pr
+
+OPTIONAL = ["matplotlib", "typer", "rich", "networkx", "sklearn", "pandas"]
+HEAVY = ["numba", "scipy.stats", "scipy.optimize", "scipy.special"]
+
+
+def test_exports_are_sorted_and_real():
+    assert pr.__all__ == sorted(pr.__all__)
+    assert all(hasattr(pr, name) for name in pr.__all__)
+    promised = {
+        *("World", "Learner", "Problem", "Plan", "Status", "solve", "evaluate"),
+        *("Geometric", "PowerLaw", "OneShot", "Tabulated"),
+        *("AtMost", "Exactly", "Knapsack", "SquaredError", "Huber", "AbsoluteError"),
+        *("Stationary", "Alternating", "ExploreThenCommit", "CountPolicy"),
+    }
+    assert promised <= set(pr.__all__)
+
+
+def test_the_core_imports_without_extras_and_without_the_heavy_parts():
+    code = (
+        "import sys\n"
+        f"for name in {OPTIONAL!r}: sys.modules[name] = None\n"
+        "import preceptor\n"
+        f"print([m for m in {HEAVY!r} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def modules():
+    names = [m.name for m in pkgutil.walk_packages(pr.__path__, "preceptor.")]
+    return ["preceptor", *(n for n in names if not n.endswith("_kernels"))]
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings_run(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize("error", [e for e in pr.__all__ if isinstance(getattr(pr, e), type)])
+def test_every_error_is_in_the_tree(error):
+    kind = getattr(pr, error)
+    if issubclass(kind, BaseException):
+        assert issubclass(kind, pr.PreceptorError)
+        import preceptor.errors
+
+        assert error in (preceptor.errors.__doc__ or "")
