@@ -55,9 +55,13 @@ def next_run(s, d, top):
 
 @jit
 def run_losses(
-    length, base, step, err, pad, floor, shift, reading, prices, code, tau, set_index, line, out
-):
-    """Losses of one set along a run, into out[:length]."""
+    length, base, step, err, mirrored, pad, floor, shift, reading, prices, code, tau, set_index,
+    line, out,
+):  # fmt: skip
+    """Losses of one set along a run, into out[:length].
+
+    `mirrored` is `err` read from its end, so that falling counts are read forward as well.
+    """
     n = base.size
     rows = shift.shape[1]
     for x in range(length):
@@ -72,14 +76,14 @@ def run_losses(
         for i in range(n):
             weight = reading[set_index, r, i]
             if step[i] != 0 and weight != 0.0:
+                at = pad + base[i]
                 if step[i] > 0:
-                    row = err[i, pad + base[i] : pad + base[i] + length]
-                    for x in range(length):
-                        line[x] += weight * row[x]
+                    row = err[i, at : at + length]
                 else:
-                    row = err[i, pad + base[i] - length + 1 : pad + base[i] + 1]
-                    for x in range(length):
-                        line[x] += weight * row[length - 1 - x]
+                    at = err.shape[1] - 1 - at
+                    row = mirrored[i, at : at + length]
+                for x in range(length):
+                    line[x] += weight * row[x]
         for x in range(length):
             out[x] += line[x] * line[x]
     if code != 0:
@@ -94,11 +98,15 @@ def run_losses(
 @jit
 def relax_run(values, losses, weight, length, target, next_values, parents, set_index):
     """Offer every state of a run this set: keep it where it beats what its successor has."""
+    reached = next_values[target : target + length]
+    parent = parents[target : target + length]
+    chosen = parents.dtype.type(set_index)
     for x in range(length):
         cost = values[x] + weight * losses[x]
-        if cost < next_values[target + x]:
-            next_values[target + x] = cost
-            parents[target + x] = set_index
+        # Both stores happen always: a choice of values can be vectorised, a branch cannot.
+        better = cost < reached[x]
+        reached[x] = cost if better else reached[x]
+        parent[x] = chosen if better else parent[x]
 
 
 @jit
@@ -127,6 +135,7 @@ def forward(
     step = np.empty(n, dtype=np.int64)
     line = np.empty(longest)
     losses = np.empty(longest)
+    mirrored = np.ascontiguousarray(err[:, ::-1])
     s = np.zeros(d, dtype=np.int64)
     values[0] = 0.0
     weight = 1.0
@@ -141,8 +150,8 @@ def forward(
             place_run(t, s, d, total, hidden, coordinate, base, step)
             for k in range(sets):
                 run_losses(
-                    length, base, step, err, pad, floor, shift, reading, prices, code, tau, k,
-                    line, losses,
+                    length, base, step, err, mirrored, pad, floor, shift, reading, prices, code,
+                    tau, k, line, losses,
                 )  # fmt: skip
                 target = target_rank(s, d, moves, k, binomials)
                 relax_run(values[at:], losses, weight, length, target, next_values, layer, k)

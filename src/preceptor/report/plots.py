@@ -19,19 +19,23 @@ from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation import losses_along, running_counts
 from preceptor.plan import Plan
 from preceptor.policies import TestSet
-from preceptor.report.words import least_loss, runs
+from preceptor.report.words import how_sure, least_loss, runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+_SKY, _VERMILION, _BLACK, _YELLOW = "#56B4E9", "#D55E00", "#000000", "#F0E442"
+OKABE_ITO = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILION, _BLACK, _YELLOW)
+_GREY, _PALE = "#8C8C8C", "#F2F2F2"
 _DASHES = ("solid", "dashed", "dotted", "dashdot")
-_BLACK, _GREY = "#000000", "#8C8C8C"
 
 # Rounds shown: exploration and some more, never beyond this.
 _MAX_ROUNDS = 600
 _ROUNDS_IF_FIXED = 60
+# Beyond this many rounds, lines that jump up and down are drawn thin.
+_DENSE_ROUNDS = 150
 # With more tests than this, those that are never shown get no row.
 _MAX_ROWS = 12
 # Losses that differ by more than this factor are drawn on a logarithmic axis.
@@ -43,6 +47,8 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     if path is not None:
         check_picture_path(path)
     figure_class = _figure_class()
+    from matplotlib.ticker import MaxNLocator
+
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
     shown = sorted({test for tests in schedule for test in tests})
@@ -55,6 +61,8 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     _draw_errors(errors, plan, schedule)
     errors.set_xlabel("round (case)")
     errors.set_xlim(0.5, rounds + 0.5)
+    errors.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
     _mark_commit(plan, rounds, [timeline, losses, errors])
     if path is not None:
         _write(figure, Path(path))
@@ -129,8 +137,9 @@ def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     commit = plan.policy.commit
     if commit is not None and plan.exploration_length:
         fixed = losses_along(problem, [commit] * len(schedule))
-        line(fixed, "its last set, from\nthe first round on", OKABE_ITO[5], "dashed", 1.4)
-    line(losses_along(problem, schedule), "this plan", _BLACK, "solid", 1.6)
+        line(fixed, "its last set, from\nthe first round on", _VERMILION, "dashed", 1.4)
+    width = 1.6 if len(schedule) <= _DENSE_ROUNDS else 0.8
+    line(losses_along(problem, schedule), "this plan", _BLACK, "solid", width)
     floor = least_loss(plan)
     if floor is not None:
         flat = np.full(len(schedule), floor)
@@ -164,6 +173,7 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
             color=_colour(test),
             linestyle=_DASHES[test // len(OKABE_ITO) % len(_DASHES)],
             linewidth=1.8,
+            drawstyle="steps-mid",
             label=_short(problem.world.labels[test]),
         )
     axes.set_ylabel("error of the\nperson's weight")
@@ -182,31 +192,43 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
 
 
 def _mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
-    """A line where exploration ends, and above it what happens from there on."""
+    """Shade what comes after exploration, and say above it what is shown from there on."""
     commit, length = plan.policy.commit, plan.exploration_length
     top = panels[0]
     if commit is None or length is None:
         top.set_title("never settles on one set", loc="left", fontsize=10)
-        return
-    labels = plan.problem.world.labels
-    name = " + ".join(_short(labels[i]) for i in commit[:4]) if commit else "nothing"
-    name += f" + {len(commit) - 4} more" if len(commit) > 4 else ""
-    if length >= rounds:
-        words = f"changes sets until round {length:,}"
-        top.set_title(
-            words
-            if length >= (plan.problem.horizon or length + 1)
-            else f"{words}, then always {name}",
-            loc="left",
+    elif length == 0:
+        top.set_title(f"always {_names(plan, commit)}", loc="left", fontsize=10)
+    elif length >= rounds:
+        words = f"changes sets until round {length:,}, then always {_names(plan, commit)}"
+        top.set_title(words, loc="left", fontsize=10)
+    else:
+        for axes in panels:
+            axes.axvspan(length + 0.5, rounds + 0.5, color=_PALE, linewidth=0, zorder=-1)
+            axes.axvline(length + 0.5, color=_BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+        top.annotate(
+            f"from round {length + 1:,} on: always {_names(plan, commit)}",
+            xy=(length + 0.5, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="left" if length < 0.5 * rounds else "right",
+            va="bottom",
             fontsize=10,
         )
-        return
-    if length == 0:
-        top.set_title(f"always {name}", loc="left", fontsize=10)
-        return
-    for axes in panels:
-        axes.axvline(length + 0.5, color=_BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
-    top.set_title(f"from round {length + 1:,} on: always {name}", loc="left", fontsize=10)
+
+
+def _headline(plan: Plan) -> str:
+    text = f"Expected loss {plan.value:.5g}"
+    if plan.problem.discount < 1.0:
+        text = f"Expected discounted loss {plan.value:.5g}"
+    return f"{text}: {how_sure(plan)}"
+
+
+def _names(plan: Plan, shown: TestSet) -> str:
+    labels = [_short(plan.problem.world.labels[i]) for i in shown[:4]]
+    more = [f"{len(shown) - 4} more"] if len(shown) > 4 else []
+    return " + ".join(labels + more) if shown else "nothing"
 
 
 def _colour(test: int) -> str:

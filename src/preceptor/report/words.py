@@ -30,7 +30,7 @@ Row = tuple[str, str]  # of a table: label and text
 _SENTENCE_RUNS = 5
 _MAX_PHASES = 8
 # Phases may begin at so many places; longer schedules are looked at more coarsely.
-_MAX_CUTS = 240
+_MAX_CUTS = 400
 # Rounds that stand for a policy which never settles.
 _SAMPLE_ROUNDS = 60
 # The costs of a fixed set are only worth adding when they take no time.
@@ -65,7 +65,7 @@ def explain(plan: Plan) -> str:
         ("", [_setting(plan)]),
         ("What to show", _what_to_show(plan)),
         ("What it costs", _what_it_costs(plan)),
-        ("How sure that is", [_how_sure(plan)]),
+        ("How sure that is", [_certainty(plan)]),
         ("How it was found", [_how_found(plan)]),
         ("Notes", list(plan.notes)),
     ]
@@ -88,7 +88,7 @@ def phases(schedule: Sequence[TestSet]) -> list[Phase]:
         return []
     step = math.ceil(len(pieces) / _MAX_CUTS)
     chunks = [pieces[i : i + step] for i in range(0, len(pieces), step)]
-    bits_for_a_set = math.log2(len(schedule) + 1) + 4.0
+    bits_for_a_set = math.log2(len(schedule) + 1)
     while True:
         bounds = _cheapest_cuts(chunks, bits_for_a_set)
         if len(bounds) - 1 <= _MAX_PHASES:
@@ -104,17 +104,25 @@ def phases(schedule: Sequence[TestSet]) -> list[Phase]:
 
 
 def _cheapest_cuts(chunks: list[list[tuple[TestSet, int]]], bits_for_a_set: float) -> list[int]:
-    """Boundaries of the phases, by dynamic programming over where the last phase begins."""
+    """Boundaries of the phases, by dynamic programming over where the last phase begins.
+
+    The order within a phase is charged by how hard it is to guess each set from the one before
+    it, so strict alternation costs as little as repetition.
+    """
     best, came_from = [0.0], [0]
     for end in range(1, len(chunks) + 1):
-        counts: Counter[TestSet] = Counter()
+        follows: dict[TestSet, Counter[TestSet]] = {}
+        following: TestSet | None = None
         options = []
         for begin in range(end - 1, -1, -1):
-            for shown, length in chunks[begin]:
-                counts[shown] += length
-            total = counts.total()
-            order = sum(c * math.log2(total / c) for c in counts.values())
-            options.append((best[begin] + order + bits_for_a_set * len(counts), begin))
+            for shown, length in reversed(chunks[begin]):
+                after = follows.setdefault(shown, Counter())
+                after[shown] += length - 1
+                if following is not None:
+                    after[following] += 1
+                following = shown
+            order = sum(_bits(after) for after in follows.values())
+            options.append((best[begin] + order + bits_for_a_set * len(follows), begin))
         cost, begin = min(options)
         best.append(cost)
         came_from.append(begin)
@@ -122,6 +130,11 @@ def _cheapest_cuts(chunks: list[list[tuple[TestSet, int]]], bits_for_a_set: floa
     while bounds[-1]:
         bounds.append(came_from[bounds[-1]])
     return bounds[::-1]
+
+
+def _bits(counts: Counter[TestSet]) -> float:
+    total = counts.total()
+    return sum(c * math.log2(total / c) for c in counts.values() if c)
 
 
 def _tally(pieces: Iterable[tuple[TestSet, int]]) -> dict[TestSet, int]:
@@ -160,11 +173,12 @@ def _what_to_show(plan: Plan) -> list[str | Row]:
         return _schedule_words(plan, policy.schedule(horizon), "", total=horizon)
     if length is None or commit is None:
         return _endless_words(plan, policy)
-    name = _joined(plan, commit)
-    if horizon is None or length == 0:
-        closing = f"always show {name}"
+    if not commit:
+        closing = "show nothing any more" if length else "show nothing, ever"
+    elif horizon is None or length == 0:
+        closing = f"always show {_joined(plan, commit)}"
     else:
-        closing = f"show {name} for the remaining {_cases(horizon - length)}"
+        closing = f"show {_joined(plan, commit)} for the remaining {_cases(horizon - length)}"
     if length == 0:
         lines: list[str | Row] = [_sentence(closing)]
     else:
@@ -195,11 +209,11 @@ def _schedule_words(
     counts = _tally(pieces)
     many = f"of the {total:,} " if total is not None and total > len(schedule) else ""
     opening = f"for the first {len(schedule):,} {many}cases" if closing else "throughout"
-    mix = _listed([f"{_plus(plan, shown)} {_times(count)}" for shown, count in counts.items()])
+    mix = _mix(plan, counts)
     summary = f"{opening} mix {_count(len(counts), 'set')}: {mix}"
     lines: list[str | Row] = [_sentence(f"{summary}; then {closing}" if closing else summary)]
     found = phases(schedule)
-    if len(found) > 1 or len(counts) == 2:
+    if len(found) > 1 or (len(counts) == 2 and found[0].longest_run <= 3):
         lines += _table(plan, found, closing)
     lines.append(f"Case by case: plan.policy.schedule({len(schedule)}).")
     return lines
@@ -224,14 +238,16 @@ def _phase_words(plan: Plan, phase: Phase) -> str:
     if not others:
         return _plus(plan, most)
     if often >= 0.8 * phase.length:
-        rare = _listed([f"{_plus(plan, shown)} {_times(count)}" for shown, count in others])
+        rare = _mix(plan, dict(others))
         return f"mostly {_plus(plan, most)} ({_times(often)}), now and then {rare}"
-    mix = _listed(
-        [f"{_plus(plan, shown)} {_times(count)}" for shown, count in phase.counts.items()]
-    )
+    mix = _mix(plan, phase.counts)
     if len(phase.counts) == 2 and phase.longest_run <= 3:
         return mix + (", taking turns" if phase.longest_run == 1 else ", roughly taking turns")
     return mix + ", mixed"
+
+
+def _mix(plan: Plan, counts: dict[TestSet, int]) -> str:
+    return _listed([f"{_plus(plan, shown)} {_times(count)}" for shown, count in counts.items()])
 
 
 def _endless_words(plan: Plan, policy: Policy) -> list[str | Row]:
@@ -263,12 +279,18 @@ def _what_it_costs(plan: Plan) -> list[str]:
     summed = problem.horizon or negligible_after(problem.discount)
     if commit is not None and length and summed <= _MAX_SUMMED_ROUNDS:
         fixed = evaluate(problem, Stationary(commit))
-        extra = fixed / plan.value - 1.0 if plan.value > 0 else math.inf
         lines.append(
             f"Showing {_joined(plan, commit)} from the first case on would cost {fixed:.6g}"
-            + (f", {extra:.1%} more." if extra >= 0.0005 else ".")
+            f"{_how_much_more(fixed, plan.value)}."
         )
     return lines
+
+
+def _how_much_more(other: float, value: float) -> str:
+    if value <= 0.0 or other < 1.0005 * value:
+        return ""
+    ratio = other / value
+    return f", {ratio - 1.0:.1%} more" if ratio < 2.0 else f", {ratio:.1f} times as much"
 
 
 def _along_the_way(plan: Plan) -> str:
@@ -299,15 +321,20 @@ def least_loss(plan: Plan) -> float | None:
         return None
 
 
-def _how_sure(plan: Plan) -> str:
+def how_sure(plan: Plan) -> str:
+    """Status and gap in a few words."""
     if plan.status is Status.OPTIMAL:
-        return "No plan can do better (up to rounding)."
+        return "no plan can do better"
     if not math.isfinite(plan.gap):
-        return "Nothing is proven about how much better another plan could be."
-    return (
-        f"At most {_percent(plan.gap)} above the best possible: no plan whatsoever can cost less "
-        f"than {plan.lower_bound:.6g}."
-    )
+        return "how much better another plan could be is not known"
+    return f"at most {_percent(plan.gap)} above the best possible"
+
+
+def _certainty(plan: Plan) -> str:
+    if plan.status is Status.OPTIMAL or not math.isfinite(plan.gap):
+        return _sentence(how_sure(plan))
+    bound = f"no plan whatsoever can cost less than {plan.lower_bound:.6g}"
+    return _sentence(f"{how_sure(plan)}: {bound}")
 
 
 def _how_found(plan: Plan) -> str:

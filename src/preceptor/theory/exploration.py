@@ -99,7 +99,7 @@ class ExplorationCertificate:
     - `tail_losses`, `minimisers`: of the allowed subsets of `recurrent`;
     - `margin`: γ, or None if every such subset is a minimiser;
     - `lipschitz`, `lipschitz_paper`: our constant in round `settled`, and the paper's;
-    - `round`, `round_paper`: the certified rounds with either, None if none was found;
+    - `round`, `round_paper`: the certified rounds with either, None if there is none below 2^40;
     - `improvable`: the policy shows sets at or after `round` that are no minimisers, so it is
       certainly not optimal.
     """
@@ -122,6 +122,11 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
 
     The theorem speaks of optimal policies; long plans stand in for them. For closed-form squared
     error, Gaussian tests and a person who knows the correlations.
+
+    Along a plan that commits, only the tests of its last set recur, so `settled` is already the
+    last round in which the plan shows anything else; with a budget of exactly k tests nothing is
+    left to certify after it. To see what the inequality says before a plan is known, as long
+    as every test recurs, give `Alternating` over all sets.
 
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)

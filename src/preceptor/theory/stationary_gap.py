@@ -15,8 +15,8 @@ which costs at least β²r in every round. With d = min(q, r) the ratio is at le
     (1 + dδ/(1-δ))/(1 + B)    with noise variance σ² (β² = σ²/(1-δ)),
 
 and both are at least cδ/(1-δ) with c = d/(1 + B). Note what the second case needs: coefficients
-that grow as δ nears 1. With noise and *fixed* coefficients the ratio stays below 1 + β²d'/σ² for
-some d', because every policy pays for the noise; what is unbounded is the excess over it.
+that grow as δ nears 1. With noise and *fixed* coefficients the ratio stays below 1 + β²q/σ² for
+every δ, because T shown for ever costs (σ² + β²q)/(1-δ) and every policy pays for the noise.
 """
 
 from __future__ import annotations

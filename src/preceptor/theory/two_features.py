@@ -76,7 +76,7 @@ class SymmetricPair:
     def keeping_cost(self, gap: int) -> float:
         """F_d of always showing the test that is `gap` showings ahead (the paper's F^same)."""
         rho, delta = self.correlation, self.discount
-        left = self.alpha ** (-float(gap))
+        left = math.pow(self.alpha, -gap)
         return (
             rho**2 / (1.0 - delta)
             + 2.0 * rho * left / (1.0 - delta / self.alpha)
@@ -92,10 +92,10 @@ class SymmetricPair:
         # geometric series.
         plain, mixed, square = delta / alpha**2, delta / alpha, delta
         return (
-            plain**gap * level
+            math.pow(plain, gap) * level
             + _partial_sum(plain, gap)
-            + 2.0 * rho * alpha ** (-float(gap)) * _partial_sum(mixed, gap)
-            + rho**2 * alpha ** (-2.0 * gap) * _partial_sum(square, gap)
+            + 2.0 * rho * math.pow(alpha, -gap) * _partial_sum(mixed, gap)
+            + rho**2 * math.pow(alpha, -2 * gap) * _partial_sum(square, gap)
         )
 
     @property
@@ -174,7 +174,7 @@ def optimal_policy(pair: SymmetricPair) -> PairSolution:
 
 def _partial_sum(ratio: float, terms: int) -> float:
     """Σ_{j<terms} ratio^j for a ratio below 1."""
-    return (1.0 - ratio**terms) / (1.0 - ratio)
+    return (1.0 - math.pow(ratio, terms)) / (1.0 - ratio)
 
 
 def _learning_faults(discount: float, alpha: float) -> list[str]:
