@@ -97,8 +97,11 @@ def running_counts(problem: Problem, schedule: list[TestSet]) -> IntArray:
 
 def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:
     """Counts (n,) after the whole schedule."""
-    last: IntArray = running_counts(problem, schedule)[-1]
-    return last
+    counts = list(problem.start_counts)
+    for shown in schedule:
+        for i in shown:
+            counts[i] += 1
+    return np.array(counts, dtype=np.int64)
 
 
 def commit_value(

@@ -21,7 +21,7 @@ def test_sets_are_exactly_the_allowed_ones_in_order_of_size(data, size):
     assert list(family) == allowed == list(budget.subsets(size))
     assert len(family) <= budget.count(size)
     assert [family.index(s) for s in allowed] == [*range(len(allowed))]
-    assert family.membership().sum(axis=1).tolist() == [len(s) for s in allowed]
+    assert family.membership.sum(axis=1).tolist() == [len(s) for s in allowed]
 
 
 @given(st.data(), st.integers(1, 6), seeds)

@@ -47,14 +47,15 @@ class CountSpace:
     @classmethod
     def smallest(cls, sets: SetFamily, rounds: int) -> CountSpace:
         """The numbering with the fewest states in the last layer."""
-        membership = sets.membership().astype(np.int64)
-        columns, which = np.unique(membership, axis=1, return_inverse=True)
-        which = np.asarray(which).ravel()
-        moving = np.flatnonzero(columns.any(axis=0))
-        coordinate = np.full(membership.shape[1], ABSENT, dtype=np.int64)
-        for new, old in enumerate(moving):
-            coordinate[which == old] = new
-        shown = columns[:, moving]
+        membership = sets.membership.astype(np.int64)
+        coordinate = np.full(sets.tests, ABSENT, dtype=np.int64)
+        first_with: dict[bytes, int] = {}
+        for test in range(sets.tests):
+            column = membership[:, test]
+            if column.any():
+                coordinate[test] = first_with.setdefault(column.tobytes(), len(first_with))
+        leaders = [int(np.flatnonzero(coordinate == c)[0]) for c in range(len(first_with))]
+        shown = membership[:, leaders]
         candidates = []
         for hidden in (False, True):
             moves = 1 - shown if hidden else shown

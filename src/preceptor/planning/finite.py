@@ -16,7 +16,7 @@ from preceptor._value import FloatArray, IntArray
 from preceptor.errors import NotApplicable, TooLarge
 from preceptor.plan import Plan, Status
 from preceptor.planning.count_space import CountSpace
-from preceptor.policies import ExploreThenCommit, TestSet
+from preceptor.policies import ExploreThenCommit
 from preceptor.problem.problem import Problem
 
 DEFAULT_MEMORY = 4 * 2**30
@@ -35,11 +35,10 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
         )
     table = fill(problem, problem.horizon, memory_limit, method="finite")
     best = int(np.argmin(table.values))
-    schedule = table.schedule_to(best)
     value = float(table.values[best])
     return Plan(
         problem=problem,
-        policy=as_policy(problem, schedule),
+        policy=as_policy(problem, table.path_to(best)),
         value=value,
         lower_bound=value,
         status=Status.OPTIMAL,
@@ -49,9 +48,15 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
     )
 
 
-def as_policy(problem: Problem, schedule: list[TestSet]) -> ExploreThenCommit:
-    """The schedule up to its last change, then its last set."""
-    return ExploreThenCommit(schedule, commit=schedule[-1], start=problem.start)
+def as_policy(problem: Problem, path: IntArray, commit: int | None = None) -> ExploreThenCommit:
+    """Show the sets with these positions, then `commit` (the last one if left out)."""
+    final = int(path[-1]) if commit is None else commit
+    changes = np.flatnonzero(path != final)
+    length = int(changes[-1]) + 1 if changes.size else 0
+    sets = problem.sets
+    named = {chosen: sets[chosen] for chosen in set(path[:length].tolist())}
+    prefix = [named[chosen] for chosen in path[:length].tolist()]
+    return ExploreThenCommit(prefix, sets[final], problem.start)
 
 
 @dataclass(frozen=True)
@@ -68,11 +73,11 @@ class LayeredTable:
         """Ranks in all layers together."""
         return int(self.space.offsets[-1]) + 1
 
-    def schedule_to(self, rank: int) -> list[TestSet]:
-        """The sets that lead to a state of the last layer at least cost."""
+    def path_to(self, rank: int) -> IntArray:
+        """Positions (rounds,) of the sets that lead to a last state at least cost."""
         from preceptor.planning import _kernels
 
-        space, sets = self.space, self.problem.sets
+        space = self.space
         path = np.empty(space.rounds, dtype=np.int64)
         _kernels.backtrack(
             space.partial_sums(rank),
@@ -82,8 +87,7 @@ class LayeredTable:
             self.parents,
             path,
         )
-        named = {int(chosen): sets[int(chosen)] for chosen in np.unique(path)}
-        return [named[int(chosen)] for chosen in path]
+        return path
 
 
 def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> LayeredTable:

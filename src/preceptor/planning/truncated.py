@@ -64,7 +64,7 @@ def solve_truncated(
     left = None if problem.horizon is None else problem.horizon - rounds
     notes: tuple[str, ...] = ()
     if suffix == "last" or left == 0:
-        policy = as_policy(problem, table.schedule_to(int(np.argmin(table.values))))
+        policy = as_policy(problem, table.path_to(int(np.argmin(table.values))))
     else:
         policy, complete = _best_commitment(table, left, memory_limit)
         if not complete:
@@ -129,8 +129,7 @@ def _best_commitment(
         rank, commit = _commit_by_summing(table, left)
     else:
         rank, commit, complete = _commit_by_asking(table, left)
-    policy = ExploreThenCommit(table.schedule_to(rank), problem.sets[commit], problem.start)
-    return policy, complete
+    return as_policy(problem, table.path_to(rank), commit), complete
 
 
 def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
@@ -150,7 +149,7 @@ def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, 
         table.values,
         problem.discount**space.rounds,
         problem.world.coefficients - problem.learner.initial,
-        problem.sets.membership(),
+        problem.sets.membership,
         forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
         np.einsum("sri,sr->si", forms.reading, forms.shift),
         np.einsum("sri,srj->sij", forms.reading, forms.reading),
@@ -181,7 +180,7 @@ def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]
         rounds,
         retention * error[:, None],
         layer_counts(problem, space, space.rounds),
-        problem.sets.membership(),
+        problem.sets.membership,
         forms.floor,
         forms.shift,
         forms.reading,

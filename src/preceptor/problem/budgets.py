@@ -12,9 +12,11 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from preceptor._checks import is_count, is_number
 from preceptor._value import FloatArray, IntArray, Kind, frozen_array
@@ -46,7 +48,8 @@ class SetFamily:
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return (self[i] for i in range(len(self)))
 
-    def membership(self) -> npt_bool:
+    @cached_property
+    def membership(self) -> npt.NDArray[np.bool_]:
         """Boolean matrix (sets, tests): which set holds which test."""
         table = np.zeros((len(self), self.tests), dtype=np.bool_)
         rows, columns = np.nonzero(self.members >= 0)
@@ -60,9 +63,6 @@ class SetFamily:
             if self[int(candidate)] == wanted:
                 return int(candidate)
         raise KeyError(wanted)
-
-
-npt_bool = np.ndarray[tuple[int, int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from preceptor.tails import geometric_sum
 
 WIDTH = 88
 
+_TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 Row = tuple[str, str]  # of a table: label and text
 
 # Up to so many runs of equal sets fit in one sentence; more become a table of phases.
@@ -365,7 +366,7 @@ def _section(title: str, body: Sequence[str | Row]) -> str:
 
 
 def _wrap(text: str, first: str, rest: str) -> list[str]:
-    return textwrap.wrap(
+    lines = textwrap.wrap(
         text,
         WIDTH,
         initial_indent=first,
@@ -373,6 +374,7 @@ def _wrap(text: str, first: str, rest: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [line.replace(_TOGETHER, " ") for line in lines]
 
 
 def _joined(plan: Plan, shown: TestSet) -> str:
@@ -381,8 +383,9 @@ def _joined(plan: Plan, shown: TestSet) -> str:
 
 
 def _plus(plan: Plan, shown: TestSet) -> str:
-    """For lists of sets: "bmi + bp"."""
-    return " + ".join(plan.problem.world.labels[i] for i in shown) if shown else "nothing"
+    """For lists of sets: "bmi + bp"; short ones are kept on one line."""
+    text = " + ".join(plan.problem.world.labels[i] for i in shown) if shown else "nothing"
+    return text.replace(" ", _TOGETHER) if len(text) <= WIDTH // 2 else text
 
 
 def _listed(items: Sequence[str]) -> str:
@@ -402,7 +405,7 @@ def _cases(number: int) -> str:
 
 
 def _times(number: int) -> str:
-    return {1: "once", 2: "twice"}.get(number, f"{number:,} times")
+    return {1: "once", 2: "twice"}.get(number, f"{number:,}{_TOGETHER}times")
 
 
 def _percent(share: float) -> str:

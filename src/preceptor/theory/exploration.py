@@ -306,13 +306,12 @@ class _Tail:
         if margin is None:
             return self.settled
 
-        def holds(times: npt.ArrayLike, bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        def required(times: npt.ArrayLike, bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
             errors = self.errors_at(times)
-            later = self.weight * lipschitz(errors) * self.step(times)
-            return np.asarray(2.0 * bound(errors) + later < margin, dtype=np.float64)
+            return 2.0 * bound(errors) + self.weight * lipschitz(errors) * self.step(times)
 
         def certain(round: int) -> bool:
-            return bool(holds([round], self.envelope)[0])
+            return bool(required([round], self.envelope)[0] < margin)
 
         # The envelope's condition is false up to some round and true from it on: bisect.
         if certain(self.settled):
@@ -330,7 +329,7 @@ class _Tail:
         last_looked_at = max(self.settled, found - _MOST_LOOKED_AT)
         while found > last_looked_at:
             times = np.arange(max(found - _CHUNK, last_looked_at), found)
-            broken = np.flatnonzero(holds(times, self.deviation) == 0.0)
+            broken = np.flatnonzero(required(times, self.deviation) >= margin)
             if broken.size:
                 return int(times[broken[-1]]) + 1
             found = int(times[0])

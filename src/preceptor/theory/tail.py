@@ -140,7 +140,7 @@ def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
     counts = counts_after(problem, policy.schedule(length))
     frozen = problem.learner.errors(problem.world, counts)
     limits = limiting_errors(problem, range(problem.size), counts)
-    membership = problem.sets.membership()
+    membership = problem.sets.membership
     both = membership.copy()
     both[:, list(commit)] = True
     errors = np.where(both, limits, frozen)
