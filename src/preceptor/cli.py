@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -199,4 +198,4 @@ def _check_target(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -125,7 +125,7 @@ def test_a_failed_picture_leaves_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["plan.xyz", "plan", "missing/plan.png", "folder.png"])
 def test_bad_targets_are_named(tmp_path, name):
     (tmp_path / "folder.png").mkdir()
-    with pytest.raises(pr.InvalidFile, match="plan|missing|folder"):
+    with pytest.raises(pr.InvalidFile, match=r"plan|missing|folder"):
         plan_of(POLICIES["stationary"]).plot(tmp_path / name)
 
 

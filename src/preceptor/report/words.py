@@ -16,7 +16,6 @@ from itertools import groupby, pairwise
 
 import numpy as np
 
-from preceptor.errors import TooLarge
 from preceptor.evaluation import evaluate, losses_along, negligible_after
 from preceptor.plan import Plan, Status
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary, TestSet
@@ -36,6 +35,8 @@ _MAX_CUTS = 400
 _SAMPLE_ROUNDS = 60
 # The costs of a fixed set are only worth adding when they take no time.
 _MAX_SUMMED_ROUNDS = 5_000
+# Sets that can be listed in no time.
+_MAX_LISTED = 200_000
 
 
 @dataclass(frozen=True)
@@ -316,10 +317,10 @@ def _along_the_way(plan: Plan) -> str:
 
 def least_loss(plan: Plan) -> float | None:
     """A loss that no case ever goes below; None if there are too many sets to look at."""
-    try:
-        return float(plan.problem.oracle.floors().min())
-    except TooLarge:
+    problem = plan.problem
+    if problem.budget.count(problem.size) > _MAX_LISTED:
         return None
+    return float(problem.oracle.floors().min())
 
 
 def how_sure(plan: Plan) -> str:
