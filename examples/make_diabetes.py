@@ -32,6 +32,10 @@ HEADER = f"""\
 #     the sign of cholesterol wrong;
 #   - alpha = 2^(1/{HALF_LIFE}): the error of a weight halves every {HALF_LIFE} showings. (An assumption; the
 #     data say nothing about how people learn.)
+#
+# The four tests, the beliefs and the half-life were picked among several dozen combinations because
+# their plan is instructive: against the best fixed set, plans of the others saved from nothing to
+# a sixth. An illustration, not a finding about patients or doctors.
 """  # noqa: E501
 
 

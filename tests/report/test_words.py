@@ -222,3 +222,16 @@ def test_other_risks_undiscounted_horizons_and_large_factors():
         pr.World([5.0], [[1.0]]), pr.Learner([5.0], pr.OneShot()), 1, discount=0.0, horizon=None
     )
     assert "times as much" in said(plan_of(policy, shy), "What it costs")
+
+
+def test_many_changes_are_merged_into_few_phases():
+    schedule = [(t // 40 % 3,) for t in range(40 * 30)]
+    assert len(phases(schedule)) <= 8
+
+
+def test_rare_sets_are_called_rare():
+    prefix = ([(0,)] * 9 + [(1,)]) * 6
+    text = said(plan_of(pr.ExploreThenCommit([(2,)] * 60 + prefix, (0, 2))), "What to show")
+    assert "cases 1 to 60 s5" in text
+    assert "cases 61 to 120 mostly bmi (54 times), now and then bp 6 times" in text
+    assert "from case 121 always show bmi and s5" in text

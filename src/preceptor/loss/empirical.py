@@ -15,6 +15,7 @@ import numpy as np
 from preceptor._checks import is_count
 from preceptor._value import FloatArray
 from preceptor.errors import InvalidProblem
+from preceptor.loss.gaussian import form_sensitivity
 from preceptor.loss.imputation import DEGREES, impute
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
 from preceptor.problem.budgets import SetFamily
@@ -125,6 +126,16 @@ class EmpiricalOracle:
         reach = np.abs(sample.filled) @ sizes
         both = np.stack([sample.base - reach, sample.base + reach])
         return float(self._risk.charge(both).max(axis=0).mean()) + self._price(shown)
+
+    def sensitivity_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> FloatArray:
+        """Every residual moves by its case's filled-in value of the test."""
+        form = self.squared_form_of(shown)
+        if form is not None:
+            return form_sensitivity(form, sizes, self._risk)
+        sample = self._sample_of(shown)
+        largest = float(np.max(np.abs(sample.base) + np.abs(sample.filled) @ sizes))
+        moved: FloatArray = np.abs(sample.filled).mean(axis=0)
+        return moved * self._risk.charge_slope(largest)
 
     def floors(self) -> FloatArray:
         """Least squares over all readers for squared error, else the least charge there is: 0."""

@@ -23,7 +23,7 @@ import numpy as np
 from preceptor._value import FloatArray
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
 from preceptor.problem.budgets import SetFamily
-from preceptor.problem.risks import SquaredError
+from preceptor.problem.risks import Risk, SquaredError
 
 if TYPE_CHECKING:
     from preceptor.problem.problem import Problem
@@ -159,6 +159,10 @@ class GaussianOracle:
         grid = np.linspace(0.0, variance, 1001)
         return 1.01 * float(self._risk.expected(grid).max()) + form.price
 
+    def sensitivity_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> FloatArray:
+        """|R d| moves the residual's standard deviation by at most its own length."""
+        return form_sensitivity(self._form_of(shown), sizes, self._risk)
+
     def squared_form_of(self, shown: tuple[int, ...]) -> SetForm | None:
         """The form itself, where variance is what is charged."""
         return self._form_of(shown) if isinstance(self._risk, SquaredError) else None
@@ -194,6 +198,15 @@ class GaussianOracle:
             risk_code=self._risk.code,
             risk_parameter=self._risk.parameter,
         )
+
+
+def form_sensitivity(form: SetForm, sizes: FloatArray, risk: Risk) -> FloatArray:
+    """Largest change of risk(floor + |shift + R e|²) per unit of each error, while |e| <= sizes."""
+    lengths: FloatArray = np.linalg.norm(form.reading, axis=0)
+    reach = float(np.linalg.norm(form.shift) + lengths @ sizes)
+    if isinstance(risk, SquaredError):
+        return lengths * (2.0 * reach)  # the floor does not move, so it need not be counted
+    return lengths * risk.deviation_slope(float(np.sqrt(form.floor + reach * reach)))
 
 
 def _forward(root: FloatArray, right: FloatArray) -> FloatArray:

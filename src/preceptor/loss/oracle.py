@@ -57,6 +57,9 @@ class LossOracle(Protocol):
     def ceiling_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> float:
         """A loss that one set never exceeds while no error is larger than `sizes` (tests,)."""
 
+    def sensitivity_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> FloatArray:
+        """How fast one set's loss can change with each error (tests,), within `sizes`."""
+
     def forms(self) -> DeviationForms | None:
         """The same losses for compiled solvers, or None if they have no such form."""
 

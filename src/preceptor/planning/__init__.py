@@ -11,6 +11,7 @@ from preceptor.plan import Plan
 from preceptor.planning.auto import solve_auto
 from preceptor.planning.finite import solve_finite
 from preceptor.planning.independent import solve_independent
+from preceptor.planning.lattice import solve_lattice
 from preceptor.planning.notes import tie_notes
 from preceptor.planning.stationary import solve_stationary
 from preceptor.planning.truncated import solve_truncated
@@ -22,6 +23,7 @@ SOLVERS: dict[str, Callable[..., Plan]] = {
     "independent": solve_independent,
     "finite": solve_finite,
     "truncated": solve_truncated,
+    "lattice": solve_lattice,
 }
 
 

@@ -47,15 +47,7 @@ class CountSpace:
     @classmethod
     def smallest(cls, sets: SetFamily, rounds: int) -> CountSpace:
         """The numbering with the fewest states in the last layer."""
-        membership = sets.membership.astype(np.int64)
-        coordinate = np.full(sets.tests, ABSENT, dtype=np.int64)
-        first_with: dict[bytes, int] = {}
-        for test in range(sets.tests):
-            column = membership[:, test]
-            if column.any():
-                coordinate[test] = first_with.setdefault(column.tobytes(), len(first_with))
-        leaders = [int(np.flatnonzero(coordinate == c)[0]) for c in range(len(first_with))]
-        shown = membership[:, leaders]
+        coordinate, shown = coordinates(sets)
         candidates = []
         for hidden in (False, True):
             moves = 1 - shown if hidden else shown
@@ -120,3 +112,19 @@ class CountSpace:
             sums[j] = np.searchsorted(self.binomials[j], rank, side="right") - 1
             rank -= int(self.binomials[j, sums[j]])
         return sums
+
+
+def coordinates(sets: SetFamily) -> tuple[IntArray, IntArray]:
+    """Which coordinate counts each test (n,), and what each set adds to them (sets, d).
+
+    Tests that are always shown together share a coordinate; a test in no set has none.
+    """
+    membership = sets.membership.astype(np.int64)
+    coordinate = np.full(sets.tests, ABSENT, dtype=np.int64)
+    first_with: dict[bytes, int] = {}
+    for test in range(sets.tests):
+        column = membership[:, test]
+        if column.any():
+            coordinate[test] = first_with.setdefault(column.tobytes(), len(first_with))
+    leaders = [int(np.flatnonzero(coordinate == c)[0]) for c in range(len(first_with))]
+    return coordinate, membership[:, leaders]

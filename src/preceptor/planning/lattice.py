@@ -1,0 +1,319 @@
+"""The infinite horizon solved exactly: one backward sweep over capped counts.
+
+The best set depends on the counts alone, not on the round, and counts only grow. So on the box of
+counts up to a cap for each test the Bellman equation is solved by visiting every state once, last
+ones first. A count at its cap stays there; a set that moves no count is shown for ever.
+
+**What capping can do.** Let D_i be how much further the error of test i could still fall beyond
+its cap M_i. A schedule's true and capped losses differ only in rounds t > M_i for some i, and
+then by at most Σ_i w_i D_i with w_i = max_S 2|R_Si|(|shift_S| + Σ_j |R_Sj||e_j|) · slope: the
+loss is a squared length |shift + R e|² whose difference is (length of R d) x (sum of lengths),
+passed through a risk of that slope. Hence |V - V_capped| <= Σ_i w_i D_i δ^(M_i + 1)/(1 - δ) for
+every policy, and so for the best one. Caps are chosen to make that small; the bound is reported.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._checks import is_number
+from preceptor._value import FloatArray, IntArray
+from preceptor.errors import InvalidInput, NotApplicable, TooLarge
+from preceptor.evaluation import evaluate
+from preceptor.loss import DeviationForms
+from preceptor.plan import Plan, Status
+from preceptor.planning.bounds import floor_bound
+from preceptor.planning.count_space import ABSENT, coordinates
+from preceptor.planning.finite import DEFAULT_MEMORY, parent_type
+from preceptor.policies import CountPolicy
+from preceptor.problem.problem import Problem
+
+DEFAULT_TOLERANCE = 1e-6
+# A curve that never saturates is capped here at the latest.
+_LONGEST = 100_000
+_ROUGH_STATES = 100_000
+
+
+def solve_lattice(
+    problem: Problem,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    caps: list[int] | int | None = None,
+    memory_limit: int = DEFAULT_MEMORY,
+) -> Plan:
+    """The optimal policy for ever, for every state a person can be in.
+
+    `tolerance` is the wanted relative error from capping counts, from which the caps follow; or
+    give `caps` yourself, one number or one for each test. If the box does not fit in memory it
+    is made smaller, and the plan says how far off it can be.
+    """
+    started = time.perf_counter()
+    _check(problem, tolerance, caps)
+    effects = CapEffects.of(problem)
+    notes: tuple[str, ...] = ()
+    if caps is None:
+        chosen = effects.caps_for(tolerance * _rough_value(problem, effects))
+        fitting = effects.shrink_to_fit(chosen, memory_limit)
+        if np.any(fitting < chosen):
+            notes = ("Counts were capped earlier than wanted, to fit in memory; see the gap.",)
+        chosen = fitting
+    else:
+        chosen = effects.given_caps(caps)
+        effects.refuse_if_too_large(chosen, memory_limit)
+    values, policy = sweep(problem, effects, chosen)
+    error = effects.error(chosen)
+    value = evaluate(problem, policy)
+    # The sweep itself adds up as many roundings as rounds matter.
+    rounding = 1e-13 * abs(values)
+    bound = min(max(values - error - rounding, floor_bound(problem)), value)
+    close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
+    return Plan(
+        problem=problem,
+        policy=policy,
+        value=value,
+        lower_bound=bound,
+        status=Status.OPTIMAL if close else Status.BOUNDED,
+        method="lattice",
+        seconds=time.perf_counter() - started,
+        states=int(np.prod(chosen + 1)),
+        notes=notes,
+        options={"caps": chosen.tolist(), "capping_error": error},
+    )
+
+
+@dataclass(frozen=True)
+class CapEffects:
+    """What capping each coordinate can do to the value, and what boxes cost."""
+
+    problem: Problem
+    coordinate: IntArray  # (n,) which coordinate counts a test, or ABSENT
+    member_of: npt.NDArray[np.bool_]  # (sets, d)
+    weight: FloatArray  # (n,) w_i |e_i|: loss per unit of retention
+
+    @classmethod
+    def of(cls, problem: Problem) -> CapEffects:
+        """Weights from the loss of every set."""
+        coordinate, member_of = coordinates(problem.sets)
+        return cls(
+            problem,
+            coordinate,
+            member_of.astype(np.bool_),
+            _loss_per_error(problem) * np.abs(_first_errors(problem)),
+        )
+
+    @property
+    def dimensions(self) -> int:
+        """How many counts there are."""
+        return int(self.member_of.shape[1])
+
+    def error(self, caps: IntArray) -> float:
+        """Σ_i w_i D_i δ^(M_i + 1)/(1 - δ)."""
+        total = 0.0
+        discount = self.problem.discount
+        for i, cap in self._capped_tests(caps):
+            left = self._left(i, np.array([cap]))[0]
+            total += self.weight[i] * left * discount ** (cap + 1) / (1.0 - discount)
+        return float(total)
+
+    def caps_for(self, wanted: float) -> IntArray:
+        """Per coordinate, the smallest cap at which its tests use up their share of the error."""
+        caps = np.ones(self.dimensions, dtype=np.int64)
+        share = wanted / max(int(np.sum(self.coordinate != ABSENT)), 1)
+        counts = np.arange(1, self._matters() + 1)
+        worth = self.problem.discount ** (counts + 1.0) / (1.0 - self.problem.discount)
+        for i in range(self.problem.size):
+            c = self.coordinate[i]
+            if c == ABSENT:
+                continue
+            enough = np.flatnonzero(self.weight[i] * self._left(i, counts) * worth <= share)
+            cap = counts[enough[0]] if enough.size else counts[-1]
+            caps[c] = max(caps[c], int(cap))
+        return caps
+
+    def given_caps(self, caps: list[int] | int) -> IntArray:
+        """A user's caps, one number or one for each test, by coordinate."""
+        per_test = np.broadcast_to(np.asarray(caps, dtype=np.int64), (self.problem.size,))
+        chosen = np.ones(self.dimensions, dtype=np.int64)
+        for i in range(self.problem.size):
+            if self.coordinate[i] != ABSENT:
+                chosen[self.coordinate[i]] = max(chosen[self.coordinate[i]], per_test[i])
+        return chosen
+
+    def bytes_needed(self, caps: IntArray) -> int:
+        """Values and actions of all states, and losses where the oracle has no form."""
+        states = math.prod(int(c) + 1 for c in caps)
+        size = np.dtype(parent_type(len(self.problem.sets))).itemsize
+        needed = states * (8 + size)
+        if self.problem.oracle.forms() is None:
+            needed += states * 8 * (len(self.problem.sets) + self.problem.size)
+        return needed
+
+    def shrink_to_fit(self, caps: IntArray, memory_limit: int) -> IntArray:
+        """Scale the caps down together until the box fits."""
+        fitting = caps
+        while self.bytes_needed(fitting) > memory_limit:
+            smaller = np.maximum((fitting * 0.97).astype(np.int64), 1)
+            if np.array_equal(smaller, fitting):
+                self.refuse_if_too_large(fitting, memory_limit)
+            fitting = smaller
+        return fitting
+
+    def refuse_if_too_large(self, caps: IntArray, memory_limit: int) -> None:
+        """Say how many states and bytes, and what else to use."""
+        needed = self.bytes_needed(caps)
+        if needed > memory_limit:
+            states = math.prod(int(c) + 1 for c in caps)
+            raise TooLarge(
+                f"lattice: {states:,} states would take {needed / 2**30:,.1f} GiB, more than the "
+                f"limit of {memory_limit / 2**30:,.1f} GiB; use method='search', smaller caps, "
+                "or raise memory_limit",
+                bytes_needed=needed,
+            )
+
+    def _capped_tests(self, caps: IntArray) -> list[tuple[int, int]]:
+        tests = range(self.problem.size)
+        return [(i, int(caps[self.coordinate[i]])) for i in tests if self.coordinate[i] != ABSENT]
+
+    def _left(self, test: int, counts: IntArray) -> FloatArray:
+        """How much retention test `test` can still lose after `counts` showings."""
+        curve = self.problem.learner.curve_of[test]
+        start = self.problem.start_counts[test]
+        left = curve.retention(start + counts) - math.sqrt(curve.limit)
+        return np.maximum(left, 0.0)
+
+    def _matters(self) -> int:
+        """Rounds after which nothing weighs anything."""
+        discount = self.problem.discount
+        if discount == 0.0:
+            return 1
+        return min(_LONGEST, math.ceil(math.log(1e-18) / math.log(discount)))
+
+
+def sweep(problem: Problem, effects: CapEffects, caps: IntArray) -> tuple[float, CountPolicy]:
+    """V at the start and the policy over the whole box."""
+    from preceptor.planning import _lattice_kernels
+
+    # Rows along the longest side: fewer of them, and longer loops.
+    order = np.argsort(-caps, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    caps = caps[order]
+    coordinate = np.where(effects.coordinate == ABSENT, ABSENT, place[effects.coordinate])
+    member_of = np.ascontiguousarray(effects.member_of[:, order])
+    shape = tuple(int(c) + 1 for c in caps)
+    states = math.prod(shape)
+    strides = np.concatenate([[1], np.cumprod(shape)[:-1]]).astype(np.int64)
+    table = problem.learner.retention_table(problem.start_counts, int(caps.max()))
+    errors = table * _first_errors(problem)[:, None]
+    forms = problem.oracle.forms()
+    losses = np.empty((0, 0))
+    if forms is None:
+        losses = _loss_table(problem, coordinate, shape, errors)
+        forms = _no_forms(len(problem.sets), problem.size)
+    fast = np.flatnonzero(coordinate == 0)
+    fast_part = np.einsum("kri,ix->krx", forms.reading[:, :, fast], errors[fast, : shape[0]])
+    values = np.empty(states)
+    actions = np.empty(states, dtype=parent_type(len(problem.sets)))
+    _lattice_kernels.sweep(
+        caps,
+        strides,
+        coordinate,
+        member_of,
+        problem.discount,
+        forms.floor,
+        forms.shift,
+        forms.reading,
+        forms.prices,
+        forms.risk_code,
+        forms.risk_parameter,
+        errors,
+        np.ascontiguousarray(fast_part),
+        np.sum(fast_part**2, axis=1),
+        losses,
+        values,
+        actions,
+    )
+    return float(values[0]), _as_policy(problem, coordinate, shape, actions)
+
+
+def _rough_value(problem: Problem, effects: CapEffects) -> float:
+    """About what the optimum is, from a small box: what a relative error is relative to."""
+    side = max(2, int(_ROUGH_STATES ** (1.0 / effects.dimensions)) - 1)
+    value, _ = sweep(problem, effects, np.full(effects.dimensions, side, dtype=np.int64))
+    return value
+
+
+def _as_policy(
+    problem: Problem,
+    coordinate: IntArray,
+    shape: tuple[int, ...],
+    actions: npt.NDArray[np.unsignedinteger],
+) -> CountPolicy:
+    """One axis for each test: tests that share a count, or have none, get an axis of length 1."""
+    box = actions.reshape(shape[::-1])  # the fast coordinate is the last axis
+    leader = {int(c): i for i, c in reversed(list(enumerate(coordinate))) if c != ABSENT}
+    axes = sorted(leader, key=lambda c: leader[c])
+    box = np.transpose(box, [len(shape) - 1 - c for c in axes])
+    lengths = [shape[c] if leader.get(int(c)) == i else 1 for i, c in enumerate(coordinate)]
+    return CountPolicy(box.reshape(lengths), tuple(problem.sets), problem.start)
+
+
+def _loss_table(
+    problem: Problem, coordinate: IntArray, shape: tuple[int, ...], errors: FloatArray
+) -> FloatArray:
+    """Losses (sets, states) asked from the oracle, a row of the box at a time."""
+    states = math.prod(shape)
+    losses = np.empty((len(problem.sets), states))
+    tests = np.arange(problem.size)
+    step = max(1, 4_000_000 // max(len(problem.sets), problem.size))
+    for start in range(0, states, step):
+        index = np.arange(start, min(start + step, states))
+        counts = np.zeros((index.size, problem.size), dtype=np.int64)
+        rest = index
+        for c, length in enumerate(shape):
+            counts[:, coordinate == c] = (rest % length)[:, None]
+            rest = rest // length
+        losses[:, index] = problem.oracle.losses(errors[tests, counts]).T
+    return losses
+
+
+def _no_forms(sets: int, tests: int) -> DeviationForms:
+    zeros = np.zeros(sets)
+    return DeviationForms(zeros, np.zeros((sets, 1)), np.zeros((sets, 1, tests)), zeros, 0, 0.0)
+
+
+def _first_errors(problem: Problem) -> FloatArray:
+    difference: FloatArray = problem.world.coefficients - problem.learner.initial
+    return difference
+
+
+def _loss_per_error(problem: Problem) -> FloatArray:
+    """w_i (n,): how fast any round's loss can change with the error of test i."""
+    weights = np.zeros(problem.size)
+    sizes = np.abs(problem.initial_errors)
+    for shown in problem.sets:
+        weights = np.maximum(weights, problem.oracle.sensitivity_of(sizes, shown))
+    return weights
+
+
+def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> None:
+    if problem.horizon is not None:
+        raise NotApplicable(
+            "lattice: solves infinite horizons; this problem ends after "
+            f"{problem.horizon} rounds, so use method='finite' or 'search'"
+        )
+    faults = []
+    if not is_number(tolerance) or tolerance <= 0:
+        faults.append(f"tolerance: {tolerance!r}, must be a positive number")
+    if caps is not None:
+        given = np.asarray(caps)
+        if given.dtype.kind not in "iu" or given.min(initial=1) < 1:
+            faults.append(f"caps: {caps!r}, must be whole numbers of at least 1")
+        elif given.ndim and given.size != problem.size:
+            faults.append(f"caps: {given.size} caps for {problem.size} tests")
+    InvalidInput.raise_if(faults)

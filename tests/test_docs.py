@@ -1,0 +1,204 @@
+"""The documentation runs: its code, its commands, its files, and the names it mentions.
+
+Code blocks of a page share one namespace and are run in order. A `text` block right after a
+block of code or commands is its output, to the last digit. After a change that is meant to change
+outputs, `python -m tests.test_docs` writes the new ones into the pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import preceptor as pr
+from preceptor.loss import LossModel
+from preceptor.planning import SOLVERS
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHELL = {"sh", "console"}
+
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+    span: tuple[int, int]
+    output: Block | None = None
+
+
+def blocks(page: str) -> list[Block]:
+    """Fenced blocks in order; an output belongs to the block before it."""
+    found: list[Block] = []
+    for match in _FENCE.finditer(page):
+        language, text = match.groups()
+        line = page.count("\n", 0, match.start()) + 2
+        block = Block(language, text, line, match.span(2))
+        if language == "text" and found and found[-1].language in {"python", *SHELL}:
+            between = page[found[-1].span[1] : match.start()].removeprefix("```")
+            if not between.strip():
+                found[-1] = Block(**{**vars(found[-1]), "output": block})
+                continue
+        found.append(block)
+    return found
+
+
+def commands(block: Block) -> list[str]:
+    """The lines of a shell block that call our own command."""
+    lines = [line.removeprefix("$ ") for line in block.text.splitlines()]
+    return [line for line in lines if line.startswith("preceptor ")]
+
+
+def run(page: Path) -> Iterator[tuple[Block, str]]:
+    """Run what can be run in the current folder; each block with what it printed."""
+    namespace = {"__name__": "__main__"}
+    for block in blocks(page.read_text("utf-8")):
+        if block.language == "python":
+            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(code, namespace)
+            yield block, printed.getvalue()
+        elif block.language in SHELL and commands(block):
+            yield block, "".join(map(shell, commands(block)))
+
+
+def shell(command: str) -> str:
+    """What a command prints, run with the environment's own `preceptor`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command], env=os.environ | {"PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[None]:
+    """A folder with our examples in it, and registries that forget what pages added to them."""
+    registries = [SOLVERS, *(family.registry for family in FAMILIES)]
+    before = [dict(registry) for registry in registries]
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("examples").symlink_to(ROOT / "examples")
+        try:
+            yield
+        finally:
+            for registry, entries in zip(registries, before, strict=True):
+                registry.clear()
+                registry.update(entries)
+
+
+FAMILIES = [pr.Curve, pr.Budget, pr.Risk, pr.Policy, LossModel]
+
+
+def tidy(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_runs_and_prints_what_the_page_says(page):
+    with scratch():
+        for block, printed in run(page):
+            if block.output is not None:
+                where = f"{page.name}, line {block.line}"
+                assert tidy(printed) == tidy(block.output.text), where
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_problem_files_load_and_fit_the_schema(page):
+    import tomllib
+
+    for block in blocks(page.read_text("utf-8")):
+        if block.language == "toml":
+            problem = pr.Problem.from_toml(block.text)
+            assert pr.Problem.from_json(problem.to_json()) == problem
+            jsonschema.validate(tomllib.loads(block.text), pr.schema())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_named_commands_and_targets_exist(page):
+    import typer
+
+    from preceptor.cli import app
+
+    text = page.read_text("utf-8")
+    # In text, code is between backticks; in shell blocks, a line.
+    shown = [line for b in blocks(text) if b.language in SHELL for line in b.text.splitlines()]
+    spoken = re.findall(r"`((?:make|preceptor) [^`\n]*)`", text)
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for line in [*shown, *spoken]:
+        words = line.removeprefix("$ ").split("#")[0].split()
+        if words[:1] == ["make"]:
+            named = [w for w in words[1:] if "=" not in w]
+            assert set(named) <= targets, line
+        elif words[:1] == ["preceptor"] and not words[1].startswith(("-", ".")):
+            assert words[1] in known, line
+            options = {name for p in known[words[1]].params for name in p.opts} | {"--help"}
+            given = {w.split("=")[0] for w in words[2:] if w.startswith("--")}
+            assert given <= options, line
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs/planning.md"], ids=lambda page: page.name)
+def test_every_solver_is_described(page):
+    text = page.read_text("utf-8")
+    missing = [name for name in SOLVERS if f"`{name}`" not in text]
+    assert not missing, f"{page.name} has no word on {missing}"
+
+
+def test_every_public_name_is_in_the_reference():
+    listed = re.findall(r"^::: preceptor\.([\w.]+)$", (ROOT / "docs/api.md").read_text(), re.M)
+    assert len(listed) == len(set(listed))
+    assert set(pr.__all__) == {name for name in listed if "." not in name}
+    import preceptor.theory
+
+    theory = {name.removeprefix("theory.") for name in listed if name.startswith("theory.")}
+    assert set(preceptor.theory.__all__) == theory
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_pages_fit_the_navigation():
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = set(re.findall(r"^  - \w+: (\w+\.md)$", text, re.MULTILINE))
+    assert listed == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def rewrite(page: Path) -> bool:
+    """Put real outputs into a page; whether anything changed."""
+    with scratch():
+        printed = [(b.output, text) for b, text in run(page) if b.output is not None]
+    old = new = page.read_text("utf-8")
+    for output, text in reversed(printed):
+        start, end = output.span
+        new = new[:start] + tidy(text) + "\n" + new[end:]
+    if new != old:
+        page.write_text(new, "utf-8")
+    return new != old
+
+
+if __name__ == "__main__":
+    chosen = [Path(name).resolve() for name in sys.argv[1:]] or PAGES
+    changed = [page.name for page in chosen if rewrite(page)]
+    sys.stdout.write(f"rewrote {', '.join(changed) or 'nothing'}\n")
