@@ -165,7 +165,7 @@ def test_unreadable_file_is_an_error_not_a_traceback(problem_file, monkeypatch):
     monkeypatch.setattr("pathlib.Path.read_text", denied)
     result = run("solve", problem_file)
     assert result.exit_code == 2
-    assert f"{problem_file}: Permission denied" in result.stderr
+    assert f"{problem_file}: cannot be read (Permission denied)" in result.stderr
 
 
 @pytest.mark.parametrize("text", ["[1]", "{}", "nonsense", '{"format": "preceptor-plan/9"}'])

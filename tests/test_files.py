@@ -74,6 +74,17 @@ GOOD = {
         ({"format": "preceptor-problem/9"}, "this version reads"),
         ({"world": GOOD["world"] | {"covariance": [[1.0]]}}, "not both"),
         ({"world": {"coefficients": [1.0], "covarience": 1}}, "unknown key 'covarience'"),
+        ({"world": {"coefficients": 3, "correlation": 0.3}}, "coefficients: shape"),
+        ({"world": {"coefficients": [1.0, 2.0], "correlation": "x"}}, "correlation 'x'"),
+        ({"world": GOOD["world"] | {"noise_variance": 10**400}}, "noise_variance: 1000"),
+        ({"world": {"coefficients": [10**400, 1], "correlation": 0.1}}, "read as numbers"),
+        ({"budget": {"kind": ["a"], "k": 1}}, r"kind \['a'\] is not known"),
+        ({"budget": {"kind": "at-most", "k": 1, "price": "x"}}, "price: 'x'"),
+        ({"budget": {"kind": "at-most", "k": 1, "price": [[1.0], [1.0]]}}, "price: shape"),
+        ({"budget": {"kind": "at-most", "k": 1, "price": [1.0]}}, "1 prices for 2 tests"),
+        ({"learner": GOOD["learner"] | {"imputation": [[1, 2], [3]]}}, "read as numbers"),
+        ({"learner": GOOD["learner"] | {"imputation": "some"}}, "imputation: 'some'"),
+        ({"start": [float("inf"), 0]}, "start: "),
     ],
 )
 def test_faults_name_key_value_and_remedy(change, words):
@@ -127,6 +138,17 @@ def test_a_plan_loses_nothing(tmp_path):
         broken = {k: v for k, v in data.items() if k != key}
         (tmp_path / "broken.json").write_text(json.dumps(broken))
         with pytest.raises(pr.InvalidFile, match=words):
+            pr.Plan.load(tmp_path / "broken.json")
+    for change, words in [
+        ({"policy": {"kind": "stationary", "shown": [7]}}, "tests 0..1"),
+        ({"policy": {"kind": "stationary", "shown": [0, 1]}}, "not allowed by the budget"),
+        ({"policy": {"kind": "explore-then-commit", "prefix": 3, "final": [0]}}, "prefix: 3"),
+        ({"value": "x"}, "value: 'x', must be a number"),
+        ({"notes": 3}, "notes: 3"),
+        ({"problem": 3}, "problem: got 3"),
+    ]:
+        (tmp_path / "broken.json").write_text(json.dumps(data | change))
+        with pytest.raises(pr.InvalidInput, match=words):
             pr.Plan.load(tmp_path / "broken.json")
     (tmp_path / "broken.json").write_text(json.dumps(data | {"status": "fine"}))
     with pytest.raises(pr.InvalidFile, match="status: 'fine', must be one of optimal"):

@@ -30,7 +30,7 @@ def own_kinds(family: type[Kind]) -> dict[str, type]:
     return {
         kind: cls
         for kind, cls in family.registry.items()
-        if cls.__module__.startswith("preceptor.")
+        if cls.__module__.startswith("preceptor.") and not kind.endswith("-example")
     }
 
 

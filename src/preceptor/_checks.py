@@ -9,11 +9,12 @@ import numpy as np
 
 def is_number(value: object) -> bool:
     """Whether this is a finite real number (and not a truth value)."""
-    return (
-        isinstance(value, (int, float, np.integer, np.floating))
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    )
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no double can hold
+        return False
 
 
 def is_count(value: object, least: int) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor.errors import InvalidFile, NotSerializable
+from preceptor.errors import InvalidFile, InvalidInput, NotSerializable
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -72,7 +72,9 @@ class Value:
             )
         try:
             return cls(**data)
-        except TypeError as error:
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidFile(f"{cls.__name__}: {_first_missing(error)}") from error
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -124,7 +126,7 @@ class Kind(Value):
         if not isinstance(data, Mapping):
             raise InvalidFile(f"{cls.family}: got {data!r}, expected a table with a 'kind'")
         kind = data.get("kind", cls.kind)
-        target = cls.registry.get(kind)
+        target = cls.registry.get(kind) if isinstance(kind, str) else None
         if target is None:
             raise InvalidFile(
                 f"{cls.family}: kind {kind!r} is not known; known are {', '.join(cls.registry)}"
@@ -170,6 +172,6 @@ def _same(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _first_missing(error: TypeError) -> str:
+def _first_missing(error: Exception) -> str:
     text = str(error)
     return text.split("__init__() ", 1)[-1]

@@ -29,9 +29,16 @@ def read_text(path: str | Path) -> str:
         raise InvalidFile(f"{path}: is a folder, expected a file") from None
     except UnicodeDecodeError:
         raise InvalidFile(f"{path}: is not text in UTF-8") from None
+    except OSError as error:
+        raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def write_text(path: str | Path, text: str) -> None:
+    """Write text in UTF-8, whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | Path, content: bytes) -> None:
     """Write the file whole or not at all: into a neighbour first, then renamed over."""
     target = Path(path)
     try:
@@ -40,10 +47,12 @@ def write_text(path: str | Path, text: str) -> None:
         raise InvalidFile(f"{target.parent}: no such folder; make it first") from None
     except NotADirectoryError:
         raise InvalidFile(f"{target.parent}: is not a folder") from None
+    except OSError as error:
+        raise InvalidFile(f"{target}: cannot be written ({error.strerror})") from error
     half_written = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         half_written.chmod(0o644)
         half_written.replace(target)
     except BaseException:

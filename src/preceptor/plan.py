@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preceptor._checks import is_number
 from preceptor._value import Value, plain
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.policies import Policy
@@ -104,15 +105,24 @@ class Plan(Value):
         missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in fields]
         if missing:
             raise InvalidFile(f"plan file: {', '.join(missing)} missing")
+        if not isinstance(fields["problem"], Mapping):
+            raise InvalidFile(f"problem: got {fields['problem']!r}, expected a table")
+        numbers = ("value", "lower_bound", "seconds", "states")
+        wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
+        InvalidFile.raise_if(f"{name}: {fields[name]!r}, must be a number" for name in wrong)
         fields["problem"] = Problem.from_data(fields["problem"])
         fields["policy"] = Policy.from_data(fields["policy"])
+        fields["policy"].check(fields["problem"])
         try:
             fields["status"] = Status(fields.get("status"))
         except ValueError:
             allowed = ", ".join(status.value for status in Status)
             status = fields.get("status")
             raise InvalidFile(f"status: {status!r}, must be one of {allowed}") from None
-        fields["notes"] = tuple(fields.get("notes", ()))
+        notes = fields.get("notes", ())
+        if not isinstance(notes, (list, tuple)):
+            raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
+        fields["notes"] = tuple(notes)
         return super().from_data(fields)
 
     @classmethod

@@ -195,6 +195,8 @@ class ExploreThenCommit(Policy):
             raise InvalidFile(
                 f"explore-then-commit: takes prefix, final and start, got {sorted(fields)}"
             )
+        if not isinstance(fields["prefix"], (list, tuple)):
+            raise InvalidFile(f"prefix: {fields['prefix']!r}, must be a list of sets")
         return cls(fields["prefix"], fields["final"], fields.get("start"))
 
     @property
@@ -348,7 +350,7 @@ def as_set(shown: Sequence[int]) -> TestSet:
     """Indices in rising order, each once."""
     try:
         indices = tuple(sorted(int(i) for i in shown))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidPolicy(f"set {shown!r}: must be a list of test indices") from None
     if len(set(indices)) != len(indices):
         raise InvalidPolicy(f"set {shown!r}: a test can be shown once a round")
@@ -360,7 +362,7 @@ def as_sets(sets: Iterable[Sequence[int]]) -> list[TestSet]:
     known: dict[tuple[int, ...], TestSet] = {}
     checked = []
     for shown in sets:
-        key = tuple(shown)
+        key = shown if isinstance(shown, tuple) else as_set(shown)
         if key not in known:
             known[key] = as_set(key)
         checked.append(known[key])
@@ -378,7 +380,10 @@ def _running_counts(sets: Sequence[TestSet], tests: int) -> IntArray:
 
 def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
     """Counts before round 0; all zeros is the same as none given."""
-    counts = None if start is None else tuple(int(c) for c in start)
+    try:
+        counts = None if start is None else tuple(int(c) for c in start)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidPolicy(f"start: {start!r}, must be one whole number a test") from None
     return counts if counts and any(counts) else None
 
 

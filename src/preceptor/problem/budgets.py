@@ -74,12 +74,19 @@ class Budget(Kind):
     price: float | FloatArray = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        if np.ndim(self.price) > 0:
-            object.__setattr__(self, "price", frozen_array(self.price))
+        if not is_number(self.price):
+            try:
+                object.__setattr__(self, "price", frozen_array(self.price))
+            except (TypeError, ValueError, OverflowError):
+                raise InvalidProblem(
+                    f"price: {self.price!r}, must be a number or one number for each test"
+                ) from None
         InvalidProblem.raise_if(self._faults())
 
     def _faults(self) -> list[str]:
         prices = np.asarray(self.price, dtype=np.float64)
+        if prices.ndim > 1:
+            return [f"price: shape {prices.shape}, must be a number or one for each test"]
         if not np.all(np.isfinite(prices)) or prices.min(initial=0.0) < 0:
             return [f"price: {self.price!r}, must be finite and at least 0"]
         return []

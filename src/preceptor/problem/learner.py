@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._checks import is_number
 from preceptor._value import FloatArray, Value, frozen_array, plain
 from preceptor.errors import InvalidProblem
 from preceptor.problem.curves import Curve, check_curve
@@ -144,17 +145,14 @@ def _curves(
 def _imputation(
     imputation: float | npt.ArrayLike, size: int, faults: list[str]
 ) -> float | FloatArray:
-    if np.ndim(imputation) == 0:
-        try:
-            dial = float(imputation)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            dial = float("nan")
-        if not 0.0 <= dial <= 1.0:
+    if not isinstance(imputation, (list, tuple, np.ndarray)):
+        if not is_number(imputation) or not 0.0 <= float(imputation) <= 1.0:  # type: ignore[arg-type]
             faults.append(
                 f"imputation: {imputation!r}, must be a number from 0 (knows the correlations) "
                 "to 1 (ignores them), or a covariance matrix"
             )
-        return dial
+            return 0.0
+        return float(imputation)  # type: ignore[arg-type]
     matrix = _numbers("imputation", imputation, 2, faults)
     if matrix is None:
         return 0.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_count
+from preceptor._checks import is_count, is_number
 from preceptor._value import FloatArray, Value, plain
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.loss import ClosedForm, LossModel, LossOracle
@@ -205,8 +205,11 @@ def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
     if "correlation" in fields:
         if "covariance" in fields:
             raise InvalidFile("world: give covariance or correlation, not both")
-        size = len(fields.get("coefficients", []))
-        fields["covariance"] = equicorrelation(size, fields.pop("correlation"))
+        correlation, coefficients = fields.pop("correlation"), fields.get("coefficients")
+        if not is_number(correlation):
+            raise InvalidFile(f"world: correlation {correlation!r}, must be a number")
+        size = len(coefficients) if isinstance(coefficients, list) else 1
+        fields["covariance"] = equicorrelation(size, correlation)
     return fields
 
 
@@ -217,10 +220,9 @@ def _horizon_faults(horizon: object) -> list[str]:
 
 
 def _discount_faults(discount: object, horizon: object) -> list[str]:
-    try:
-        value = float(discount)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    if not is_number(discount):
         return [f"discount: {discount!r}, must be a number"]
+    value = float(discount)  # type: ignore[arg-type]
     if horizon is None and not 0.0 <= value < 1.0:
         return [
             f"discount: {value}, must be at least 0 and below 1 for an infinite horizon "
@@ -239,7 +241,7 @@ def _start(
     try:
         given = np.asarray(start)
         counts = tuple(int(c) for c in given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         faults.append(f"start: {start!r}, must be one whole number for each test")
         return None
     if len(counts) != size:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._checks import is_number
 from preceptor._value import FloatArray, Value, frozen_array
 from preceptor.errors import InvalidProblem
 
@@ -190,7 +191,7 @@ def equicorrelation(size: int, correlation: float) -> FloatArray:
 def _numbers(name: str, values: npt.ArrayLike, ndim: int, faults: list[str]) -> FloatArray | None:
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         faults.append(f"{name}: cannot be read as numbers; give a list or array of numbers")
         return None
     if array.ndim != ndim or array.size == 0:
@@ -247,12 +248,8 @@ def _covariance_faults(name: str, matrix: FloatArray, size: int) -> list[str]:
 
 
 def _noise_faults(noise_variance: float) -> list[str]:
-    try:
-        value = float(noise_variance)
-    except (TypeError, ValueError):
-        return [f"noise_variance: {noise_variance!r}, must be a number"]
-    if not np.isfinite(value) or value < 0:
-        return [f"noise_variance: {value}, must be a finite number of at least 0"]
+    if not is_number(noise_variance) or noise_variance < 0:
+        return [f"noise_variance: {noise_variance!r}, must be a finite number of at least 0"]
     return []
 
 
