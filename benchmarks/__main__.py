@@ -8,10 +8,10 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import finite
+from benchmarks import beam, finite, lattice, losses
 from benchmarks.measure import Row
 
-ROWS = {**finite.ROWS}
+ROWS = {**finite.ROWS, **lattice.ROWS, **losses.ROWS, **beam.ROWS}
 
 
 def main() -> int:

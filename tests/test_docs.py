@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,8 @@ def run(page: Path) -> Iterator[tuple[Block, str]]:
     namespace = {"__name__": "__main__"}
     for block in blocks(page.read_text("utf-8")):
         if block.language == "python":
-            code = compile("\n" * (block.line - 1) + block.text, str(page), "exec")
+            source = "\n" * (block.line - 1) + block.text
+            code = compile(source, str(page), "exec", dont_inherit=True)
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(code, namespace)
@@ -144,7 +146,7 @@ def test_named_commands_and_targets_exist(page):
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for line in [*shown, *spoken]:
-        words = line.removeprefix("$ ").split("#")[0].split()
+        words = shlex.split(line.removeprefix("$ "), comments=True)
         if words[:1] == ["make"]:
             named = [w for w in words[1:] if "=" not in w]
             assert set(named) <= targets, line

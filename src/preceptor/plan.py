@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from preceptor._checks import is_number
 from preceptor._value import Value, plain
@@ -25,9 +25,45 @@ class Status(enum.Enum):
     """How a solver ended."""
 
     OPTIMAL = "optimal"
-    """No policy is better, up to rounding."""
+    """No policy is better by more than rounding, or the tolerance that was asked for."""
     BOUNDED = "bounded"
     """Nothing was proven optimal, but `gap` says how far off this can be at most."""
+    TIME_LIMIT = "time limit"
+    """As BOUNDED; there was more to try when the time was up."""
+    INTERRUPTED = "interrupted"
+    """As BOUNDED; somebody stopped it. The plan is the best found until then."""
+
+
+class Update(NamedTuple):
+    """What a long solver tells its caller now and then; None where it does not know."""
+
+    stage: str
+    done: float | None = None
+    value: float | None = None
+    lower_bound: float | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """(value - lower_bound) / lower_bound as far as both are known."""
+        if self.value is None or not self.lower_bound:
+            return None
+        return max(self.value - self.lower_bound, 0.0) / self.lower_bound
+
+
+Progress = Callable[[Update], None]
+
+
+def report(
+    progress: Progress | None,
+    stage: str,
+    *,
+    done: float | None = None,
+    value: float | None = None,
+    lower_bound: float | None = None,
+) -> None:
+    """Tell the caller, if there is one."""
+    if progress is not None:
+        progress(Update(stage, done, value, lower_bound))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from preceptor._jit import jit
 
 
@@ -39,3 +41,85 @@ def packed_losses(q, members, sizes, floor, shift, factor, prices, code, tau, ou
                     deviation += factor[s, i, j] * q[b, members[s, j]]
                 v += deviation * deviation
             out[b, s] = expected_risk(code, tau, v) + prices[s]
+
+
+@jit
+def tree_lengths(q, depth, test, row, node, path, lengths, line):
+    """|L⁻¹q_S|² of one node for a block of states, into lengths[depth]."""
+    d = depth[node]
+    width = line.size
+    if d == 0:
+        for x in range(width):
+            lengths[0, x] = 0.0
+        return
+    path[d - 1] = test[node]
+    above = lengths[d - 1]
+    here = lengths[d]
+    a = q[path[0]]
+    if d == 1:
+        w0 = row[node, 0]
+        for x in range(width):
+            y = w0 * a[x]
+            here[x] = above[x] + y * y
+        return
+    b = q[path[1]]
+    w0, w1 = row[node, 0], row[node, 1]
+    if d == 2:
+        for x in range(width):
+            y = w0 * a[x] + w1 * b[x]
+            here[x] = above[x] + y * y
+        return
+    c = q[path[2]]
+    w2 = row[node, 2]
+    if d == 3:
+        for x in range(width):
+            y = w0 * a[x] + w1 * b[x] + w2 * c[x]
+            here[x] = above[x] + y * y
+        return
+    e = q[path[3]]
+    w3 = row[node, 3]
+    if d == 4:
+        for x in range(width):
+            y = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x]
+            here[x] = above[x] + y * y
+        return
+    for x in range(width):
+        line[x] = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x]
+    for j in range(4, d):
+        f = q[path[j]]
+        w = row[node, j]
+        for x in range(width):
+            line[x] += w * f[x]
+    for x in range(width):
+        here[x] = above[x] + line[x] * line[x]
+
+
+@jit
+def tree_losses(q, depth, test, set_index, row, floor, prices, code, tau, out):
+    """out[s, b] = risk(floor_s + |L_s⁻¹ q_b|²) + price_s, for q (tests, states).
+
+    States are taken in blocks small enough that everything a walk touches stays in cache.
+    """
+    block = 256
+    states = q.shape[1]
+    deepest = row.shape[1]
+    path = np.zeros(deepest + 1, dtype=np.int64)
+    for start in range(0, states, block):
+        stop = min(start + block, states)
+        part = np.ascontiguousarray(q[:, start:stop])
+        lengths = np.zeros((deepest + 1, stop - start))
+        line = np.empty(stop - start)
+        for node in range(depth.size):
+            tree_lengths(part, depth, test, row, node, path, lengths, line)
+            s = set_index[node]
+            if s < 0:
+                continue
+            here = lengths[depth[node]]
+            target = out[s, start:stop]
+            if code == 0:
+                least = floor[s] + prices[s]
+                for x in range(target.size):
+                    target[x] = least + here[x]
+            else:
+                for x in range(target.size):
+                    target[x] = expected_risk(code, tau, floor[s] + here[x]) + prices[s]

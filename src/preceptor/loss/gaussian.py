@@ -22,6 +22,7 @@ import numpy as np
 
 from preceptor._value import FloatArray
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
+from preceptor.loss.set_tree import SetTree
 from preceptor.problem.budgets import SetFamily
 from preceptor.problem.risks import Risk, SquaredError
 
@@ -115,27 +116,51 @@ class GaussianOracle:
         shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
         return _Readings(floor, shift, factor)
 
+    @cached_property
+    def tree(self) -> SetTree | None:
+        """All sets as a tree; None for a person whose imputation is not that of the world."""
+        if not self._knows_correlations:
+            return None
+        return SetTree.build(self.sets, self._readings.factor)
+
     def losses(self, errors: FloatArray) -> FloatArray:
-        """All sets at once: one product with Ω per state, then k² per set."""
+        """All sets at once: one product with Ω per state, then k per set (k² if Ω is not Σ)."""
         from preceptor.loss import _kernels
 
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
-        readings = self._readings
+        readings, sets = self._readings, self.sets
         known = self._risk.code >= 0
-        out = np.empty((errors.shape[0], len(self.sets)))
-        _kernels.packed_losses(
-            errors @ self._imputes,
-            self.sets.members,
-            self.sets.sizes,
-            readings.floor,
-            readings.shift,
-            readings.factor,
-            self.sets.prices if known else np.zeros(len(self.sets)),
-            self._risk.code if known else 0,
-            self._risk.parameter,
-            out,
-        )
-        return out if known else self._risk.expected(out) + self.sets.prices
+        prices = sets.prices if known else np.zeros(len(sets))
+        risk = (self._risk.code if known else 0, self._risk.parameter)
+        tree = self.tree
+        if tree is not None:
+            by_set = np.empty((len(sets), errors.shape[0]))
+            _kernels.tree_losses(
+                self._imputes @ errors.T,
+                tree.depth,
+                tree.test,
+                tree.set_index,
+                tree.row,
+                readings.floor,
+                prices,
+                *risk,
+                by_set,
+            )
+            out = by_set.T
+        else:
+            out = np.empty((errors.shape[0], len(sets)))
+            _kernels.packed_losses(
+                errors @ self._imputes,
+                sets.members,
+                sets.sizes,
+                readings.floor,
+                readings.shift,
+                readings.factor,
+                prices,
+                *risk,
+                out,
+            )
+        return out if known else self._risk.expected(out) + sets.prices
 
     def loss_of(self, errors: FloatArray, shown: tuple[int, ...]) -> FloatArray:
         """One set for many states; the set need not be listed."""

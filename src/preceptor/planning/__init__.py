@@ -9,6 +9,7 @@ from typing import Any
 from preceptor.errors import UnknownMethod
 from preceptor.plan import Plan
 from preceptor.planning.auto import solve_auto
+from preceptor.planning.beam import solve_beam
 from preceptor.planning.finite import solve_finite
 from preceptor.planning.independent import solve_independent
 from preceptor.planning.lattice import solve_lattice
@@ -24,6 +25,7 @@ SOLVERS: dict[str, Callable[..., Plan]] = {
     "finite": solve_finite,
     "truncated": solve_truncated,
     "lattice": solve_lattice,
+    "beam": solve_beam,
 }
 
 

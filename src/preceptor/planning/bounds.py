@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._value import FloatArray, IntArray
 from preceptor.tails import geometric_sum
 
 if TYPE_CHECKING:
     from preceptor.problem.problem import Problem
+
+# Rounds for which the one-dimensional bound is worked out before the floor takes over.
+_PROJECTED_ROUNDS = 400
+
+
+def instant_bound(problem: Problem) -> float:
+    """The best bound that costs no search: the floor, or the one-dimensional one."""
+    return max(floor_bound(problem), projection_bound(problem))
 
 
 def least_loss(problem: Problem) -> float:
@@ -32,3 +41,67 @@ def remaining_floor(problem: Problem, after: int) -> float:
     left = None if problem.horizon is None else max(problem.horizon - after, 0)
     rounds = float(geometric_sum(np.array(problem.discount), left))
     return problem.discount**after * rounds * least_loss(problem)
+
+
+def projection_bound(problem: Problem) -> float:
+    """Each round's loss along one direction per set, with the fastest learning the budget allows.
+
+    For squared error and a person who knows the correlations, e'M_S e >= (w'e)²/(v'Σ_SS v) for
+    w = Σ[:,S]v and any v; we take v = Σ_SS⁻¹(Σe)_S at the start, where this is an equation. Let
+    y_i = w_i e_i, so that Σy = |deviation|² there. In round t every test was shown at most t
+    times and all together at most kt times, so w'e is at least Σy minus the most that so many
+    showings can remove from the positive y_i. This holds for round t by itself, so the
+    discounted sum bounds every policy. -inf where it does not apply.
+    """
+    from preceptor.planning import _bound_kernels
+
+    form = problem.oracle.forms()
+    if form is None or form.risk_code != 0 or np.any(form.shift):
+        return -np.inf
+    errors = problem.initial_errors
+    rounds = _checkpoints(problem)
+    gone, step = _concave_learning(problem, int(rounds[-1]))
+    deviation = form.reading @ errors  # (sets, rows): L⁻¹(Σe)_S
+    cost_floor = form.floor + form.prices
+    least = np.empty(rounds.size)
+    _bound_kernels.projected_rounds(
+        np.argsort(cost_floor, kind="stable"),
+        cost_floor,
+        np.sum(deviation**2, axis=1),
+        np.einsum("sri,sr->si", form.reading, deviation) * errors,
+        gone,
+        step,
+        int(problem.sets.sizes.max()),
+        rounds,
+        least,
+    )
+    # What a round costs at least does not grow with t: between checkpoints use the next one.
+    times = np.arange(rounds[-1] + 1)
+    per_round = least[np.searchsorted(rounds, times)]
+    weights = problem.discount ** times.astype(np.float64)
+    if problem.horizon is not None:
+        weights[problem.horizon :] = 0.0
+    slack = 1e-12 * float(weights @ per_round)
+    return float(weights @ per_round) + remaining_floor(problem, after=times.size) - slack
+
+
+def _checkpoints(problem: Problem) -> IntArray:
+    """Rounds at which the bound is worked out: every one at first, then ever fewer."""
+    rounds = [0]
+    while rounds[-1] < _PROJECTED_ROUNDS:
+        rounds.append(rounds[-1] + 1 + rounds[-1] // 30)
+    return np.array(rounds, dtype=np.int64)
+
+
+def _concave_learning(problem: Problem, showings: int) -> tuple[FloatArray, FloatArray]:
+    """Share of each error that can be gone after m showings (n, m), at most, and its steps.
+
+    Steps are sorted so that they fall: no order of learning removes more, and curves that learn
+    in jumps are covered too.
+    """
+    table = problem.learner.retention_table(problem.start_counts, showings + 1)
+    now = table[:, :1]
+    shares = np.divide(table, now, out=np.ones_like(table), where=now > 0)
+    steps = np.sort(shares[:, :-1] - shares[:, 1:], axis=1)[:, ::-1]
+    gone = np.concatenate([np.zeros_like(now), np.cumsum(steps, axis=1)], axis=1)
+    return gone, np.ascontiguousarray(steps)

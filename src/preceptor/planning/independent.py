@@ -16,7 +16,7 @@ from preceptor._value import FloatArray
 from preceptor.errors import NotApplicable
 from preceptor.evaluation import commit_value, negligible_after
 from preceptor.plan import Plan, Status
-from preceptor.planning.bounds import floor_bound
+from preceptor.planning.bounds import instant_bound
 from preceptor.policies import Stationary
 from preceptor.problem.problem import Problem
 from preceptor.problem.risks import SquaredError
@@ -37,7 +37,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
     shown = problem.budget.maximise(index_scores(problem))
     counts = np.array(problem.start_counts, dtype=np.int64)
     value = commit_value(problem, counts, shown, problem.horizon).value
-    bound = value if not why_not else min(floor_bound(problem), value)
+    bound = value if not why_not else min(instant_bound(problem), value)
     notes: tuple[str, ...] = ()
     if why_not:
         notes = (f"Chosen as if tests were independent, but {why_not}: not optimal in general.",)

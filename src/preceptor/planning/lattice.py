@@ -27,7 +27,7 @@ from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation import evaluate
 from preceptor.loss import DeviationForms
 from preceptor.plan import Plan, Status
-from preceptor.planning.bounds import floor_bound
+from preceptor.planning.bounds import instant_bound
 from preceptor.planning.count_space import ABSENT, coordinates
 from preceptor.planning.finite import DEFAULT_MEMORY, parent_type
 from preceptor.policies import CountPolicy
@@ -70,7 +70,7 @@ def solve_lattice(
     value = evaluate(problem, policy)
     # The sweep itself adds up as many roundings as rounds matter.
     rounding = 1e-13 * abs(values)
-    bound = min(max(values - error - rounding, floor_bound(problem)), value)
+    bound = min(max(values - error - rounding, instant_bound(problem)), value)
     close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
     return Plan(
         problem=problem,

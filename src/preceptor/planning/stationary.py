@@ -8,7 +8,7 @@ import numpy as np
 
 from preceptor.evaluation import commit_value
 from preceptor.plan import Plan, Status
-from preceptor.planning.bounds import floor_bound
+from preceptor.planning.bounds import instant_bound
 from preceptor.policies import Stationary
 from preceptor.problem.problem import Problem
 
@@ -20,7 +20,7 @@ def solve_stationary(problem: Problem) -> Plan:
     costs = [commit_value(problem, counts, shown, problem.horizon).value for shown in problem.sets]
     best = int(np.argmin(costs))
     # The bound knows nothing of stationarity, so it may exceed the value by rounding only.
-    bound = min(floor_bound(problem), costs[best])
+    bound = min(instant_bound(problem), costs[best])
     return Plan(
         problem=problem,
         policy=Stationary(problem.sets[best]),

@@ -19,7 +19,8 @@ from preceptor._checks import is_count
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation import commit_value, evaluate, negligible_after
 from preceptor.plan import Plan, Status
-from preceptor.planning.bounds import least_loss, remaining_floor
+from preceptor.planning.bounds import instant_bound, least_loss, remaining_floor
+from preceptor.planning.commits import best_commits_by_forms
 from preceptor.planning.finite import (
     DEFAULT_MEMORY,
     LayeredTable,
@@ -70,7 +71,7 @@ def solve_truncated(
         if not complete:
             notes = (f"Only the {_MAX_SLOW_ENDS} cheapest end states were tried for the suffix.",)
     value = evaluate(problem, policy)
-    bound = min(bound, value)
+    bound = min(max(bound, instant_bound(problem)), value)
     exact = left == 0 or bound == value
     return Plan(
         problem=problem,
@@ -133,38 +134,26 @@ def _best_commitment(
 
 
 def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
-    from preceptor.planning import _kernels
-
     problem, space = table.problem, table.space
     forms = problem.oracle.forms()
     assert forms is not None
-    sums = tail_sums(problem, space.rounds, left)
-    _, rank, commit = _kernels.best_commits(
-        space.rounds,
-        space.growth,
-        space.total,
-        space.hidden,
-        space.coordinate,
-        space.dimensions,
-        table.values,
+    reached = np.flatnonzero(np.isfinite(table.values))
+    counts = layer_counts(problem, space, space.rounds)[reached]
+    costs, sets = best_commits_by_forms(
+        problem,
+        forms,
+        tail_sums(problem, space.rounds, left),
+        counts,
+        table.values[reached],
         problem.discount**space.rounds,
-        problem.world.coefficients - problem.learner.initial,
-        problem.sets.membership,
-        forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
-        np.einsum("sri,sr->si", forms.reading, forms.shift),
-        np.einsum("sri,srj->sij", forms.reading, forms.reading),
-        sums.zeroth,
-        sums.first,
-        sums.retention,
-        sums.scale,
-        sums.second,
     )
-    return int(rank), int(commit)
+    best = int(np.argmin(costs))
+    return int(reached[best]), int(sets[best])
 
 
 def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]:
     """Rounds are added up one by one, in compiled code, and hopeless sets given up early."""
-    from preceptor.planning import _kernels
+    from preceptor.planning import _commit_kernels
 
     problem, space = table.problem, table.space
     forms = problem.oracle.forms()
@@ -172,7 +161,7 @@ def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]
     rounds = negligible_after(problem.discount) if left is None else left
     retention = problem.learner.retention_table(problem.start_counts, space.rounds + rounds)
     error = problem.world.coefficients - problem.learner.initial
-    _, rank, commit = _kernels.best_commits_summed(
+    _, rank, commit = _commit_kernels.best_commits_summed(
         np.argsort(table.values, kind="stable"),
         table.values,
         problem.discount**space.rounds,

@@ -1,0 +1,162 @@
+"""Compiled loops over what it costs to show one set for the rest of the time.
+
+Legend: v = constant + 2 linear·e + e'Qe is a set's loss; still = e now; moved = Σ_t δ^t e(t) if the
+test is shown; zeroth = Σ_t δ^t; see `tails.py` for the sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._jit import jit
+from preceptor.loss._kernels import expected_risk, tree_lengths
+
+
+@jit
+def commit_cost(
+    k, still, moved, counts, err0, membership, constant, linear, quadratic, zeroth, scale, second
+):
+    """Discounted squared loss of showing set k from one state on."""
+    n = still.size
+    tabulated = second.size > 0
+    cost = constant[k] * zeroth
+    for i in range(n):
+        shown = membership[k, i]
+        cost += 2.0 * linear[k, i] * (moved[i] if shown else still[i] * zeroth)
+        for j in range(n):
+            q = quadratic[k, i, j]
+            if q == 0.0:
+                continue
+            if shown and membership[k, j]:
+                if tabulated:
+                    both = err0[i] * err0[j] * second[i, j, counts[i], counts[j]]
+                else:
+                    both = still[i] * still[j] * scale[i, j]
+            elif shown:
+                both = moved[i] * still[j]
+            elif membership[k, j]:
+                both = still[i] * moved[j]
+            else:
+                both = still[i] * still[j] * zeroth
+            cost += q * both
+    return cost
+
+
+@jit
+def best_commits(
+    counts, values, weight, err0, membership, constant, linear, quadratic, zeroth, first, retention,
+    scale, second, best, best_set,
+):  # fmt: skip
+    """For each state (counts (states, n)): least values + weight·commit cost, and the set.
+
+    States whose `values` alone are no better than the best whole so far keep infinity.
+    """
+    n = err0.size
+    still = np.empty(n)
+    moved = np.empty(n)
+    least = np.inf
+    for b in range(counts.shape[0]):
+        best[b] = np.inf
+        best_set[b] = -1
+        if values[b] >= least:
+            continue
+        for i in range(n):
+            still[i] = err0[i] * retention[i, counts[b, i]]
+            moved[i] = err0[i] * first[i, counts[b, i]]
+        for k in range(constant.size):
+            cost = values[b] + weight * commit_cost(
+                k, still, moved, counts[b], err0, membership, constant, linear, quadratic, zeroth,
+                scale, second,
+            )  # fmt: skip
+            if cost < best[b]:
+                best[b] = cost
+                best_set[b] = k
+        least = min(least, best[b])
+
+
+@jit
+def best_commits_summed(
+    order, values, weight, discount, length, err, counts, membership, floor, shift, reading,
+    prices, code, tau, least,
+):  # fmt: skip
+    """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
+    soon as the rest at its very least cannot save it. Returns (value, state, set) of the best.
+
+    States come in `order` of V with their `counts` (states, n); `err` (n, showings) holds errors
+    by count; no round costs less than `least`.
+    """
+    n = err.shape[0]
+    rows = shift.shape[1]
+    best, best_rank, best_set = np.inf, -1, -1
+    e = np.empty(n)
+    rest = np.zeros(length + 1)  # discounted floor of the rounds from u on
+    for u in range(length - 1, -1, -1):
+        rest[u] = least + discount * rest[u + 1]
+    for position in range(order.size):
+        at = order[position]
+        if values[at] + weight * rest[0] >= best:
+            break
+        for k in range(floor.size):
+            cost, factor = values[at], weight
+            for u in range(length):
+                if cost + factor * rest[u] >= best:
+                    cost = np.inf
+                    break
+                for i in range(n):
+                    e[i] = err[i, counts[at, i] + (u if membership[k, i] else 0)]
+                v = floor[k]
+                for r in range(rows):
+                    deviation = shift[k, r]
+                    for i in range(n):
+                        deviation += reading[k, r, i] * e[i]
+                    v += deviation * deviation
+                cost += factor * (expected_risk(code, tau, v) + prices[k])
+                factor *= discount
+            if cost < best:
+                best, best_rank, best_set = cost, at, k
+    return best, best_rank, best_set
+
+
+@jit
+def tree_commits(q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, best, best_set):
+    """Best set to commit to for a block of states, walking the sets as a tree.
+
+    With M_S[:, i] = Σ[:, i] for i in S, the cost of showing S is
+    zeroth·(floor + |L⁻¹q_S|²) - 2 Σ_S linear_i + Σ_{S×S} cross_ij, where linear_i (n, states) and
+    cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs.
+    """
+    deepest = row.shape[1]
+    width = q.shape[1]
+    path = np.zeros(deepest + 1, dtype=np.int64)
+    lengths = np.zeros((deepest + 1, width))
+    learned = np.zeros((deepest + 1, width))
+    line = np.empty(width)
+    best[:] = np.inf
+    for node in range(depth.size):
+        tree_lengths(q, depth, test, row, node, path, lengths, line)
+        d = depth[node]
+        if d > 0:
+            j = test[node]
+            above = learned[d - 1]
+            here = learned[d]
+            own = cross[j, j]
+            alone = linear[j]
+            for x in range(width):
+                here[x] = above[x] + own[x] - 2.0 * alone[x]
+            for position in range(d - 1):
+                pair = cross[j, path[position]]
+                for x in range(width):
+                    here[x] += 2.0 * pair[x]
+        s = set_index[node]
+        if s < 0:
+            continue
+        length = lengths[d]
+        gained = learned[d]
+        chosen = best_set.dtype.type(s)
+        least = cost_floor[s]
+        for x in range(width):
+            cost = least + zeroth * length[x] + gained[x]
+            # among equals the first set in the family's order, whatever the order of the walk
+            better = cost < best[x] or (cost == best[x] and chosen < best_set[x])
+            best[x] = cost if better else best[x]
+            best_set[x] = chosen if better else best_set[x]
