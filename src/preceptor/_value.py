@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from abc import ABC
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -98,7 +99,7 @@ class Value:
         return hash((type(self).__name__, repr(self)))
 
 
-class Kind(Value):
+class Kind(Value, ABC):
     """A value that is one of several kinds (a curve, a budget...), named by `kind` in a file.
 
     Every subclass with a `kind` of its own enters the family's registry by being defined, so a

@@ -98,7 +98,7 @@ def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
         first = retention * geometric_sum(discount * beta, rounds)[:, None]
         scale = geometric_sum(discount * np.outer(beta, beta), rounds)
         return TailSums(a0, first, retention, scale, np.empty((0, 0, 0, 0)))
-    from preceptor.planning import _kernels
+    from preceptor import _tail_kernels
 
     length = negligible_after(discount) if rounds is None else rounds
     if discount < 1.0:
@@ -106,6 +106,6 @@ def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
     long = problem.learner.retention_table(problem.start_counts, showings + length)
     first = np.empty((n, showings + 1))
     second = np.empty((n, n, showings + 1, showings + 1))
-    _kernels.fill_tail_tables(long, discount, length, first, second)
+    _tail_kernels.fill_tail_tables(long, discount, length, first, second)
     retention = np.ascontiguousarray(long[:, : showings + 1])
     return TailSums(a0, first, retention, np.empty((0, 0)), second)

@@ -52,8 +52,9 @@ def test_the_certificate_holds_and_is_tighter_than_the_bound(seed, rounds):
     assert certificate.value == plan.value
     assert certificate.error >= plan.value - best.value - 1e-9
     assert certificate.error <= truncation_error(problem, rounds)
-    assert_allclose(certificate.lower_bound, plan.lower_bound, rtol=1e-12)
-    assert_allclose(certificate.gap, plan.gap, atol=1e-12)
+    # the plan's own bound may be better, since it knows other bounds as well
+    assert certificate.lower_bound <= plan.lower_bound * (1 + 1e-12)
+    assert certificate.gap >= plan.gap - 1e-12
 
 
 def test_more_rounds_certify_more():

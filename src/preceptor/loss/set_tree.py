@@ -9,6 +9,7 @@ budget does not allow (for sets of exactly k) are nodes too, without a set of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +29,37 @@ class SetTree:
     test: IntArray
     set_index: IntArray
     row: FloatArray
+
+    @cached_property
+    def after(self) -> IntArray:
+        """For each node, the first one behind it that is not below it."""
+        following = np.full(self.depth.size, self.depth.size, dtype=np.int64)
+        open_nodes: list[int] = []
+        for node, depth in enumerate(self.depth.tolist()):
+            while open_nodes and self.depth[open_nodes[-1]] >= depth:
+                following[open_nodes.pop()] = node
+            open_nodes.append(node)
+        return following
+
+    @cached_property
+    def node_of(self) -> IntArray:
+        """The node of each set of the family."""
+        nodes = np.empty(int(self.set_index.max()) + 1, dtype=np.int64)
+        is_set = self.set_index >= 0
+        nodes[self.set_index[is_set]] = np.flatnonzero(is_set)
+        return nodes
+
+    def least_below(self, of_set: FloatArray) -> FloatArray:
+        """For each node, the least of these numbers (sets,) among the sets at or below it."""
+        least = np.where(self.set_index >= 0, of_set[self.set_index], np.inf)
+        deepest: list[tuple[int, int]] = []  # (node, depth) from the root to where we are
+        for node, depth in enumerate(self.depth.tolist()):
+            while deepest and deepest[-1][1] >= depth:
+                deepest.pop()
+            for above, _ in deepest:
+                least[above] = min(least[above], least[node])
+            deepest.append((node, depth))
+        return least
 
     @classmethod
     def build(cls, sets: SetFamily, factor: FloatArray) -> SetTree:

@@ -118,45 +118,132 @@ def best_commits_summed(
 
 
 @jit
-def tree_commits(q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, best, best_set):
-    """Best set to commit to for a block of states, walking the sets as a tree.
+def learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second, q, linear, cross):
+    """What a block of states contributes to the cost of any set (see `tree_commits`)."""
+    width, n = counts.shape
+    still = np.empty((n, width))
+    moved = np.empty((n, width))
+    for i in range(n):
+        for x in range(width):
+            still[i, x] = err0[i] * retention[i, counts[x, i]]
+            moved[i, x] = err0[i] * first[i, counts[x, i]]
+    for i in range(n):
+        q[i] = 0.0
+        for j in range(n):
+            weight = sigma[i, j]
+            for x in range(width):
+                q[i, x] += weight * still[j, x]
+        for x in range(width):
+            linear[i, x] = q[i, x] * (zeroth * still[i, x] - moved[i, x])
+    for i in range(n):
+        for j in range(i + 1):
+            weight = sigma[i, j]
+            a, b, ma, mb = still[i], still[j], moved[i], moved[j]
+            here = cross[i, j]
+            if second.size:
+                both = err0[i] * err0[j]
+                for x in range(width):
+                    pair = both * second[i, j, counts[x, i], counts[x, j]]
+                    here[x] = weight * (zeroth * a[x] * b[x] - a[x] * mb[x] - b[x] * ma[x] + pair)
+            else:
+                kept = zeroth + scale[i, j]
+                for x in range(width):
+                    here[x] = weight * (kept * a[x] * b[x] - a[x] * mb[x] - b[x] * ma[x])
+            if i != j:
+                cross[j, i] = here
+
+
+@jit
+def visit(
+    node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path, lengths,
+    learned, line, best, best_set,
+):  # fmt: skip
+    """Work out one node for a block of states, given its ancestors, and offer its set."""
+    tree_lengths(q, depth, test, row, node, path, lengths, line)
+    d = depth[node]
+    width = line.size
+    if d > 0:
+        j = test[node]
+        above = learned[d - 1]
+        here = learned[d]
+        own = cross[j, j]
+        alone = linear[j]
+        for x in range(width):
+            here[x] = above[x] + own[x] - 2.0 * alone[x]
+        for position in range(d - 1):
+            pair = cross[j, path[position]]
+            for x in range(width):
+                here[x] += 2.0 * pair[x]
+    s = set_index[node]
+    if s < 0:
+        return
+    length = lengths[d]
+    gained = learned[d]
+    least = cost_floor[s]
+    for x in range(width):
+        cost = least + zeroth * length[x] + gained[x]
+        # among equals the first set in the family's order, whatever the order of the walk
+        better = cost < best[x] or (cost == best[x] and s < best_set[x])
+        best[x] = cost if better else best[x]
+        best_set[x] = s if better else best_set[x]
+
+
+@jit
+def tree_commits(
+    counts, err0, sigma, zeroth, first, retention, scale, second, depth, test, set_index, row,
+    after, cost_floor, least_below, hints, best, best_set,
+):  # fmt: skip
+    """Best set to commit to for every state, walking the sets as a tree.
 
     With M_S[:, i] = Σ[:, i] for i in S, the cost of showing S is
     zeroth·(floor + |L⁻¹q_S|²) - 2 Σ_S linear_i + Σ_{S×S} cross_ij, where linear_i (n, states) and
-    cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs.
+    cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs. It is
+    never below zeroth·floor, so branches whose floors are all higher than the worst best of the
+    block are left out; the nodes of `hints` (hints, depth), tried first, make that happen early.
     """
+    block = 64
+    n = err0.size
     deepest = row.shape[1]
-    width = q.shape[1]
     path = np.zeros(deepest + 1, dtype=np.int64)
-    lengths = np.zeros((deepest + 1, width))
-    learned = np.zeros((deepest + 1, width))
-    line = np.empty(width)
-    best[:] = np.inf
-    for node in range(depth.size):
-        tree_lengths(q, depth, test, row, node, path, lengths, line)
-        d = depth[node]
-        if d > 0:
-            j = test[node]
-            above = learned[d - 1]
-            here = learned[d]
-            own = cross[j, j]
-            alone = linear[j]
-            for x in range(width):
-                here[x] = above[x] + own[x] - 2.0 * alone[x]
-            for position in range(d - 1):
-                pair = cross[j, path[position]]
-                for x in range(width):
-                    here[x] += 2.0 * pair[x]
-        s = set_index[node]
-        if s < 0:
-            continue
-        length = lengths[d]
-        gained = learned[d]
-        chosen = best_set.dtype.type(s)
-        least = cost_floor[s]
-        for x in range(width):
-            cost = least + zeroth * length[x] + gained[x]
-            # among equals the first set in the family's order, whatever the order of the walk
-            better = cost < best[x] or (cost == best[x] and chosen < best_set[x])
-            best[x] = cost if better else best[x]
-            best_set[x] = chosen if better else best_set[x]
+    for start in range(0, counts.shape[0], block):
+        stop = min(start + block, counts.shape[0])
+        width = stop - start
+        q = np.empty((n, width))
+        linear = np.empty((n, width))
+        cross = np.empty((n, n, width))
+        learning_terms(
+            counts[start:stop], err0, sigma, zeroth, first, retention, scale, second, q, linear,
+            cross,
+        )  # fmt: skip
+        lengths = np.zeros((deepest + 1, width))
+        learned = np.zeros((deepest + 1, width))
+        line = np.empty(width)
+        here, here_set = best[start:stop], best_set[start:stop]
+        here[:] = np.inf
+        here_set[:] = cost_floor.size
+        for hint in range(hints.shape[0]):
+            for position in range(hints.shape[1]):
+                node = hints[hint, position]
+                if node >= 0:
+                    visit(
+                        node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth,
+                        path, lengths, learned, line, here, here_set,
+                    )  # fmt: skip
+        lengths[0] = 0.0
+        learned[0] = 0.0
+        ceiling = here.max()
+        node = 0
+        since = 0
+        while node < depth.size:
+            if least_below[node] > ceiling:
+                node = after[node]
+                continue
+            visit(
+                node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path,
+                lengths, learned, line, here, here_set,
+            )  # fmt: skip
+            node += 1
+            since += 1
+            if since == 32:
+                ceiling = here.max()
+                since = 0

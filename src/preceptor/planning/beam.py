@@ -28,7 +28,9 @@ from preceptor.tails import geometric_sum
 DEFAULT_WIDTH = 100
 DEFAULT_LAYERS = 200
 # Children are scored so many at a time, the cheapest prefixes first.
-_BATCH = 512
+_BATCH = 4096
+# Suffixes of the best parents, tried first for their children.
+_MAX_HINTS = 4
 
 
 def solve_beam(
@@ -112,7 +114,8 @@ class _Beam:
         children = (layer.counts[:, None, :] + self._moves[None, :, :]).reshape(-1, problem.size)
         chosen = cheapest_of_each(children, costs.ravel())
         counts, values = children[chosen], costs.ravel()[chosen]
-        kept, scores, commits = self._score(counts, values, t + 1)
+        hints = np.unique(layer.commits[: self._width // 10 + 1])[:_MAX_HINTS]
+        kept, scores, commits = self._score(counts, values, t + 1, hints)
         sets = len(problem.sets)
         origin = chosen[kept]
         return _Layer(
@@ -120,7 +123,7 @@ class _Beam:
         )
 
     def _score(
-        self, counts: IntArray, values: FloatArray, t: int
+        self, counts: IntArray, values: FloatArray, t: int, hints: IntArray
     ) -> tuple[IntArray, FloatArray, IntArray]:
         """Rows of the best `width` states, their scores and suffixes, best first."""
         problem = self._problem
@@ -137,7 +140,7 @@ class _Beam:
             batch = order[begin : begin + _BATCH]
             if values[batch[0]] + floor > worst:
                 break
-            cost, suffix = commits.best(counts[batch])
+            cost, suffix = commits.best(counts[batch], hints)
             self.scored += batch.size
             rows.append(batch)
             scores.append(values[batch] + weight * cost)

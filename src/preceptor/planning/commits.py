@@ -15,13 +15,11 @@ from preceptor._value import FloatArray, IntArray
 from preceptor.evaluation import commit_value
 from preceptor.loss import DeviationForms
 from preceptor.loss.gaussian import GaussianOracle
+from preceptor.planning.threads import in_threads
 from preceptor.tails import TailSums, tail_sums
 
 if TYPE_CHECKING:
     from preceptor.problem.problem import Problem
-
-# States a walk carries along; their cross terms stay in the second-level cache.
-_BLOCK = 64
 
 
 class CommitValues:
@@ -35,62 +33,77 @@ class CommitValues:
         self._sums = tail_sums(problem, showings, rounds) if self._squared else None
         oracle = problem.oracle
         self._tree = oracle.tree if isinstance(oracle, GaussianOracle) else None
-
-    def best(self, counts: IntArray) -> tuple[FloatArray, IntArray]:
-        """Least cost (states,) and the set (states,) for counts since the start (states, n)."""
         if self._sums is not None and self._tree is not None:
-            return self._best_by_tree(counts, self._sums)
+            self._cost_floor = self._sums.zeroth * oracle.floors()
+            self._least_below = self._tree.least_below(self._cost_floor)
+
+    def best(self, counts: IntArray, hints: IntArray | None = None) -> tuple[FloatArray, IntArray]:
+        """Least cost (states,) and the set (states,) for counts since the start (states, n).
+
+        `hints` are sets likely to be good; they change how long it takes, not the answer.
+        """
+        if self._sums is not None and self._tree is not None:
+            none = np.empty(0, dtype=np.int64)
+            return self._best_by_tree(counts, self._sums, none if hints is None else hints)
         if self._sums is not None and self._forms is not None:
-            none = np.zeros(counts.shape[0])
+            nothing = np.zeros(1)
             parts = [
-                best_commits_by_forms(self._problem, self._forms, self._sums, row, none[:1], 1.0)
+                best_commits_by_forms(self._problem, self._forms, self._sums, row, nothing, 1.0)
                 for row in counts[:, None, :]
             ]
             return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         return self._best_by_asking(counts)
 
-    def _best_by_tree(self, counts: IntArray, sums: TailSums) -> tuple[FloatArray, IntArray]:
+    def _best_by_tree(
+        self, counts: IntArray, sums: TailSums, hints: IntArray
+    ) -> tuple[FloatArray, IntArray]:
         from preceptor.planning import _commit_kernels
 
         problem, tree = self._problem, self._tree
         assert tree is not None
-        sigma = problem.world.covariance
-        first = problem.world.coefficients - problem.learner.initial
-        cost_floor = sums.zeroth * problem.oracle.floors()
         best = np.empty(counts.shape[0])
         chosen = np.empty(counts.shape[0], dtype=np.int64)
-        tests = np.arange(problem.size)
-        for start in range(0, counts.shape[0], _BLOCK):
-            part = counts[start : start + _BLOCK]
-            still = (sums.retention[tests, part] * first).T
-            moved = (sums.first[tests, part] * first).T
-            q = sigma @ still
-            lost = sums.zeroth * still - moved  # Σ_t δ^t (e - e(t))
-            if sums.second.size:
-                pairs = (
-                    sums.second[
-                        tests[:, None], tests, part[:, :, None], part[:, None, :]
-                    ].transpose(1, 2, 0)
-                    * np.outer(first, first)[:, :, None]
-                )
-            else:
-                pairs = sums.scale[:, :, None] * still[:, None, :] * still[None, :, :]
-            # Σ_t δ^t (e_i - e_i(t))(e_j - e_j(t))
-            cross = still[:, None] * lost[None, :] - still[None, :] * moved[:, None] + pairs
+        first = problem.world.coefficients - problem.learner.initial
+        paths = self._paths(hints)
+
+        def work(part: slice) -> None:
             _commit_kernels.tree_commits(
-                q,
-                q * lost,
-                np.ascontiguousarray(sigma[:, :, None] * cross),
+                counts[part],
+                first,
+                problem.world.covariance,
+                sums.zeroth,
+                sums.first,
+                sums.retention,
+                sums.scale,
+                sums.second,
                 tree.depth,
                 tree.test,
                 tree.set_index,
                 tree.row,
-                cost_floor,
-                sums.zeroth,
-                best[start : start + _BLOCK],
-                chosen[start : start + _BLOCK],
+                tree.after,
+                self._cost_floor,
+                self._least_below,
+                paths,
+                best[part],
+                chosen[part],
             )
+
+        in_threads(work, counts.shape[0])
         return best, chosen
+
+    def _paths(self, hints: IntArray) -> IntArray:
+        """Nodes from the root to each hinted set, padded with -1."""
+        assert self._tree is not None
+        depth = self._tree.depth
+        paths = np.full((hints.size, int(depth.max()) + 1), -1, dtype=np.int64)
+        for row, hint in enumerate(hints):
+            node = int(self._tree.node_of[hint])
+            chain = [node]
+            while depth[chain[-1]] > 1:
+                above = np.flatnonzero(depth[: chain[-1]] == depth[chain[-1]] - 1)[-1]
+                chain.append(int(above))
+            paths[row, : len(chain)] = chain[::-1]
+        return paths
 
     def _best_by_asking(self, counts: IntArray) -> tuple[FloatArray, IntArray]:
         problem = self._problem
