@@ -20,7 +20,7 @@ from preceptor.errors import (
 from preceptor.evaluation import evaluate
 from preceptor.loss import ClosedForm, Empirical
 from preceptor.plan import Plan, Status
-from preceptor.planning import solve
+from preceptor.planning import solve, solve_many
 from preceptor.policies import (
     Alternating,
     CountPolicy,
@@ -28,7 +28,7 @@ from preceptor.policies import (
     Policy,
     Stationary,
 )
-from preceptor.problem.budgets import AtMost, Budget, Exactly, Knapsack
+from preceptor.problem.budgets import AtMost, Budget, Exactly, Knapsack, Listed
 from preceptor.problem.curves import (
     Curve,
     Geometric,
@@ -63,6 +63,7 @@ __all__ = [
     "InvalidProblem",
     "Knapsack",
     "Learner",
+    "Listed",
     "MissingExtra",
     "NotApplicable",
     "NotSerializable",
@@ -85,4 +86,5 @@ __all__ = [
     "evaluate",
     "schema",
     "solve",
+    "solve_many",
 ]

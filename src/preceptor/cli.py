@@ -24,7 +24,8 @@ except ImportError as missing:
 
 import preceptor
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
-from preceptor.planning import SOLVERS
+from preceptor.plan import Progress, Update
+from preceptor.planning import SOLVERS, options_of
 
 app = typer.Typer(
     name="preceptor",
@@ -83,6 +84,14 @@ def solve(
     suffix: Annotated[
         str | None, typer.Option(help="How to commit: best, or last (the paper's rule).")
     ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that a search may take.", min=0.0)
+    ] = None,
+    target_gap: Annotated[
+        float | None, typer.Option(help="Stop when the plan is proven this close to the best.")
+    ] = None,
+    width: Annotated[int | None, typer.Option(help="States that a beam keeps.", min=1)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a search.", min=0)] = None,
     memory_limit_gb: Annotated[
         float | None, typer.Option(help="Refuse plans that need more memory (GiB).", min=0.0)
     ] = None,
@@ -97,7 +106,14 @@ def solve(
     ] = False,
 ) -> None:
     """Find a plan for a problem file and print it."""
-    options: dict[str, Any] = {"length": length, "suffix": suffix}
+    options: dict[str, Any] = {
+        "length": length,
+        "suffix": suffix,
+        "time_limit": time_limit,
+        "target_gap": target_gap,
+        "width": width,
+        "seed": seed,
+    }
     if memory_limit_gb is not None:
         options["memory_limit"] = int(memory_limit_gb * 2**30)
     given = {name: value for name, value in options.items() if value is not None}
@@ -111,7 +127,9 @@ def solve(
             check_picture_path(plot)
             _check_target(plot)
         task = preceptor.Problem.load(problem)
-        with _spinner("planning"):
+        with _spinner("planning") as tell:
+            if method in SOLVERS and "progress" in options_of(method):
+                given["progress"] = tell
             plan = preceptor.solve(task, method, **given)
         if output is not None:
             plan.save(output)
@@ -176,14 +194,25 @@ def _fail(message: str, *, code: int) -> None:
 
 
 @contextmanager
-def _spinner(doing: str) -> Iterator[None]:
-    """Something that moves while the person waits; only on a terminal."""
+def _spinner(doing: str) -> Iterator[Progress]:
+    """Something that moves while the person waits, with what is known so far; on a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield
+        yield lambda update: None
         return
-    with console.status(f"{doing} ..."):
-        yield
+    with console.status(f"{doing} ... (Ctrl-C stops and keeps the best so far)") as status:
+
+        def tell(update: Update) -> None:
+            parts = [f"{doing}: {update.stage}"]
+            if update.value is not None:
+                parts.append(f"best {update.value:.6g}")
+            if update.lower_bound is not None:
+                parts.append(f"cannot be below {update.lower_bound:.6g}")
+            if update.gap is not None:
+                parts.append(f"gap {100 * update.gap:.3g}%")
+            status.update(", ".join(parts))
+
+        yield tell
 
 
 def _check_target(path: Path) -> None:

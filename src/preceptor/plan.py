@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from preceptor._checks import is_number
 from preceptor._value import Value, plain
 from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.multiplicative.certificate import Certificate
 from preceptor.policies import Policy
 from preceptor.problem.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from preceptor.verification import Verification
 
 FORMAT = "preceptor-plan/1"
 
@@ -86,6 +89,7 @@ class Plan(Value):
     reason: str = ""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Certificate | None = None
 
     @property
     def gap(self) -> float:
@@ -101,6 +105,15 @@ class Plan(Value):
         With a finite horizon: rounds up to the last change of set.
         """
         return self.policy.exploration_length
+
+    def verify(self, problem: Problem | None = None, *, slack: float = 1e-7) -> Verification:
+        """Prove the value and the lower bound again, slowly and independently of the solvers.
+
+        `slack` is the relative allowance for rounding in the proof of each round.
+        """
+        from preceptor.verification import verify
+
+        return verify(self, self.problem if problem is None else problem, slack=slack)
 
     def explain(self) -> str:
         """The plan in words."""
@@ -129,6 +142,7 @@ class Plan(Value):
             "reason": self.reason,
             "notes": list(self.notes),
             "options": plain(self.options),
+            "certificate": plain(self.certificate),
         }
 
     @classmethod
@@ -159,6 +173,8 @@ class Plan(Value):
         if not isinstance(notes, (list, tuple)):
             raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
         fields["notes"] = tuple(notes)
+        if fields.get("certificate") is not None:
+            fields["certificate"] = Certificate.from_data(fields["certificate"])
         return super().from_data(fields)
 
     @classmethod

@@ -9,14 +9,19 @@ from typing import Any
 from preceptor.errors import UnknownMethod
 from preceptor.plan import Plan
 from preceptor.planning.auto import solve_auto
+from preceptor.planning.batch import solve_many
 from preceptor.planning.beam import solve_beam
+from preceptor.planning.certified import solve_certified
 from preceptor.planning.finite import solve_finite
 from preceptor.planning.independent import solve_independent
 from preceptor.planning.lattice import solve_lattice
 from preceptor.planning.notes import tie_notes
+from preceptor.planning.search import solve_search
 from preceptor.planning.stationary import solve_stationary
 from preceptor.planning.truncated import solve_truncated
 from preceptor.problem.problem import Problem
+
+__all__ = ["SOLVERS", "options_of", "solve", "solve_many"]
 
 SOLVERS: dict[str, Callable[..., Plan]] = {
     "auto": solve_auto,
@@ -26,6 +31,8 @@ SOLVERS: dict[str, Callable[..., Plan]] = {
     "truncated": solve_truncated,
     "lattice": solve_lattice,
     "beam": solve_beam,
+    "search": solve_search,
+    "certified": solve_certified,
 }
 
 
@@ -44,19 +51,24 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
     solver = SOLVERS.get(method)
     if solver is None:
         raise UnknownMethod(f"method: {method!r} is not known; use one of {', '.join(SOLVERS)}")
-    _check_options(method, solver, options)
+    _check_options(method, options)
     plan = solver(problem, **options)
     return replace(plan, notes=(*plan.notes, *tie_notes(plan)))
 
 
-def _check_options(method: str, solver: Callable[..., Plan], options: dict[str, Any]) -> None:
+def options_of(method: str) -> list[str]:
+    """Names of the options that a solver takes."""
     import inspect
 
-    accepted = [
+    return [
         name
-        for name, parameter in inspect.signature(solver).parameters.items()
+        for name, parameter in inspect.signature(SOLVERS[method]).parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     ]
+
+
+def _check_options(method: str, options: dict[str, Any]) -> None:
+    accepted = options_of(method)
     unknown = sorted(set(options) - set(accepted))
     if unknown:
         takes = f"it takes {', '.join(accepted)}" if accepted else "it takes none"

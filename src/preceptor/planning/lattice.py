@@ -241,6 +241,14 @@ def sweep(problem: Problem, effects: CapEffects, caps: IntArray) -> tuple[float,
     return float(values[0]), _as_policy(problem, coordinate, shape, actions)
 
 
+def states_needed(problem: Problem, tolerance: float) -> tuple[float, float]:
+    """States and bytes of a box with that relative error, before anything is allocated."""
+    effects = CapEffects.of(problem)
+    scale = instant_bound(problem)
+    caps = effects.caps_for(tolerance * max(scale, 1e-300))
+    return float(np.prod(caps + 1.0)), float(effects.bytes_needed(caps))
+
+
 def _rough_value(problem: Problem, effects: CapEffects) -> float:
     """About what the optimum is, from a small box: what a relative error is relative to."""
     side = max(2, int(_ROUGH_STATES ** (1.0 / effects.dimensions)) - 1)

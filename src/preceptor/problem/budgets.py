@@ -296,6 +296,65 @@ class Knapsack(Budget):
         return self.limit * (1 + 1e-12) + 1e-12
 
 
+@dataclass(frozen=True, eq=False)
+class Listed(Budget):
+    """Exactly the sets that are listed, nothing else.
+
+    >>> list(Listed([[0, 2], [1], []]).subsets(3))
+    [(), (1,), (0, 2)]
+    """
+
+    kind: ClassVar[str] = "listed"
+
+    allowed: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        try:
+            sets = {tuple(sorted(int(i) for i in shown)) for shown in self.allowed}
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidProblem("allowed: must be a list of sets of test indices") from None
+        ordered = sorted(sets, key=lambda shown: (len(shown), shown))
+        object.__setattr__(self, "allowed", tuple(ordered))
+        super().__post_init__()
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not any(self.allowed):
+            faults.append("allowed: no set shows anything; list at least one test")
+        for shown in self.allowed:
+            if len(set(shown)) != len(shown) or (shown and shown[0] < 0):
+                faults.append(f"allowed: {shown}, must be distinct indices of at least 0")
+        return faults
+
+    def size_faults(self, tests: int) -> list[str]:
+        """Indices must be those of tests."""
+        faults = super().size_faults(tests)
+        largest = max((shown[-1] for shown in self.allowed if shown), default=-1)
+        if largest >= tests:
+            faults.append(f"allowed: test {largest}, but there are only tests 0..{tests - 1}")
+        return faults
+
+    def count(self, tests: int) -> int:
+        """How many are listed."""
+        return len(self.allowed)
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """The list, smaller sets first."""
+        return iter(self.allowed)
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Whether it is in the list."""
+        return tuple(sorted(shown)) in self._members
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """By looking at each."""
+        return max(self.allowed, key=lambda shown: float(scores[list(shown)].sum()))
+
+    @cached_property
+    def _members(self) -> frozenset[tuple[int, ...]]:
+        return frozenset(self.allowed)
+
+
 def as_budget(budget: Budget | int) -> Budget:
     """A plain number k means `AtMost(k)`."""
     if isinstance(budget, Budget):

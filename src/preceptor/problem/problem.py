@@ -119,6 +119,23 @@ class Problem(Value):
         """The sets that may be shown, in the order that breaks ties."""
         return self.oracle.sets
 
+    def asks_the_same_as(self, other: Problem) -> bool:
+        """Whether both have the same losses for the same errors, so that one oracle can serve."""
+        same_dial = self.learner.imputation is other.learner.imputation or (
+            bool(np.array_equal(self.learner.imputation, other.learner.imputation))
+        )
+        return (
+            (self.world is other.world or self.world == other.world)
+            and same_dial
+            and self.budget == other.budget
+            and self.risk == other.risk
+            and self.loss == other.loss
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to other processes: not the oracle, which is made anew there."""
+        return {name: value for name, value in self.__dict__.items() if name != "oracle"}
+
     def replace(self, **changes: Any) -> Problem:
         """A copy with some fields changed."""
         names = ("world", "learner", "budget", "discount", "horizon", "risk", "loss", "start")

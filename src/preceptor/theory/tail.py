@@ -135,7 +135,7 @@ def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
     [(1,)]
     """
     commit, length = policy.commit, policy.exploration_length
-    if commit is None or length is None or len(problem.sets) > _MAX_COMPARED:
+    if commit is None or length is None or problem.budget.count(problem.size) > _MAX_COMPARED:
         return []
     counts = counts_after(problem, policy.schedule(length))
     frozen = problem.learner.errors(problem.world, counts)

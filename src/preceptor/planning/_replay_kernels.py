@@ -1,0 +1,122 @@
+"""Compiled local search for any curve and any built-in risk: changes are priced by replaying.
+
+Legend: x (T,) set of each round, the last entry standing for every later round up to H; m counts
+since the start; err (n, counts) errors by count; a round costs risk(floor + |shift + reading e|²)
++ price.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._jit import jit
+from preceptor.loss._kernels import expected_risk
+
+
+@jit
+def round_cost(k, m, err, floor, shift, reading, prices, code, tau):
+    v = floor[k]
+    for r in range(shift.shape[1]):
+        deviation = shift[k, r]
+        for i in range(m.size):
+            deviation += reading[k, r, i] * err[i, m[i]]
+        v += deviation * deviation
+    return expected_risk(code, tau, v) + prices[k]
+
+
+@jit
+def replay_from(
+    x, start, horizon, m, weight, discount, limit, rest, membership, err, floor, shift, reading,
+    prices, code, tau,
+):  # fmt: skip
+    """Discounted cost of rounds start..horizon-1 from counts m (changed in place).
+
+    Gives up with infinity once the cost so far plus the least that can follow exceeds `limit`;
+    rest[u] is the discounted floor of u more rounds.
+    """
+    total = 0.0
+    last = x.size - 1
+    for t in range(start, horizon):
+        if total + weight * rest[horizon - t] >= limit:
+            return np.inf
+        k = x[min(t, last)]
+        total += weight * round_cost(k, m, err, floor, shift, reading, prices, code, tau)
+        for i in range(m.size):
+            if membership[k, i]:
+                m[i] += 1
+        weight *= discount
+    return total
+
+
+@jit
+def prefix_states(x, discount, membership, err, floor, shift, reading, prices, code, tau, m, paid):
+    """Counts before each round (T+1, n) and discounted cost paid before it (T+1,)."""
+    m[0] = 0
+    paid[0] = 0.0
+    weight = 1.0
+    for t in range(x.size):
+        k = x[t]
+        cost = round_cost(k, m[t], err, floor, shift, reading, prices, code, tau)
+        paid[t + 1] = paid[t] + weight * cost
+        for i in range(m.shape[1]):
+            m[t + 1, i] = m[t, i] + (1 if membership[k, i] else 0)
+        weight *= discount
+
+
+@jit
+def descend(
+    x, horizon, discount, rest, membership, err, floor, shift, reading, prices, code, tau,
+    order, sweeps,
+):  # fmt: skip
+    """Change one round, a block, the rest, or swap two rounds, while that helps; returns the value.
+
+    `order` lists the sets worth trying first to last.
+    """
+    rounds = x.size
+    n = membership.shape[1]
+    m = np.empty((rounds + 1, n), dtype=np.int64)
+    paid = np.empty(rounds + 1)
+    now = np.empty(n, dtype=np.int64)
+    y = x.copy()
+    prefix_states(x, discount, membership, err, floor, shift, reading, prices, code, tau, m, paid)
+    now[:] = 0
+    value = replay_from(
+        x, 0, horizon, now, 1.0, discount, np.inf, rest, membership, err, floor, shift, reading,
+        prices, code, tau,
+    )  # fmt: skip
+    lengths = np.array([1, 3, 10, 40, rounds], dtype=np.int64)
+    for _ in range(sweeps):
+        before = value
+        for t in range(rounds):
+            for move in range(lengths.size + 11):
+                if move < lengths.size:
+                    candidates = order.size
+                else:
+                    candidates = 1
+                for c in range(candidates):
+                    y[:] = x
+                    if move < lengths.size:
+                        if order[c] == x[t] and lengths[move] == 1:
+                            continue
+                        y[t : min(rounds, t + lengths[move])] = order[c]
+                    else:
+                        other = t + 1 + move - lengths.size
+                        if other >= rounds or x[other] == x[t]:
+                            continue
+                        y[t], y[other] = x[other], x[t]
+                    now[:] = m[t]
+                    tail = replay_from(
+                        y, t, horizon, now, discount**t, discount,
+                        value - paid[t] - 1e-12 * abs(value), rest, membership, err, floor, shift,
+                        reading, prices, code, tau,
+                    )  # fmt: skip
+                    if paid[t] + tail < value - 1e-12 * abs(value):
+                        value = paid[t] + tail
+                        x[:] = y
+                        prefix_states(
+                            x, discount, membership, err, floor, shift, reading, prices, code,
+                            tau, m, paid,
+                        )  # fmt: skip
+        if before - value <= 1e-9 * abs(value):
+            break
+    return value

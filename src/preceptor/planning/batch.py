@@ -1,0 +1,74 @@
+"""Many problems at once: a whole class of learners, each with a plan of their own.
+
+Problems that share a world, a budget, a risk and a way to impute also share what is computed from
+them (the list of sets, their factors, the tree), whoever the learner is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any
+
+from preceptor._checks import is_count
+from preceptor.errors import InvalidInput
+from preceptor.plan import Plan, Progress, report
+from preceptor.problem.problem import Problem
+
+_CHUNK = 16
+
+
+def solve_many(
+    problems: Iterable[Problem],
+    method: str = "auto",
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[Plan]:
+    """Plans in the order of the problems, worked out in `workers` processes (default: all cores).
+
+    With more than one worker a script must guard its entry with `if __name__ == "__main__":`, as
+    always with processes. The plans do not depend on the number of workers.
+    """
+    todo = list(problems)
+    if workers is not None and not is_count(workers, least=1):
+        raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
+    chunks = [todo[start : start + _CHUNK] for start in range(0, len(todo), _CHUNK)]
+    processes = min(workers or os.cpu_count() or 1, len(chunks))
+    plans: list[list[Plan]] = [[] for _ in chunks]
+    if processes <= 1:
+        for index, chunk in enumerate(chunks):
+            plans[index] = _solve_chunk(chunk, method, options)
+            report(progress, "batch", done=(index + 1) / len(chunks))
+        return [plan for part in plans for plan in part]
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        futures = {
+            pool.submit(_solve_chunk, chunk, method, options): index
+            for index, chunk in enumerate(chunks)
+        }
+        for done, future in enumerate(as_completed(futures), start=1):
+            plans[futures[future]] = future.result()
+            report(progress, "batch", done=done / len(chunks))
+    return [plan for part in plans for plan in part]
+
+
+def share_oracles(problems: Sequence[Problem]) -> None:
+    """Let problems that ask the same questions about losses get their answers from one place."""
+    leaders: list[Problem] = []
+    for problem in problems:
+        for leader in leaders:
+            if problem.asks_the_same_as(leader):
+                problem.__dict__["oracle"] = leader.oracle
+                break
+        else:
+            leaders.append(problem)
+
+
+def _solve_chunk(problems: Sequence[Problem], method: str, options: dict[str, Any]) -> list[Plan]:
+    from preceptor.planning import solve
+
+    share_oracles(problems)
+    return [solve(problem, method, **options) for problem in problems]

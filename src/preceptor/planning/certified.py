@@ -1,0 +1,257 @@
+"""Search, then a proof: dual multipliers, a beam that they guide, and search again.
+
+Every plan is followed by a lower bound that holds for all policies. The dual (multipliers for each
+round) bounds what any continuation must cost; the beam walks the count states in order of that
+bound, pruning what cannot beat the plan at hand, and so raises the bound and often finds a better
+plan. For problems without the multiplicative form the bound comes from the lattice or from a
+truncated plan instead, whichever proves more.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from preceptor._checks import is_number
+from preceptor._value import IntArray
+from preceptor.errors import InvalidInput, NotApplicable, TooLarge
+from preceptor.evaluation import evaluate
+from preceptor.multiplicative.certificate import Certificate
+from preceptor.plan import Plan, Progress, Status, report
+from preceptor.planning.anytime import Watch, watching
+from preceptor.planning.bounds import instant_bound
+from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
+from preceptor.planning.lattice import solve_lattice
+from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
+from preceptor.planning.restricted import is_restricted
+from preceptor.planning.search import check_search_options, search, solve_search
+from preceptor.planning.truncated import solve_truncated
+from preceptor.policies import Policy
+from preceptor.problem.problem import Problem
+
+DEFAULT_SECONDS = 30.0
+DEFAULT_GAP = 1e-4
+# A box of so many states is swept outright instead of being bounded by a dual.
+_SWEPT_BYTES = 256 * 2**20
+# Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
+_SHARES = (0.12, 0.33)
+_LARGE_SHARES = (0.25, 0.62)
+_LARGE = 10
+
+
+def solve_certified(
+    problem: Problem,
+    *,
+    time_limit: float | None = DEFAULT_SECONDS,
+    target_gap: float = DEFAULT_GAP,
+    max_iterations: int | None = None,
+    width: int | None = None,
+    seed: int = 0,
+    memory_limit: int = DEFAULT_MEMORY,
+    progress: Progress | None = None,
+) -> Plan:
+    """A plan and a bound, until the gap is at most `target_gap` or the time is up.
+
+    `max_iterations` limits kicks of the search and steps of the dual, and `width` fixes the
+    beam; with both and `time_limit=None` the result depends on the seed alone. Ctrl-C ends it
+    with the best so far.
+    """
+    if not is_number(target_gap) or target_gap < 0:
+        raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")
+    check_search_options(time_limit, max_iterations, seed)
+    with watching(time_limit) as watch:
+        if is_restricted(problem):
+            plan = solve_search(
+                problem,
+                time_limit=time_limit,
+                max_kicks=max_iterations,
+                seed=seed,
+                progress=progress,
+            )
+            return replace(plan, method="certified")
+        work = _Work(
+            problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
+        )
+        why_not = why_not_multiplicative(problem)
+        if why_not:
+            work.without_dual(why_not)
+        else:
+            work.with_dual()
+        return work.plan()
+
+
+@dataclass
+class _Work:
+    problem: Problem
+    watch: Watch
+    target_gap: float
+    max_iterations: int | None
+    width: int | None
+    seed: int
+    memory_limit: int
+    progress: Progress | None
+    policy: Policy | None = None
+    value: float = np.inf
+    bound: float = -np.inf
+    states: int = 0
+    finished: bool = True
+    notes: tuple[str, ...] = ()
+    certificate: Certificate | None = None
+    options: dict[str, object] = field(default_factory=dict)
+
+    def with_dual(self) -> None:
+        """The whole way for multiplicative learning."""
+        from preceptor.multiplicative.dual import solve_dual
+
+        problem, watch = self.problem, self.watch
+        shares = _SHARES if problem.size <= _LARGE else _LARGE_SHARES
+        path, commit = self._search(watch.share(shares[0]))
+        if self._done():
+            return
+        instance = to_multiplicative(problem)
+        bound = solve_dual(
+            instance,
+            path,
+            time_limit=min(watch.share(shares[1]), 1e9),
+            max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
+            progress=lambda stage, _, value: self._tell(stage, value),
+            should_stop=watch.stop,
+        )
+        self._raise_bound(bound.value)
+        self.certificate = Certificate.of(bound)
+        self.finished &= bound.status != "time_limit"
+        if self._done() or watch.stop():
+            return
+        self._beam(bound, path, commit)
+        if not self._done() and not watch.stop() and self.max_iterations is None:
+            self._search(watch.left, start=self._path())
+
+    def _beam(self, bound: object, path: IntArray, commit: int) -> None:
+        from preceptor.multiplicative.certified_beam import certified_beam, memory_width
+        from preceptor.multiplicative.dual import DualBound
+
+        assert isinstance(bound, DualBound)
+        actions = len(bound.instance.actions())
+        most = memory_width(bound.instance, bound.length, self.memory_limit / 2e6)
+        if self.width is not None:
+            widths = [self.width]
+        else:
+            widths = [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
+        for width in widths:
+            left = 0.94 * self.watch.left if np.isfinite(self.watch.left) else 1e9
+            result = certified_beam(
+                bound,
+                path,
+                commit,
+                width=min(width, most),
+                time_limit=left,
+                progress=lambda stage, _, value: self._tell(stage, None),
+                should_stop=self.watch.stop,
+            )
+            if result.value < self.value:
+                path, commit = result.schedule, result.commit
+                self._take(path, commit)
+            if self._raise_bound(result.lower_bound):
+                assert self.certificate is not None
+                self.certificate = self.certificate.with_beam(
+                    min(width, most), result.layers, result.lower_bound
+                )
+            self.states += result.widest
+            cut = result.status != "complete"
+            self.finished = not cut and (self.finished or result.exhausted)
+            if self._done() or cut or result.exhausted or width >= most:
+                break
+            if self.watch.left < 0.05 * self.watch.seconds:
+                self.finished = False
+                break
+
+    def without_dual(self, why_not: str) -> None:
+        """Other curves, risks and imputations: exact methods where they fit, else what bounds."""
+        self.notes = (f"No dual bound: {why_not}.",)
+        with suppress(NotApplicable):  # a user's own risk, say
+            self._search(self.watch.share(0.4))
+        budget = min(self.memory_limit, _SWEPT_BYTES)
+        exact = solve_finite if self.problem.horizon is not None else solve_lattice
+        for solver in (exact, solve_truncated):
+            if self._done() or self.watch.stop():
+                break
+            try:
+                plan = solver(self.problem, memory_limit=budget)
+            except TooLarge:
+                continue
+            self._raise_bound(plan.lower_bound)
+            self.states += plan.states
+            if plan.value < self.value:
+                self.policy, self.value = plan.policy, plan.value
+
+    def plan(self) -> Plan:
+        """What stands now."""
+        if self.policy is None:
+            raise NotApplicable(
+                "certified: found no method for this problem; use method='lattice' or 'truncated'"
+            )
+        bound = min(max(self.bound, instant_bound(self.problem)), self.value)
+        closed = self.value - bound <= self.target_gap * abs(bound)
+        status = Status.OPTIMAL if closed else self.watch.status(finished=self.finished)
+        return Plan(
+            problem=self.problem,
+            policy=self.policy,
+            value=self.value,
+            lower_bound=bound,
+            status=status,
+            method="certified",
+            seconds=self.watch.seconds,
+            states=self.states,
+            notes=self.notes,
+            options={"target_gap": self.target_gap, "seed": self.seed},
+            certificate=self.certificate,
+        )
+
+    def _search(self, seconds: float, start: IntArray | None = None) -> tuple[IntArray, int]:
+        found = search(
+            self.problem,
+            self.watch,
+            max_kicks=self.max_iterations,
+            seed=self.seed,
+            progress=lambda update: self._tell(update.stage, None, update.value),
+            seconds=seconds,
+            start=start,
+        )
+        self._take(found.path, found.commit)
+        return found.path, found.commit
+
+    def _take(self, path: IntArray, commit: int) -> None:
+        final = int(path[-1]) if commit < 0 else commit
+        policy = as_policy(self.problem, path, final)
+        value = evaluate(self.problem, policy)
+        if value < self.value:
+            self.policy, self.value = policy, value
+
+    def _path(self) -> IntArray:
+        assert self.policy is not None
+        rounds = self.problem.horizon or max((self.policy.exploration_length or 0) + 1, 1)
+        index = {shown: self.problem.sets.index(shown) for shown in self.policy.used_sets()}
+        return np.array([index[s] for s in self.policy.schedule(rounds)], dtype=np.int64)
+
+    def _raise_bound(self, bound: float) -> bool:
+        if bound <= self.bound:
+            return False
+        self.bound = bound
+        return True
+
+    def _done(self) -> bool:
+        known = np.isfinite(self.bound) and np.isfinite(self.value)
+        return bool(known and self.value - self.bound <= self.target_gap * abs(self.bound))
+
+    def _tell(self, stage: str, bound: float | None, value: float | None = None) -> None:
+        lower = max(self.bound, -np.inf if bound is None else bound)
+        best = min(self.value, np.inf if value is None else value)
+        report(
+            self.progress,
+            stage,
+            done=self.watch.seconds / (self.watch.seconds + self.watch.left),
+            value=best if np.isfinite(best) else None,
+            lower_bound=lower if np.isfinite(lower) else None,
+        )

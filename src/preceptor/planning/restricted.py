@@ -1,0 +1,195 @@
+"""More sets than can be listed: plan with the promising ones, bound over all of them.
+
+A hundred tests, five at a time, are 79 million sets. We plan with a few hundred candidates: those
+that read best once everything is learned, those that read best now, and their neighbours by one
+exchange; then with the neighbours of the sets that the plan uses, until nothing gets better.
+
+The lower bound still covers every set. In units of standard deviations let α be the coefficients,
+R = λI + BB' the correlations with λ their smallest eigenvalue: every test is its own noise of
+variance λ plus a mix B_i'f of common factors, |B_i|² = 1 - λ. Whoever sees k tests cannot know the
+own noise of the others, λ Σ_{i∉S} α_i², nor the factors well: their precision grows by at most
+(1 - λ)/λ a test, and the hidden tests together weigh the factors by at least
+|B'α| - sqrt(1 - λ) Σ_{i∈S} |α_i|. The least of each part over all sets adds up to a floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.errors import NotApplicable
+from preceptor.evaluation import evaluate
+from preceptor.plan import Plan, Progress, Status, report
+from preceptor.planning.anytime import Watch
+from preceptor.policies import Policy, TestSet
+from preceptor.problem.budgets import Listed
+from preceptor.problem.problem import Problem
+from preceptor.tails import geometric_sum
+
+# Families larger than this are never listed whole by the searching solvers.
+MOST_LISTED = 1_000_000
+_KEPT = 250
+_ROUNDS_OF_GROWTH = 6
+
+
+def is_restricted(problem: Problem) -> bool:
+    """Whether the sets are too many to list."""
+    return problem.budget.count(problem.size) > MOST_LISTED
+
+
+def solve_restricted(
+    problem: Problem,
+    solver: Callable[[Problem, float | None], Plan],
+    watch: Watch,
+    progress: Progress | None,
+) -> Plan:
+    """Plan with candidates, let the plan's own sets breed new ones, and repeat.
+
+    `solver` plans a problem with listed sets in that many seconds.
+    """
+    candidates = first_candidates(problem)
+    best: Plan | None = None
+    for turn in range(_ROUNDS_OF_GROWTH):
+        small = problem.replace(budget=listed(problem, candidates))
+        # a little is kept for what comes after: evaluating, and finding neighbours
+        share = 0.9 * watch.left / (_ROUNDS_OF_GROWTH - turn)
+        plan = solver(small, share if np.isfinite(share) else None)
+        if best is None or plan.value < best.value:
+            improved = best is None or plan.value < best.value * (1 - 1e-6)
+            best = plan
+        else:
+            improved = False
+        report(progress, "widening", done=(turn + 1) / _ROUNDS_OF_GROWTH, value=best.value)
+        new = candidates | neighbours(problem, best.policy.used_sets())
+        if not improved or watch.stop() or new == candidates:
+            break
+        keep = set(best.policy.used_sets())
+        candidates = keep | most_promising(problem, new, 3 * _KEPT)
+    assert best is not None
+    return over_all_sets(problem, best, len(candidates))
+
+
+def over_all_sets(problem: Problem, plan: Plan, candidates: int) -> Plan:
+    """The same policy for the whole problem, with a bound that holds for every set."""
+    policy: Policy = plan.policy
+    value = evaluate(problem, policy)
+    bound = min(floor_over_all_sets(problem), value)
+    status = Status.BOUNDED if plan.status is Status.OPTIMAL else plan.status
+    note = (
+        f"Planned with {candidates:,} promising sets out of {problem.budget.count(problem.size):,}"
+        "; the lower bound covers all of them."
+    )
+    return replace(
+        plan,
+        problem=problem,
+        value=value,
+        lower_bound=bound,
+        status=Status.OPTIMAL if bound == value else status,
+        notes=(*plan.notes, note),
+        certificate=None,
+    )
+
+
+def floor_over_all_sets(problem: Problem) -> float:
+    """What no round can avoid, whichever set is shown, discounted over all rounds."""
+    if not problem.risk.is_increasing or problem.oracle.squared_form_of(()) is None:
+        return 0.0
+    world = problem.world
+    scale = np.sqrt(np.diag(world.covariance))
+    correlation = world.covariance / np.outer(scale, scale)
+    own = 0.999999 * float(np.linalg.eigvalsh(correlation)[0])  # a hair less, for rounding
+    weights = np.sort(np.abs(world.coefficients * scale))
+    k = most_shown(problem)
+    noise = own * float(np.sum(weights[: problem.size - k] ** 2))
+    alpha = world.coefficients * scale
+    common = float(np.sqrt(max(alpha @ correlation @ alpha - own * alpha @ alpha, 0.0)))
+    unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
+    floor = world.noise_variance + noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
+    rounds = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    return float(rounds * floor)
+
+
+def most_shown(problem: Problem) -> int:
+    """How many tests a set can hold at most."""
+    return len(problem.budget.maximise(np.ones(problem.size)))
+
+
+def listed(problem: Problem, candidates: Iterable[TestSet]) -> Listed:
+    """A budget of these sets at the same prices."""
+    return Listed(tuple(candidates), price=problem.budget.price)
+
+
+def first_candidates(problem: Problem) -> set[TestSet]:
+    """Sets that read best once all is learned, sets that read best now, and what is near them."""
+    found: set[TestSet] = set()
+    for criterion in (_when_learned, _now):
+        found |= _climb(problem, criterion)
+    return most_promising(problem, found, 2 * _KEPT)
+
+
+def most_promising(problem: Problem, sets: set[TestSet], how_many: int) -> set[TestSet]:
+    """The best by each criterion."""
+    ordered = sorted(sets)
+    small = problem.replace(budget=listed(problem, ordered))
+    names = list(small.sets)
+    kept: set[TestSet] = set()
+    for criterion in (_when_learned, _now):
+        best = np.argsort(criterion(small), kind="stable")[: how_many // 2]
+        kept |= {names[int(i)] for i in best}
+    return kept
+
+
+def neighbours(problem: Problem, sets: Iterable[TestSet]) -> set[TestSet]:
+    """Everything one exchange, addition or removal away that the budget allows."""
+    near: set[TestSet] = set()
+    tests = range(problem.size)
+    for shown in sets:
+        smaller = [tuple(i for i in shown if i != out) for out in shown]
+        for base in [shown, *smaller]:
+            near.add(base)
+            near |= {tuple(sorted((*base, extra))) for extra in tests if extra not in base}
+    return {shown for shown in near if problem.budget.allows(shown)}
+
+
+def _climb(problem: Problem, criterion: Callable[[Problem], FloatArray]) -> set[TestSet]:
+    """Greedy additions, then exchanges, while the criterion falls; all that was best on the way."""
+    shown: TestSet = ()
+    seen: set[TestSet] = set()
+    value = np.inf
+    for _ in range(4 * most_shown(problem) + 4):
+        # A budget of exactly k allows no smaller sets, but they are on the way to those of size k.
+        near = _any_neighbours(problem, shown)
+        small = problem.replace(budget=listed(problem, near))
+        names, costs = list(small.sets), criterion(small)
+        order = np.argsort(costs, kind="stable")
+        seen |= {names[int(i)] for i in order[:_KEPT]}
+        best = int(order[0])
+        if costs[best] >= value and problem.budget.allows(shown):
+            break
+        value, shown = float(costs[best]), names[best]
+    allowed = {s for s in seen if problem.budget.allows(s)}
+    if not allowed:
+        raise NotApplicable("search: found no allowed set among the promising ones")
+    return allowed
+
+
+def _any_neighbours(problem: Problem, shown: TestSet) -> set[TestSet]:
+    tests = range(problem.size)
+    limit = most_shown(problem)
+    near = {tuple(sorted((*shown, extra))) for extra in tests if extra not in shown}
+    for out in shown:
+        base = tuple(i for i in shown if i != out)
+        near |= {tuple(sorted((*base, extra))) for extra in tests if extra not in base}
+    return {s for s in near if len(s) <= limit and s}
+
+
+def _when_learned(problem: Problem) -> FloatArray:
+    return problem.oracle.floors()
+
+
+def _now(problem: Problem) -> FloatArray:
+    row: FloatArray = problem.oracle.losses(problem.initial_errors[None, :])[0]
+    return row

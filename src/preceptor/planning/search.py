@@ -1,0 +1,181 @@
+"""Local search on whole schedules: a good plan fast, at any size, with an instant bound.
+
+Starts from the best fixed sets, greedy schedules and a small beam, then changes sets in single
+rounds or blocks, swaps rounds and the final set while that helps, then kicks and repeats until
+the time is up. Where every showing divides an error by a constant, changes are priced in closed
+form (`multiplicative.search`); for other curves and risks they are replayed (`replay_search`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._checks import is_count
+from preceptor._value import IntArray
+from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.evaluation import evaluate
+from preceptor.plan import Plan, Progress, Status, report
+from preceptor.planning.anytime import Watch, watching
+from preceptor.planning.beam import solve_beam
+from preceptor.planning.bounds import instant_bound
+from preceptor.planning.finite import as_policy
+from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
+from preceptor.planning.restricted import is_restricted, solve_restricted
+from preceptor.problem.problem import Problem
+
+DEFAULT_SECONDS = 5.0
+# Families up to this size get a beam as one of the starts.
+_BEAM_SETS = 2000
+_BEAM_WORK = 300_000
+_NEGLIGIBLE = 1e-4
+
+
+def solve_search(
+    problem: Problem,
+    *,
+    time_limit: float | None = DEFAULT_SECONDS,
+    max_kicks: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """The best schedule found within `time_limit` seconds or `max_kicks` restarts.
+
+    The same seed and `max_kicks` give the same plan as long as the clock does not end the
+    search (`time_limit=None` makes sure of that).
+    """
+    check_search_options(time_limit, max_kicks, seed)
+    with watching(time_limit) as watch:
+        if is_restricted(problem):
+            return solve_restricted(
+                problem,
+                lambda small, seconds: solve_search(
+                    small, time_limit=seconds, max_kicks=max_kicks, seed=seed, progress=progress
+                ),
+                watch,
+                progress,
+            )
+        found = search(problem, watch, max_kicks=max_kicks, seed=seed, progress=progress)
+        policy = as_policy(problem, found.path, found.commit)
+        value = evaluate(problem, policy)
+        bound = min(instant_bound(problem), value)
+        status = watch.status(finished=found.finished)
+        return Plan(
+            problem=problem,
+            policy=policy,
+            value=value,
+            lower_bound=bound,
+            status=Status.OPTIMAL if bound == value else status,
+            method="search",
+            seconds=watch.seconds,
+            states=found.kicks,
+            options={"seed": seed, "kicks": found.kicks},
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """Positions of the sets shown, the set after them, and how the search ended."""
+
+    path: IntArray
+    commit: int
+    kicks: int
+    finished: bool
+
+
+def search(
+    problem: Problem,
+    watch: Watch,
+    *,
+    max_kicks: int | None,
+    seed: int,
+    progress: Progress | None,
+    seconds: float | None = None,
+    start: IntArray | None = None,
+) -> Found:
+    """Search until the watch stops it, `seconds` have passed or the kicks are used up."""
+    limit = watch.left if seconds is None else min(seconds, watch.left)
+    kicks = 10**9 if max_kicks is None else max_kicks
+    until = watch.seconds + limit
+
+    def stop() -> bool:
+        return watch.stop() or watch.seconds >= until
+
+    multiplicative = not why_not_multiplicative(problem)
+    forms = None if multiplicative else problem.oracle.forms()
+    if not multiplicative and forms is None:
+        raise NotApplicable(
+            "search: needs a built-in risk and exact losses (or squared error on a sample); "
+            "use method='lattice' or 'truncated' for this problem"
+        )
+    starts = [start] if start is not None else beam_starts(problem)
+    if multiplicative:
+        from preceptor.multiplicative.search import search_schedule
+
+        instance = to_multiplicative(problem)
+        result = search_schedule(
+            instance,
+            length=_searched_rounds(problem),
+            time_limit=min(limit, 1e9),
+            max_kicks=kicks,
+            seed=seed,
+            start=starts[0] if starts else None,
+            progress=lambda stage, _, value: report(progress, stage, value=value),
+            should_stop=stop,
+        )
+        commit = result.commit if problem.horizon is None else int(result.schedule[-1])
+        return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
+    assert forms is not None
+    from preceptor.planning.replay_search import replay_search
+
+    zeros = [np.full(1, k, dtype=np.int64) for k in _best_fixed(problem)]
+    found = replay_search(
+        problem,
+        forms,
+        starts=[*starts, *zeros],
+        seed=seed,
+        max_kicks=kicks,
+        stop=stop,
+        improved=lambda value: report(progress, "search", value=value),
+    )
+    return Found(found.path, found.commit, found.kicks, found.kicks >= kicks)
+
+
+def _searched_rounds(problem: Problem) -> int:
+    """Rounds before the final set takes over: until they weigh next to nothing, 400 at most."""
+    if problem.discount >= 1.0:
+        return problem.horizon or 400
+    weigh = int(np.ceil(np.log(_NEGLIGIBLE) / np.log(problem.discount)))
+    return int(np.clip(weigh, 20, 400))
+
+
+def beam_starts(problem: Problem) -> list[IntArray]:
+    """A schedule from a narrow beam, where that takes no time to speak of."""
+    sets = len(problem.sets)
+    if sets > _BEAM_SETS:
+        return []
+    layers = int(np.clip(_BEAM_WORK // max(sets * sets, 1), 1, 60))
+    plan = solve_beam(problem, width=2, layers=layers)
+    rounds = problem.horizon if problem.horizon is not None else max(layers, 1)
+    return [np.array([problem.sets.index(s) for s in plan.policy.schedule(rounds)])]
+
+
+def _best_fixed(problem: Problem, how_many: int = 3) -> IntArray:
+    """Positions of the sets that are cheapest now and of those that are cheapest once learned."""
+    now = problem.oracle.losses(problem.initial_errors[None, :])[0]
+    learned = problem.oracle.floors()
+    each = [np.argsort(values, kind="stable")[:how_many] for values in (now + learned, learned)]
+    return np.unique(np.concatenate(each))
+
+
+def check_search_options(time_limit: float | None, max_kicks: int | None, seed: int) -> None:
+    """Faults of the options that all searches share."""
+    faults = []
+    if max_kicks is not None and not is_count(max_kicks, least=0):
+        faults.append(f"max_kicks: {max_kicks!r}, must be a whole number of at least 0, or None")
+    if max_kicks is None and time_limit is None:
+        faults.append("time_limit: None needs max_kicks, or the search would never end")
+    if not is_count(seed, least=0):
+        faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
+    InvalidInput.raise_if(faults)

@@ -1,0 +1,132 @@
+"""Plans with a proof: bounds that hold, certificates that can be proven again, honest endings."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preceptor as pr
+from tests.planning.test_search import seeded
+from tests.strategies import problems
+
+geometric = st.builds(pr.Geometric, st.floats(1.05, 2.0))
+QUICK = {"time_limit": None, "max_iterations": 12, "width": 40}
+
+
+@settings(max_examples=25)
+@given(problems(sizes=(1, 2, 3), horizons=(1, 2, 4)))
+def test_finite_bounds_hold_for_every_kind_of_problem(problem):
+    best = pr.solve(problem, "finite").value
+    plan = pr.solve(problem, "certified", **QUICK)
+    slack = 1e-8 * (1 + best)
+    assert plan.lower_bound <= best + slack
+    assert best <= plan.value + slack
+
+
+@settings(max_examples=15)
+@given(
+    problems(
+        sizes=(2, 3),
+        horizons=(None,),
+        curves=geometric,
+        risks=st.just(pr.SquaredError()),
+        imputations=(0.0,),
+    )
+)
+def test_dual_bounds_hold_over_infinite_horizons(problem):
+    problem = problem.replace(discount=float(np.clip(problem.discount, 0.3, 0.7)))
+    exact = pr.solve(problem, "lattice", caps=16)
+    plan = pr.solve(problem, "certified", target_gap=0.0, **QUICK)
+    slack = 1e-8 * (1 + exact.value)
+    assert plan.lower_bound <= exact.value + slack
+    assert exact.lower_bound <= plan.value + slack
+
+
+@pytest.mark.parametrize(
+    ("size", "k", "rho", "discount"),
+    [(2, 1, 0.9, 0.6), pytest.param(4, 2, 0.5, 0.9, marks=pytest.mark.slow)],
+)
+def test_a_certificate_is_proven_again_by_slow_code(size, k, rho, discount):
+    problem = seeded(size, k, rho, discount=discount)
+    plan = pr.solve(problem, "certified", **QUICK | {"max_iterations": 40})
+    again = plan.verify(problem)
+    assert again.ok, again
+    assert "proven again" in again.how
+    restored = pr.Plan.from_json(plan.to_json())
+    assert restored == plan
+    assert restored.verify().ok
+
+
+def test_a_forged_certificate_is_found_out():
+    problem = seeded(2, 1, 0.9, discount=0.6)
+    plan = pr.solve(problem, "certified", **QUICK)
+    certificate = plan.certificate
+    forged = dataclasses.replace(
+        certificate,
+        round_minima=certificate.round_minima + 0.01,
+        constants=certificate.constants + 0.1,
+        dual_bound=certificate.dual_bound + 0.1,
+    )
+    lied = dataclasses.replace(plan, certificate=forged, lower_bound=plan.value)
+    assert not lied.verify().bound_ok
+    assert not dataclasses.replace(plan, value=0.99 * plan.value).verify().value_ok
+
+
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        ("finite", {"horizon": 20}),
+        ("lattice", {"discount": 0.8}),
+        ("truncated", {"discount": 0.9}),
+        ("beam", {"discount": 0.9}),
+        ("stationary", {"discount": 0.9}),
+    ],
+)
+def test_plans_of_other_methods_are_verified_too(method, changes):
+    problem = seeded(2, 1, 0.9, **changes)
+    assert pr.solve(problem, method).verify(problem).ok
+
+
+def test_target_gap_ends_it_and_status_is_honest():
+    problem = seeded(3, 1, 0.8, discount=0.8)
+    plan = pr.solve(problem, "certified", target_gap=0.05, time_limit=60.0)
+    assert plan.status is pr.Status.OPTIMAL
+    assert plan.gap <= 0.05
+    rough = pr.solve(problem, "certified", target_gap=0.0, **QUICK)
+    assert rough.status is not pr.Status.TIME_LIMIT
+
+
+def test_deterministic_for_a_seed_and_limits():
+    problem = seeded(5, 2, 0.8)
+    plans = [pr.solve(problem, "certified", **QUICK) for _ in range(2)]
+    assert plans[0].value == plans[1].value
+    assert plans[0].lower_bound == plans[1].lower_bound
+
+
+def test_progress_tells_value_bound_and_gap():
+    seen = []
+    pr.solve(seeded(4, 2, 0.8), "certified", progress=seen.append, **QUICK)
+    stages = {update.stage for update in seen}
+    assert {"search", "dual"} <= stages
+    assert any(update.gap is not None for update in seen)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"risk": pr.Huber(1.0)}, "risk is Huber"),
+        ({"loss": pr.Empirical(64)}, "sample"),
+    ],
+)
+def test_without_a_dual_it_says_so_and_still_bounds(change, words):
+    problem = seeded(2, 1, 0.8, discount=0.8, **change)
+    plan = pr.solve(problem, "certified", time_limit=4.0)
+    assert any(words in note for note in plan.notes)
+    assert plan.lower_bound <= plan.value
+
+
+def test_faults():
+    with pytest.raises(pr.InvalidInput, match="target_gap: -1"):
+        pr.solve(seeded(2, 1, 0.5), "certified", target_gap=-1)
