@@ -8,10 +8,17 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import beam, finite, lattice, losses
+from benchmarks import beam, finite, growth, lattice, losses, quality
 from benchmarks.measure import Row
 
-ROWS = {**finite.ROWS, **lattice.ROWS, **losses.ROWS, **beam.ROWS}
+ROWS = {
+    **finite.ROWS,
+    **lattice.ROWS,
+    **losses.ROWS,
+    **beam.ROWS,
+    **quality.ROWS,
+    **growth.ROWS,
+}
 
 
 def main() -> int:

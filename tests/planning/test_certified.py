@@ -69,8 +69,10 @@ def test_a_forged_certificate_is_found_out():
         constants=certificate.constants + 0.1,
         dual_bound=certificate.dual_bound + 0.1,
     )
-    lied = dataclasses.replace(plan, certificate=forged, lower_bound=plan.value)
-    assert not lied.verify().bound_ok
+    lied = dataclasses.replace(plan, certificate=forged, lower_bound=1.01 * plan.value)
+    found_out = lied.verify()
+    assert not found_out.bound_ok
+    assert "FAILS" in found_out.how
     assert not dataclasses.replace(plan, value=0.99 * plan.value).verify().value_ok
 
 

@@ -1,7 +1,8 @@
 """Compiled layers of the bound-guided beam.
 
-Legend: m (K, n) counts, prefix (K,) discounted cost so far, F (K, A) bound of each child,
-f = prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}); pot (n, .) are the terms of phi_{t+1}.
+Legend: m (K, n) counts, prefix (K,) discounted cost so far, F (K, A) bound of each child, f =
+prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}); pot (n, .) are the terms of
+phi_{t+1}.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ from preceptor._jit import jit, parallel_jit
 def expand_layer(
     m, prefix, log_alpha, W, members, cost, actions, pot, constant, weight, delta, limit, F, G
 ):
-    """Bounds F and prefixes G of all children; children at or above ``limit`` get F = inf. Parents are independent."""
+    """Bounds F and prefixes G of all children; a child at or above `limit` gets F = inf."""
     K, n = m.shape
     k = W.shape[1]
     for p in prange(K):
@@ -47,7 +48,7 @@ def expand_layer(
 
 @jit
 def threshold(F, wanted, bins):
-    """A value below which at least min(wanted, finite) entries of F lie, few more than wanted, found by histograms."""
+    """A value with at least min(wanted, finite) entries of F below it, but few more; by histograms."""
     low, high = np.inf, -np.inf
     finite = 0
     flat = F.ravel()
@@ -85,9 +86,10 @@ def threshold(F, wanted, bins):
 def merge_children(
     m, F, G, members, actions, cut, words, bits, best_of, parent_of, action_of, key_of, table
 ):
-    """Children below ``cut`` with equal counts merged exactly; returns how many remain and the smallest F dropped.
+    """Merge children below `cut` that have equal counts; how many remain, and the least F dropped.
 
-    Keys are the counts themselves packed into ``words`` 64-bit words; the hash only chooses where to look.
+    Keys are the counts themselves packed into `words` 64-bit words; the hash only chooses where
+    to look.
     """
     K, n = m.shape
     per = 64 // bits

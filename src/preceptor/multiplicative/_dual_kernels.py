@@ -1,4 +1,4 @@
-"""All rounds of the dual at once, in parallel. Arrays in, arrays out; legend in `_subproblem_kernels`.
+"""All rounds of the dual at once, in parallel; the legend is in `_subproblem_kernels`.
 
 Each round writes only its own rows, so results do not depend on the number of threads.
 """
@@ -25,31 +25,14 @@ __all__ = ["SMALLEST", "all_sets_rounds", "fill_banded", "smooth_rounds", "stop_
 
 @parallel_jit
 def smooth_rounds(
-    theta,
-    lo,
-    hi,
-    W,
-    members,
-    cost,
-    delta,
-    s,
-    beta,
-    has_tail,
-    lists,
-    sizes,
-    z,
-    tau,
-    tol,
-    soft,
-    best,
-    grad,
-    hess,
-    second,
-):
-    """Soft minimum of every round over its listed sets, with gradient and negative Hessian in (theta_t, theta_t+1).
+    theta, lo, hi, W, members, cost, delta, s, beta, has_tail, lists, sizes, z, tau, tol, soft,
+    best, grad, hess, second,
+):  # fmt: skip
+    """Soft minimum of every round over its listed sets, with its derivatives.
 
-    soft (R,), best (R,) position of the smallest in its list, grad (R, 6n), hess (R, 6n, 6n) when ``second``.
-    z (R, C, k) is read as a warm start and overwritten.
+    Gradient and negative Hessian are in (theta_t, theta_{t+1}).
+    soft (R,), best (R,) position of the smallest in its list, grad (R, 6n), hess (R, 6n, 6n) when
+    `second`. z (R, C, k) is read as a warm start and overwritten.
     """
     R = sizes.shape[0]
     n = s.shape[0]
@@ -73,24 +56,9 @@ def smooth_rounds(
             S = lists[t, c]
             const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
             value[c] = newton_lower(
-                W[S],
-                z[t, c],
-                b,
-                a,
-                mu,
-                lo[t],
-                hi[t],
-                const,
-                tail,
-                low + 35.0 * tau,
-                tol,
-                30,
-                u,
-                D,
-                A,
-                d,
-                trial,
-            )
+                W[S], z[t, c], b, a, mu, lo[t], hi[t], const, tail, low + 35.0 * tau, tol, 30, u, D,
+                A, d, trial,
+            )  # fmt: skip
             if value[c] < low:
                 low = value[c]
                 best[t] = c
@@ -107,9 +75,8 @@ def smooth_rounds(
         Minv = np.empty((n, n))
         for c in range(C):
             w = math.exp(-(value[c] - low) / tau) / total
-            if (
-                w < 1e-8
-            ):  # left out of gradient and Hessian alike, or the Hessian would lose its sign
+            # left out of gradient and Hessian alike, or the Hessian would lose its sign
+            if w < 1e-8:
                 continue
             S = lists[t, c]
             const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
@@ -140,8 +107,8 @@ def smooth_rounds(
                 g[q] += w * psi[q]
             if second:
                 for i in range(n):
-                    # a coordinate at its bound has no curvature now but may get it within the step; counting it
-                    # keeps the model from stepping far across the kink
+                    # a coordinate at its bound has no curvature now but may get it within the step;
+                    # counting it keeps the model from stepping far across the kink
                     if D[i] == 0.0 and lo[t, i] < hi[t, i]:
                         D[i] = 1.0 / (2.0 * a[i] + mu[i] / (u[i] * u[i]))
                 inverse_curvature(W[S], D, Minv, A, d)
@@ -199,10 +166,11 @@ def add_curvature(H, psi, jac, Minv, w, tau):
 
 @parallel_jit
 def fill_banded(diagonal, below, free, damping, ridge, banded):
-    """Lower banded form of the damped block tridiagonal matrix; fixed multipliers become identity rows.
+    """Lower banded form of the damped block tridiagonal matrix; fixed rows become identity.
 
-    diagonal (B, m, m) lower triangles, below (B-1, m, m), free (B, m), ridge (B,), banded (B m, 2m): column by row,
-    the transpose of LAPACK's layout, so that a transposed view is in Fortran order.
+    diagonal (B, m, m) lower triangles, below (B-1, m, m), free (B, m), ridge (B,), banded (B m,
+    2m): column by row, the transpose of LAPACK's layout, so that a transposed view is in Fortran
+    order.
     """
     B, m, _ = diagonal.shape
     for t in prange(B):
@@ -224,7 +192,10 @@ def fill_banded(diagonal, below, free, damping, ridge, banded):
 
 @parallel_jit
 def stop_rounds(theta, lo, hi, tail_row, stop_cost, value, grad, curve):
-    """Slack of stopping at t: stop_cost[t] - max over the box of phi_t, with gradient (3n) and curvature (3, 3, n)."""
+    """Slack of stopping at t: stop_cost[t] - max over the box of phi_t.
+
+    value (T+1,), grad (T+1, 3n), curve (T+1, 3, 3, n).
+    """
     R, _, n = theta.shape
     for t in prange(R):
         total = stop_cost[t]
@@ -247,10 +218,11 @@ def stop_rounds(theta, lo, hi, tail_row, stop_cost, value, grad, curve):
 
 @jit
 def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, gain):
-    """Bounds that any set containing feature r shares: base[r] + sum over its members of gain[r, i].
+    """Bounds shared by all sets with test r: base[r] + sum over members i of gain[r, i].
 
-    M_S dominates M_{r} for r in S, so |W_S u|^2 >= (w_r'u)^2 >= 2 z w_r'u - z^2 with w_r the factor of {r} alone.
-    Row n uses z = 0 and holds for every set. z = w_r'centre is a guess; any number is valid.
+    M_S dominates M_{r} for r in S, so |W_S u|^2 >= (w_r'u)^2 >= 2 z w_r'u - z^2 with w_r the factor
+    of {r} alone. Row n uses z = 0 and holds for every set. z = w_r'centre is a guess; any number is
+    valid.
     """
     n = centre.shape[0]
     for r in range(n + 1):
@@ -270,7 +242,7 @@ def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, 
 
 @jit
 def heap_insert(kept, names, count, h, S):
-    """Insert into a max-heap that keeps the smallest values; when full the largest leaves. Returns the count."""
+    """Insert into a max-heap of the smallest values; when full the largest leaves. The new count."""
     C = kept.shape[0]
     if count < C:
         place = count
@@ -300,33 +272,15 @@ def heap_insert(kept, names, count, h, S):
 
 @parallel_jit
 def all_sets_rounds(
-    theta,
-    lo,
-    hi,
-    W,
-    W1,
-    members,
-    cost,
-    delta,
-    s,
-    beta,
-    has_tail,
-    actions,
-    centres,
-    guess,
-    margin,
-    tol,
-    newton_steps,
-    lists,
-    sizes,
-    z_out,
-    g,
-):
-    """Certified minimum of each round over every action, and the sets within ``margin`` of it.
+    theta, lo, hi, W, W1, members, cost, delta, s, beta, has_tail, actions, centres, guess, margin,
+    tol, newton_steps, lists, sizes, z_out, g,
+):  # fmt: skip
+    """Certified minimum of each round over every action, and the sets within `margin` of it.
 
-    guess (R,) a set to start from, centres (R, n) a guess of the round's state, replaced by the minimiser's;
-    lists (R, C), sizes (R,), z_out (R, C, k) warm starts, g (R,) certified minima.
-    A set is skipped only when a valid lower bound of it already exceeds the round's minimum plus the margin.
+    guess (R,) a set to start from, centres (R, n) a guess of the round's state, replaced by the
+    minimiser's; lists (R, C), sizes (R,), z_out (R, C, k) warm starts, g (R,) certified minima. A
+    set is skipped only when a valid lower bound of it already exceeds the round's minimum plus the
+    margin.
     """
     n = s.shape[0]
     k = W.shape[1]
@@ -348,24 +302,9 @@ def all_sets_rounds(
             for i in range(n):
                 z[j] += W[S, j, i] * centres[t, i]
         low = newton_lower(
-            W[S],
-            z,
-            b,
-            a,
-            mu,
-            lo[t],
-            hi[t],
-            const,
-            tail,
-            np.inf,
-            tol,
-            newton_steps,
-            u,
-            D,
-            A,
-            d,
+            W[S], z, b, a, mu, lo[t], hi[t], const, tail, np.inf, tol, newton_steps, u, D, A, d,
             trial,
-        )
+        )  # fmt: skip
         centre[:] = u
         screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain)
         kept, names = np.empty(C), np.empty(C, dtype=np.int64)
@@ -398,24 +337,9 @@ def all_sets_rounds(
                     x += W[S, j, i] * centre[i]
                 z[j] = x
             h = newton_lower(
-                W[S],
-                z,
-                b,
-                a,
-                mu,
-                lo[t],
-                hi[t],
-                const,
-                tail,
-                limit,
-                tol,
-                newton_steps,
-                u,
-                D,
-                A,
-                d,
+                W[S], z, b, a, mu, lo[t], hi[t], const, tail, limit, tol, newton_steps, u, D, A, d,
                 trial,
-            )
+            )  # fmt: skip
             if h < low:
                 if h < low - margin:
                     centre[:] = u

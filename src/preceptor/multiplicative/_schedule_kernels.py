@@ -1,7 +1,8 @@
-"""What a schedule costs: round losses, commit values, states and price tables. Arrays in, arrays out.
+"""What a schedule costs: round losses, commit values, states and price tables.
 
-Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) states, K (n, n) cost-to-go after T as a
-  quadratic form in u, Q (T+1, n, n) with Q[t]_ij = sum over rounds tau >= t of delta^tau G_ij u_i u_j, G = W_S'W_S.
+Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) states, K (n, n)
+cost-to-go after T as a quadratic form in u, Q (T+1, n, n) with Q[t]_ij = sum over rounds tau >= t
+of delta^tau G_ij u_i u_j, G = W_S'W_S.
 """
 
 import numpy as np
@@ -11,6 +12,7 @@ from preceptor._jit import jit
 
 @jit
 def set_loss(S, u, W, cost):
+    """What set S costs in state u: cost_S + |W_S u|^2."""
     total = cost[S]
     for j in range(W.shape[1]):
         x = 0.0
@@ -22,7 +24,7 @@ def set_loss(S, u, W, cost):
 
 @jit
 def commit_value(S, u, W, cost, shown, s, delta):
-    """Cost of showing S for ever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j), s = 1 for hidden features."""
+    """Cost of showing S for ever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j), hidden s = 1."""
     n = u.shape[0]
     total = cost[S] / (1.0 - delta)
     for j in range(W.shape[1]):
@@ -43,6 +45,7 @@ def commit_value(S, u, W, cost, shown, s, delta):
 
 @jit
 def best_commit(u, W, cost, shown, s, delta):
+    """The set that is cheapest when shown for ever from u, and that cost."""
     best, value = 0, np.inf
     for S in range(cost.shape[0]):
         if cost[S] / (1.0 - delta) < value:  # the rest of the value is non-negative
@@ -54,6 +57,7 @@ def best_commit(u, W, cost, shown, s, delta):
 
 @jit
 def commit_matrix(S, W, shown, s, delta, K):
+    """Fill K so that showing S for ever from u costs u'K u besides its constant part."""
     n = s.shape[0]
     for i in range(n):
         si = s[i] if shown[S, i] else 1.0
@@ -91,6 +95,7 @@ def replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K):
 
 @jit
 def price_round(Qt, Qnext, S, u, weight, W, k, n):
+    """Q of a round from that of the next."""
     Qt[:, :] = Qnext
     for j in range(k):
         for i in range(n):
@@ -124,6 +129,7 @@ def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids):
 
 @jit
 def schedule_value(x, commit, infinite, W, cost, shown, s, delta):
+    """Cost of a schedule, followed by `commit` for ever if `infinite`."""
     u = np.ones(s.shape[0])
     total, weight = 0.0, 1.0
     for t in range(x.shape[0]):

@@ -1,9 +1,10 @@
-"""Compiled local search on schedules. Arrays in, arrays out.
+"""Compiled local search on schedules.
 
-Legend: x (T,) set ids, K (n, n) cost-to-go after T as a quadratic form in u, U (T+1, n) states,
-  Q (T+1, n, n) with Q[t]_ij = sum over rounds tau >= t of delta^tau G_ij u_i u_j, G = W_S'W_S of the round's set.
-If every later u_i is multiplied by 1 + d_i, the later cost changes by sum_ij (d_i + d_j + d_i d_j) Q_ij: any change
-of one round is priced exactly without replaying the rounds after it.
+Legend: x (T,) set ids, K (n, n) cost-to-go after T as a quadratic form in u, U (T+1, n) states, Q
+(T+1, n, n) with Q[t]_ij = sum over rounds tau >= t of delta^tau G_ij u_i u_j, G = W_S'W_S of the
+round's set. If every later u_i is multiplied by 1 + d_i, the later cost changes by sum_ij (d_i +
+d_j + d_i d_j) Q_ij: any change of one round is priced exactly without replaying the rounds after
+it.
 """
 
 import numpy as np
@@ -25,7 +26,7 @@ def next_random(state):
 
 @jit
 def find_set(row, sorted_members, order):
-    """Id of the set with these members (ascending, padded with a large number), or -1. Binary search by rows."""
+    """Id of the set with these members (ascending, padded with a large number), or -1."""
     lo, hi = 0, sorted_members.shape[0]
     k = row.shape[0]
     while lo < hi:
@@ -49,7 +50,7 @@ def find_set(row, sorted_members, order):
 
 @jit
 def exchanged(S, out, into, members, sorted_members, order, row):
-    """Id of S without ``out`` and with ``into`` (either may be -1), or -1 if that is no allowed set."""
+    """Id of S without `out` and with `into` (either may be -1), or -1 if that is no allowed set."""
     k = members.shape[1]
     filled = 0
     big = 1 << 40
@@ -93,7 +94,7 @@ def later_change(d, changed, count, Q):
 
 @jit
 def switch_change(old, new, rows, Qnext, members, shown, s):
-    """Later cost change of showing ``new`` instead of ``old``; rows (n,) are the row sums of Qnext."""
+    """Later cost change of showing `new` instead of `old`; rows (n,) are the row sums of Qnext."""
     total = 0.0
     k = members.shape[1]
     for side in range(2):
@@ -116,7 +117,7 @@ def switch_change(old, new, rows, Qnext, members, shown, s):
 
 @jit
 def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order):
-    """Backward over the rounds, replace each round's set by the best one given all others; returns the gain."""
+    """Backward, replace each round's set by the best one given all others; returns the gain."""
     T, n = x.shape[0], s.shape[0]
     k = members.shape[1]
     gain = 0.0
@@ -177,31 +178,13 @@ def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_mem
 
 @jit
 def block_change(
-    x,
-    t,
-    length,
-    out,
-    into,
-    target,
-    U,
-    Q,
-    W,
-    cost,
-    members,
-    shown,
-    s,
-    delta,
-    sorted_members,
-    order,
-    y,
-    d,
-    u,
-    changed,
-    row,
-):
+    x, t, length, out, into, target, U, Q, W, cost, members, shown, s, delta, sorted_members, order,
+    y, d, u, changed, row,
+):  # fmt: skip
     """Cost change of a move on rounds t..t+length-1; y (T,) gets the new sets.
 
-    target >= 0 puts that set into every round, otherwise each round exchanges ``out`` for ``into`` where it can.
+    target >= 0 puts that set into every round, otherwise each round exchanges `out` for `into`
+    where it can.
     """
     T, n = x.shape[0], s.shape[0]
     end = min(T, t + length)
@@ -240,24 +223,9 @@ def block_change(
 
 @jit
 def block_sweep(
-    x,
-    commit,
-    infinite,
-    U,
-    Q,
-    K,
-    W,
-    cost,
-    members,
-    shown,
-    s,
-    delta,
-    sorted_members,
-    order,
-    lengths,
-    first,
-    stride,
-):
+    x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, sorted_members, order, lengths,
+    first, stride,
+):  # fmt: skip
     """Exchanges and replacements on blocks, accepted at once; returns the gain."""
     T, n = x.shape[0], s.shape[0]
     k = members.shape[1]
@@ -311,7 +279,7 @@ def block_sweep(
 
 @jit
 def swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, reach):
-    """Swap the sets of two rounds at most ``reach`` apart; the state after them does not change."""
+    """Swap the sets of two rounds at most `reach` apart; the state after them does not change."""
     T, n = x.shape[0], s.shape[0]
     u = np.empty(n)
     gain = 0.0
@@ -339,24 +307,9 @@ def swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, reach):
 
 @jit
 def descend(
-    x,
-    commit,
-    infinite,
-    U,
-    Q,
-    K,
-    W,
-    cost,
-    members,
-    shown,
-    s,
-    delta,
-    all_sets,
-    sorted_members,
-    order,
-    stride,
-    state,
-):
+    x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets, sorted_members,
+    order, stride, state,
+):  # fmt: skip
     """Local search until no move helps; returns (value, commit set). x is changed in place."""
     T = x.shape[0]
     lengths = np.array([3, 10, 40, T], dtype=np.int64)
@@ -374,24 +327,9 @@ def descend(
         if stride > 0:
             first = int(next_random(state) * stride)
             block_sweep(
-                x,
-                commit,
-                infinite,
-                U,
-                Q,
-                K,
-                W,
-                cost,
-                members,
-                shown,
-                s,
-                delta,
-                sorted_members,
-                order,
-                lengths,
-                first,
-                stride,
-            )
+                x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, sorted_members,
+                order, lengths, first, stride,
+            )  # fmt: skip
         if infinite:
             commit, _ = best_commit(U[T], W, cost, shown, s, delta)
         value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
@@ -430,24 +368,10 @@ def kick(x, state, n_sets):
 
 @jit
 def kicked_search(
-    x,
-    commit,
-    value,
-    kicks,
-    infinite,
-    W,
-    cost,
-    members,
-    shown,
-    s,
-    delta,
-    all_sets,
-    sorted_members,
-    order,
-    stride,
-    state,
-):
-    """``kicks`` rounds of disturb and descend, keeping only improvements; returns (value, commit set)."""
+    x, commit, value, kicks, infinite, W, cost, members, shown, s, delta, all_sets, sorted_members,
+    order, stride, state,
+):  # fmt: skip
+    """Disturb and descend `kicks` times, keeping improvements only; returns (value, commit set)."""
     T, n = x.shape[0], s.shape[0]
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
     y = np.empty_like(x)
@@ -456,24 +380,9 @@ def kicked_search(
         for _more in range(1 + int(next_random(state) * 3)):
             kick(y, state, cost.shape[0])
         v, c = descend(
-            y,
-            commit,
-            infinite,
-            U,
-            Q,
-            K,
-            W,
-            cost,
-            members,
-            shown,
-            s,
-            delta,
-            all_sets,
-            sorted_members,
-            order,
-            stride,
-            state,
-        )
+            y, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets,
+            sorted_members, order, stride, state,
+        )  # fmt: skip
         if v < value - 1e-12 * abs(value):
             x[:] = y
             value, commit = v, c

@@ -1,11 +1,12 @@
 """One round, one set: the certified subproblem of the Lagrangian dual. Arrays in, numbers out.
 
-Legend (a round is t, a set is S, features are i, everything in relative errors u_i in [lo_i, hi_i]):
-  phi_t(u) = sum_i kap_i log u_i + rho_i u_i - ome_i u_i^2        multipliers theta[t] = (kap, rho, ome), (3, n)
-  bracket  = c_S + |W_S u|^2 + delta phi_{t+1}(A_S u) - phi_t(u)  A_S multiplies shown u_i by s_i = 1 / alpha_i
-           = const_S + |W_S u|^2 + sum_i b_i u_i + a_i u_i^2 - mu_i log u_i
-  h_S(z)   = const_S - |z|^2 + sum_i min_u (b_i + 2 (W_S' z)_i) u + a_i u^2 - mu_i log u    <= min_u bracket
-h_S(z) is a lower bound for every z because |x|^2 >= 2 z'x - |z|^2; its gap is exactly |z - W_S u(z)|^2.
+Legend (a round is t, a set is S, features are i, everything in relative errors u_i in [lo_i,
+hi_i]): phi_t(u) = sum_i kap_i log u_i + rho_i u_i - ome_i u_i^2        multipliers theta[t] = (kap,
+rho, ome), (3, n) bracket  = c_S + |W_S u|^2 + delta phi_{t+1}(A_S u) - phi_t(u)  A_S multiplies
+shown u_i by s_i = 1 / alpha_i = const_S + |W_S u|^2 + sum_i b_i u_i + a_i u_i^2 - mu_i log u_i
+h_S(z)   = const_S - |z|^2 + sum_i min_u (b_i + 2 (W_S' z)_i) u + a_i u^2 - mu_i log u    <= min_u
+bracket h_S(z) is a lower bound for every z because |x|^2 >= 2 z'x - |z|^2; its gap is exactly |z -
+W_S u(z)|^2.
 """
 
 import math
@@ -17,7 +18,7 @@ SMALLEST = 1e-30  # boxes end here; below it every relative error is the same to
 
 @inline_jit
 def coordinate_minimiser(p, a, mu, lo, hi):
-    """Argmin over [lo, hi] of p u + a u^2 - mu log u for a, mu >= 0 (the form without cancellation)."""
+    """Argmin over [lo, hi] of p u + a u^2 - mu log u for a, mu >= 0, without cancellation."""
     if a <= 0.0 and mu <= 0.0:
         return lo if p > 0.0 else hi
     root = math.sqrt(p * p + 8.0 * a * mu)
@@ -32,7 +33,7 @@ def coordinate_minimiser(p, a, mu, lo, hi):
 
 @jit
 def coordinate_value(p, a, mu, lo, hi, tail):
-    """Certified minimum over [lo, hi]; in the tail over (0, hi] with log u read as log max(u, lo)."""
+    """Certified minimum over [lo, hi]; in the tail over (0, hi], log u read as log max(u, lo)."""
     u = coordinate_minimiser(p, a, mu, lo, hi)
     value = p * u + a * u * u - mu * math.log(u)
     if mu < 0.0 or a < 0.0:  # rounding may leave -1e-18; the ends then bound the concave part
@@ -48,7 +49,7 @@ def coordinate_value(p, a, mu, lo, hi, tail):
 
 @jit
 def lower_value(W, z, b, a, mu, lo, hi, const, tail, u, D):
-    """h_S(z); fills the minimiser u and D = 1 / curvature of the separable part (0 where u is at a bound)."""
+    """h_S(z); fills the minimiser u and D, one over the separable curvature (0 at a bound)."""
     k, n = W.shape
     total = const
     for i in range(n):
@@ -98,7 +99,10 @@ def solve_small(A, d):
 
 @jit
 def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, D, A, d, trial):
-    """Raise h_S(z) by damped Newton until the gap is below tol or h reaches target; z, u, D match the result."""
+    """Raise h_S(z) by damped Newton until its gap is below tol or it reaches target.
+
+    z, u and D match the result.
+    """
     k, n = W.shape
     h = lower_value(W, z, b, a, mu, lo, hi, const, tail, u, D)
     for _ in range(max_iter):
@@ -134,7 +138,8 @@ def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, 
             if new >= h + 1e-3 * step * slope or (step < 1.0 and new > h):
                 moved = True
                 break
-            ahead = 0.0  # slope of h at the trial; its secant lands near the maximum along d, across the kinks
+            # the secant of the slopes lands near the maximum along d, across the kinks
+            ahead = 0.0
             for j in range(k):
                 x = -trial[j]
                 for i in range(n):
@@ -153,7 +158,7 @@ def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, 
 
 @jit
 def round_coefficients(theta, follow, delta, s, b0, b1, a0, a1, mu, shift, beta):
-    """Coefficients of the separable part for a hidden (0) and a shown (1) feature; shift joins const_S."""
+    """Coefficients of the separable part, test hidden (0) or shown (1); shift joins const_S."""
     for i in range(s.shape[0]):
         mu[i] = theta[0, i] - delta * follow[0, i]
         b0[i] = delta * follow[1, i] - theta[1, i]

@@ -1,8 +1,9 @@
-"""A layered beam ranked by prefix plus a certified cost-to-go, which proves a lower bound while it looks for a plan.
+"""A beam ranked by a certified cost-to-go: it looks for a plan and proves a lower bound.
 
-Every plan is pruned (its bound reaches the best known cost), dominated by a merged plan with the same counts, dropped
-because the layer is full, or in the last layer. The smallest bound of the last two kinds, if below the best cost, is
-a lower bound for all plans; that holds wherever the beam stops.
+Every plan is pruned (its bound reaches the best known cost), dominated by a merged plan with the
+same counts, dropped because the layer is full, or in the last layer. The smallest bound of the last
+two kinds, if below the best cost, is a lower bound for all plans; that holds wherever the beam
+stops.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preceptor.multiplicative import _beam_kernels as kernels
-from preceptor.multiplicative._schedule_kernels import best_commit
+from preceptor._value import FloatArray, IntArray
 from preceptor.multiplicative.dual import DualBound
-from preceptor.multiplicative.instance import DualInstance, Floats, Ints
+from preceptor.multiplicative.instance import DualInstance
 from preceptor.multiplicative.search import evaluate_schedule
 
 Progress = Callable[[str, int, float], None]
@@ -27,12 +27,13 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True, eq=False)
 class BeamResult:
-    """schedule and commit of the best plan known (the incumbent if none better), its exact value, a lower bound.
+    """Best plan known (the incumbent if none better), its exact value, a lower bound.
 
-    ``exhausted`` says that no node was dropped for lack of room: a wider beam would prove nothing more.
+    `exhausted` says that no node was dropped for lack of room: a wider beam would prove nothing
+    more.
     """
 
-    schedule: Ints
+    schedule: IntArray
     commit: int
     value: float
     lower_bound: float
@@ -50,7 +51,7 @@ class _Layers:
     parents: list[NDArray[np.int32]]
     sets: list[NDArray[np.int32]]
 
-    def schedule(self, layer: int, node: int) -> Ints:
+    def schedule(self, layer: int, node: int) -> IntArray:
         rounds = []
         for t in range(layer, 0, -1):
             rounds.append(int(self.sets[t - 1][node]))
@@ -67,7 +68,7 @@ def memory_width(instance: DualInstance, layers: int, megabytes: float) -> int:
 
 def certified_beam(
     bound: DualBound,
-    incumbent: Ints,
+    incumbent: IntArray,
     incumbent_commit: int,
     width: int | None = None,
     time_limit: float = 20.0,
@@ -75,11 +76,12 @@ def certified_beam(
     should_stop: Stop | None = None,
     memory_megabytes: float = 1500.0,
 ) -> BeamResult:
-    """Run the beam over the rounds of ``bound``.
+    """Run the beam over the rounds of `bound`.
 
-    A given ``width`` is one pass (deterministic unless the clock ends it). None repeats the pass, each time wider,
-    while the time allows and something was still dropped; every pass starts from the best plan so far and the
-    largest lower bound is kept, so each is valid and the last may be cut short.
+    A given `width` is one pass (deterministic unless the clock ends it). None repeats the pass,
+    each time wider, while the time allows and something was still dropped; every pass starts from
+    the best plan so far and the largest lower bound is kept, so each is valid and the last may be
+    cut short.
     """
     began = time.perf_counter()
     instance = bound.instance
@@ -110,9 +112,11 @@ def certified_beam(
 
 
 def _one_pass(
-    bound: DualBound, incumbent: Ints, incumbent_commit: int, K: int, time_limit: float,
+    bound: DualBound, incumbent: IntArray, incumbent_commit: int, K: int, time_limit: float,
     progress: Progress | None, should_stop: Stop | None,
 ) -> BeamResult:  # fmt: skip
+    from preceptor.multiplicative import _beam_kernels as kernels
+
     began = time.perf_counter()
     instance, T = bound.instance, bound.length
     infinite, delta, n = instance.horizon is None, instance.discount, instance.n_features
@@ -120,6 +124,10 @@ def _one_pass(
     value = evaluate_schedule(instance, incumbent, incumbent_commit)
     best, best_commit_set = np.asarray(incumbent, dtype=np.int64), incumbent_commit
     empty = instance.empty_set
+    if empty >= 0:  # the bounds of the first layer do not cover stopping before it
+        stop_at_once = float(instance.set_cost[empty] * instance.rounds_value(0))
+        if stop_at_once < value:
+            value, best, best_commit_set = stop_at_once, np.full(1, empty, dtype=np.int64), empty
     counts, prefix = np.zeros((1, n), dtype=np.int64), np.zeros(1)
     bits = max(1, int(T + 1).bit_length())
     words = -(-n // (64 // bits))
@@ -133,11 +141,10 @@ def _one_pass(
         if late or (should_stop is not None and should_stop()):
             status = "time_limit" if late else "stopped"
             break
-        pot = padded_potential(bound, t + 1)
         F, G = np.empty((len(prefix), len(actions))), np.empty((len(prefix), len(actions)))
         kernels.expand_layer(
-            counts, prefix, log_alpha, instance.factor, instance.members, instance.set_cost, actions, pot,
-            float(bound.constants[t + 1]), delta**t, delta, value, F, G,
+            counts, prefix, log_alpha, instance.factor, instance.members, instance.set_cost, actions,
+            padded_potential(bound, t + 1), float(bound.constants[t + 1]), delta**t, delta, value, F, G,
         )  # fmt: skip
         room = min(3 * K, F.size)
         cut, finite = kernels.threshold(F, room, 4096)
@@ -150,20 +157,9 @@ def _one_pass(
         parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
         kept, lost = kernels.merge_children(
-            counts,
-            F,
-            G,
-            instance.members,
-            actions,
-            cut,
-            words,
-            bits,
-            best_of,
-            parent_of,
-            action_of,
-            key_of,
-            table,
-        )
+            counts, F, G, instance.members, actions, cut, words, bits, best_of, parent_of,
+            action_of, key_of, table,
+        )  # fmt: skip
         dropped = min(dropped, lost)
         chosen = np.arange(kept)
         if kept > K:
@@ -188,12 +184,19 @@ def _one_pass(
     lower = max(lower, min(bound.value, value))
     best, best_commit_set = complete_schedule(instance, best, best_commit_set)
     return BeamResult(
-        best, best_commit_set, evaluate_schedule(instance, best, best_commit_set), lower, t, widest, status,
-        dropped == np.inf, time.perf_counter() - began,
-    )  # fmt: skip
+        schedule=best,
+        commit=best_commit_set,
+        value=evaluate_schedule(instance, best, best_commit_set),
+        lower_bound=lower,
+        layers=t,
+        widest=widest,
+        status=status,
+        exhausted=dropped == np.inf,
+        seconds=time.perf_counter() - began,
+    )
 
 
-def padded_potential(bound: DualBound, t: int) -> Floats:
+def padded_potential(bound: DualBound, t: int) -> FloatArray:
     """(n, t+1) terms of phi_t for counts 0..t."""
     return np.ascontiguousarray(bound.potential(t, t))
 
@@ -201,17 +204,20 @@ def padded_potential(bound: DualBound, t: int) -> Floats:
 def finish(
     instance: DualInstance,
     t: int,
-    counts: Ints,
-    prefix: Floats,
-    bounds: Floats,
+    counts: IntArray,
+    prefix: FloatArray,
+    bounds: FloatArray,
     probes: int,
     empty: int,
     infinite: bool,
 ) -> tuple[float, int, int] | None:
-    """Cheapest known way to end from this layer: stop from any node, or commit from the most promising ones.
+    """Cheapest way to end from this layer: stop from any node, or commit from promising ones.
 
-    Stopping is priced for every node, because the bound of a node whose children are kept no longer covers it.
+    Stopping is priced for every node, because the bound of a node whose children are kept no longer
+    covers it.
     """
+    from preceptor.multiplicative._schedule_kernels import best_commit
+
     found: tuple[float, int, int] | None = None
     weight = instance.discount**t
     if empty >= 0:
@@ -238,8 +244,10 @@ def finish(
     return found
 
 
-def complete_schedule(instance: DualInstance, schedule: Ints, commit: int) -> tuple[Ints, int]:
-    """A finite plan that stopped early is filled up with the empty set; an infinite one keeps its commit set."""
+def complete_schedule(
+    instance: DualInstance, schedule: IntArray, commit: int
+) -> tuple[IntArray, int]:
+    """A finite plan that stopped early is filled up with the empty set; others stay as they are."""
     if instance.horizon is None or len(schedule) >= instance.horizon:
         return schedule, commit if instance.horizon is None else -1
     filler = np.full(instance.horizon - len(schedule), instance.empty_set, dtype=np.int64)

@@ -1,8 +1,9 @@
-"""An independent, slow re-proof of a dual bound in plain NumPy and SciPy; shares no code with the kernels.
+"""A slow proof of a dual bound once more, in NumPy and SciPy, sharing no code with the kernels.
 
-Per round and set it minimises the bracket with a general bounded minimiser, linearises the quadratic there, and takes
-the exact minimum of what is left, coordinate by coordinate, from all stationary points and ends. That number is a
-lower bound for the bracket wherever the minimiser stopped, so a poor minimiser can only make the check fail.
+Per round and set it minimises the bracket with a general bounded minimiser, linearises the
+quadratic there, and takes the exact minimum of what is left, coordinate by coordinate, from all
+stationary points and ends. That number is a lower bound for the bracket wherever the minimiser
+stopped, so a poor minimiser can only make the check fail.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
+from preceptor._value import FloatArray
 from preceptor.multiplicative.dual import DualBound
-from preceptor.multiplicative.instance import Floats
 
 
 @dataclass(frozen=True)
 class CheckReport:
-    """``ok`` when every re-proved round is at least the claimed one minus ``slack``; ``worst`` is the largest shortfall."""
+    """`ok` when no round falls short of its claim by more than `slack`; `worst` is the most."""
 
     ok: bool
     worst: float
@@ -33,9 +34,10 @@ class CheckReport:
 def check_bound(
     bound: DualBound, slack: float = 1e-7, rounds: Iterable[int] | None = None
 ) -> CheckReport:
-    """Re-verify ``bound`` over all sets, in every round or in those listed.
+    """Re-verify `bound` over all sets, in every round or in those listed.
 
-    ``slack`` is relative to the largest round loss; ``value`` is recomputed from the claimed round minima.
+    `slack` is relative to the largest round loss; `value` is recomputed from the claimed round
+    minima.
     """
     instance, T = bound.instance, bound.length
     delta, infinite = instance.discount, instance.horizon is None
@@ -83,23 +85,23 @@ def check_bound(
     return CheckReport(ok, float(worst), where[0], where[1], value, allowed, checked)
 
 
-def _factor(covariance: Floats, members: list[int]) -> Floats:
-    """Rows whose squared image of an error vector sums to e' M_S e, through an eigendecomposition."""
+def _factor(covariance: FloatArray, members: list[int]) -> FloatArray:
+    """Rows F with |F e|^2 = e' M_S e, through an eigendecomposition."""
     values, vectors = np.linalg.eigh(covariance[np.ix_(members, members)])
-    factor: Floats = (vectors / np.sqrt(values)).T @ covariance[members]
+    factor: FloatArray = (vectors / np.sqrt(values)).T @ covariance[members]
     return factor
 
 
 def _lower_bound(
-    F: Floats,
-    linear: Floats,
-    square: Floats,
-    log_weight: Floats,
+    F: FloatArray,
+    linear: FloatArray,
+    square: FloatArray,
+    log_weight: FloatArray,
     constant: float,
-    low: Floats,
+    low: FloatArray,
     below: bool,
 ) -> float:
-    def bracket(u: Floats) -> tuple[float, Floats]:
+    def bracket(u: FloatArray) -> tuple[float, FloatArray]:
         image = F @ u
         value = image @ image + linear @ u + square @ u**2 - log_weight @ np.log(u)
         return float(value), 2.0 * F.T @ image + linear + 2.0 * square * u - log_weight / u
@@ -107,9 +109,13 @@ def _lower_bound(
     best = -np.inf
     for start in (np.ones_like(low), np.sqrt(low), low):
         solution = minimize(
-            bracket, start, jac=True, method="L-BFGS-B", bounds=list(zip(low, np.ones_like(low), strict=True)),
+            bracket,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(float(x), 1.0) for x in low],
             options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-12},
-        )  # fmt: skip
+        )
         z = F @ np.clip(solution.x, low, 1.0)
         slopes = linear + 2.0 * F.T @ z
         total = constant - float(z @ z)
@@ -120,15 +126,13 @@ def _lower_bound(
 
 
 def _coordinate(p: float, a: float, mu: float, low: float, below: bool) -> float:
-    """Exact minimum over [low, 1] of p u + a u^2 - mu log u, by trying every place where it can be."""
+    """Exact minimum over [low, 1] of p u + a u^2 - mu log u: every place where it can be."""
     places = [low, 1.0]
-    roots = (
-        np.roots([2.0 * a, p, -mu])
-        if a != 0.0
-        else np.array([mu / p])
-        if p != 0.0
-        else np.array([])
-    )
+    roots = np.zeros(0)
+    if a != 0.0:
+        roots = np.roots([2.0 * a, p, -mu])
+    elif p != 0.0:
+        roots = np.array([mu / p])
     places += [float(x.real) for x in roots if abs(x.imag) < 1e-12 and low < x.real < 1.0]
     value = min(p * u + a * u * u - mu * np.log(u) for u in places)
     if below:  # u in (0, low], where the potential reads log low

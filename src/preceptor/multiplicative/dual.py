@@ -1,8 +1,9 @@
-"""A certified lower bound on the cost of every teaching plan, by a Lagrangian dual with separable multipliers.
+"""A certified lower bound on the cost of every plan: a dual with separable multipliers.
 
-For any multipliers, ``phi_t(u) + C_t`` never exceeds the cost of going on from state u at round t (u reached in at
-most t showings a feature). `solve_dual` looks for multipliers that make the bound at the start large; whatever it
-finds, the value it returns has been certified over every allowed set in every round.
+For any multipliers, `phi_t(u) + C_t` never exceeds the cost of going on from state u at round t
+(u reached in at most t showings a feature). `solve_dual` looks for multipliers that make the bound
+at the start large; whatever it finds, the value it returns has been certified over every allowed
+set in every round.
 """
 
 from __future__ import annotations
@@ -15,67 +16,62 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preceptor.multiplicative import _dual_kernels as kernels
-from preceptor.multiplicative.instance import DualInstance, Floats, Ints
+from preceptor._value import FloatArray, IntArray
+from preceptor.multiplicative.instance import DualInstance
 from preceptor.multiplicative.newton import (
-    Rounds,
-    Smooth,
-    boxes,
-    constants,
-    evaluate,
-    increments,
-    newton_direction,
-    stop_terms,
+    Rounds, Smooth, boxes, constants, evaluate, increments, newton_direction, stop_terms,
     update_prices,
-)
+)  # fmt: skip
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
+Ending = Literal["converged", "time_limit", "iteration_limit", "stopped"]
 
 BARRIER = 0.2  # weight of the constraints' barrier, in temperatures
 HOT = 3e-2  # first temperature, in losses of a round
 RESTART_GAIN = 1e-4
-FULL_LISTS = (
-    120  # families up to this size keep every set in every round, larger ones generate columns
-)
+FULL_LISTS = 120  # families up to this size list every set in every round, larger ones grow lists
 LIST_LENGTH = 96
 
 
 @dataclass(frozen=True, eq=False)
 class DualBound:
-    """Multipliers and constants that prove ``value`` is a lower bound; `check.check_bound` re-proves it.
+    """Multipliers and constants that prove `value`; `check.check_bound` proves it again.
 
-    kappa, r, N (T+1, n): phi_t(u) = sum_i kappa log u_i + r u_i - N u_i^2 in relative errors u_i = error / initial.
-    constants (T+1,): cost-to-go from (t, u) >= phi_t(u) + constants[t]. Row T is repeated for ever when the horizon
-    is infinite. round_minima are the certified g_t, stop_slack the slack of stopping at t (None without empty set).
+    kappa, r, N (T+1, n): phi_t(u) = sum_i kappa log u_i + r u_i - N u_i^2 in relative errors u_i =
+    error / initial. constants (T+1,): cost-to-go from (t, u) >= phi_t(u) + constants[t]. Row T is
+    repeated for ever when the horizon is infinite. round_minima are the certified g_t, stop_slack
+    the slack of stopping at t (None without empty set).
     """
 
     instance: DualInstance
-    kappa: Floats
-    r: Floats
-    N: Floats
-    constants: Floats
-    round_minima: Floats
-    stop_slack: Floats | None
+    kappa: FloatArray
+    r: FloatArray
+    N: FloatArray
+    constants: FloatArray
+    round_minima: FloatArray
+    stop_slack: FloatArray | None
     value: float
-    status: Literal["converged", "time_limit", "iteration_limit", "stopped"]
+    status: Ending
     iterations: int
     seconds: float
     seed: int
 
     @property
     def length(self) -> int:
+        """Rounds with multipliers of their own, T."""
         return len(self.constants) - 1
 
-    def potential(self, t: int, highest: int) -> Floats:
+    def potential(self, t: int, highest: int) -> FloatArray:
         """(n, highest+1) contribution of feature i, shown j times by round t, to phi_t."""
+        from preceptor.multiplicative._dual_kernels import SMALLEST
+
         shown = np.arange(highest + 1)[None, :]
         log_u = -shown * np.log(self.instance.alpha)[:, None]
         u = np.exp(log_u)
-        log_u = np.maximum(
-            log_u, np.log(kernels.SMALLEST)
-        )  # the multipliers' own reading of tiny errors
-        terms: Floats = (
+        # the multipliers' own reading of tiny errors
+        log_u = np.maximum(log_u, np.log(SMALLEST))
+        terms: FloatArray = (
             self.kappa[t][:, None] * log_u + self.r[t][:, None] * u - self.N[t][:, None] * u * u
         )
         return terms
@@ -84,9 +80,10 @@ class DualBound:
 def choose_length(instance: DualInstance, start_length: int = 0) -> int:
     """Rounds that get their own multipliers.
 
-    A finite horizon gets all of them. Otherwise the tail after T keeps one repeated set of multipliers, which may be
-    no better than its floor, so what it loses must be discounted away: discount**T = 0.1 % for small families, 1 %
-    for large ones whose rounds are dear; within 40..700.
+    A finite horizon gets all of them. Otherwise the tail after T keeps one repeated set of
+    multipliers, which may be no better than its floor, so what it loses must be discounted away:
+    discount**T = 0.1 % for small families, 1 % for large ones whose rounds are dear; within
+    40..700.
     """
     if instance.horizon is not None:
         return instance.horizon
@@ -97,7 +94,7 @@ def choose_length(instance: DualInstance, start_length: int = 0) -> int:
 
 def solve_dual(
     instance: DualInstance,
-    start_schedule: Ints,
+    start_schedule: IntArray,
     time_limit: float = 20.0,
     max_iterations: int = 300,
     seed: int = 0,
@@ -105,9 +102,9 @@ def solve_dual(
     should_stop: Stop | None = None,
     length: int | None = None,
 ) -> DualBound:
-    """Maximise the dual from the multipliers suggested by ``start_schedule`` (set ids, one per round).
+    """Maximise the dual, starting at what `start_schedule` (set ids, one per round) suggests.
 
-    Deterministic unless the clock ends it; ``seed`` is only carried, nothing here is random.
+    Deterministic unless the clock ends it; `seed` is only carried, nothing here is random.
     """
     began = time.perf_counter()
     T = choose_length(instance, len(start_schedule)) if length is None else length
@@ -122,18 +119,15 @@ def solve_dual(
         free[T] = False
     last_tau, damping = 2e-6 * loss, 1e-3
     iterations, spare = 0, 0.0
-    status: Literal["converged", "time_limit", "iteration_limit", "stopped"] = "converged"
+    status: Ending = "converged"
     previous = -np.inf
     while status == "converged":
         while tau >= last_tau and status == "converged":
             if not complete:
                 minima = refresh_lists(rounds, theta, tau)
-                if bound_value(rounds, theta, minima) > best_value:
-                    best_theta, best_minima, best_value = (
-                        theta,
-                        minima,
-                        bound_value(rounds, theta, minima),
-                    )
+                value = bound_value(rounds, theta, minima)
+                if value > best_value:
+                    best_theta, best_minima, best_value = theta, minima, value
             for _ in range(40):
                 if time.perf_counter() - began > time_limit - spare:
                     status = "time_limit"
@@ -161,24 +155,23 @@ def solve_dual(
                 if slope < 0.2 * tau * horizon_weight:
                     break
             tau *= 0.4
-        # A cooled run can stall short of the optimum of this concave problem, so "converged" is only said after a
-        # whole cycle from a hot restart has brought next to nothing.
+        # A cooled run can stall short of the optimum of this concave problem, so "converged" is
+        # only said after a whole cycle from a hot restart has brought next to nothing.
         if status != "converged" or best_value - previous < RESTART_GAIN * abs(best_value):
             break
         previous, tau, damping, rounds.prices = best_value, HOT * loss, 1e-3, None
-        theta = (
-            best_theta + initial_multipliers(instance, schedule, T, 0.0, 3e-3)[0]
-        )  # off the boundary again
+        off_the_boundary = initial_multipliers(instance, schedule, T, 0.0, 3e-3)[0]
+        theta = best_theta + off_the_boundary
     return certify(rounds, best_theta, best_minima, status, iterations, began, seed)
 
 
 def admit(
-    rounds: Rounds, theta: Floats, trial: Floats, merit: float, tau: float
-) -> tuple[Floats, Floats]:
+    rounds: Rounds, theta: FloatArray, trial: FloatArray, merit: float, tau: float
+) -> tuple[FloatArray, FloatArray]:
     """Check a step against every set; go part of the way if sets that were not listed object to it.
 
-    Returns the point to go on from and its certified round minima. Whatever it is, the objecting sets are listed
-    afterwards, so the next step knows them.
+    Returns the point to go on from and its certified round minima. Whatever it is, the objecting
+    sets are listed afterwards, so the next step knows them.
     """
     for _ in range(3):
         minima = refresh_lists(rounds, trial, tau)
@@ -190,14 +183,14 @@ def admit(
 
 def ascend(
     rounds: Rounds,
-    theta: Floats,
+    theta: FloatArray,
     smooth: Smooth,
     tau: float,
     loss: float,
     free: NDArray[np.bool_],
     damping: float,
-) -> tuple[Floats, float, float]:
-    """One damped Newton step with backtracking; returns the new multipliers, the predicted gain and the next damping."""
+) -> tuple[FloatArray, float, float]:
+    """One damped Newton step: the new multipliers, the gain it predicts, the next damping."""
     instance = rounds.instance
     ridge = np.maximum(instance.discount ** np.arange(rounds.length + 1), 1e-12) / loss
     first_slope = 0.0
@@ -208,9 +201,8 @@ def ascend(
             continue
         step = flat.reshape(theta.shape)
         slope = float((smooth.gradient * flat * free).sum())
-        first_slope = max(
-            first_slope, slope
-        )  # damping shrinks the slope without being nearer the optimum
+        # damping shrinks the slope without being nearer the optimum
+        first_slope = max(first_slope, slope)
         longest = 0.95 * longest_step(rounds, theta, step)
         size = min(1.0, longest)
         for _half in range(4):
@@ -226,8 +218,8 @@ def ascend(
     return theta, first_slope, damping
 
 
-def longest_step(rounds: Rounds, theta: Floats, step: Floats) -> float:
-    """Largest multiple of ``step`` that keeps both increments of every constrained round positive."""
+def longest_step(rounds: Rounds, theta: FloatArray, step: FloatArray) -> float:
+    """Largest multiple of `step` that keeps both increments of every constrained round positive."""
     discount, moving = rounds.instance.discount, rounds.instance.moving
     longest = np.inf
     for value, change in zip(
@@ -261,17 +253,28 @@ def prepare_rounds(instance: DualInstance, T: int) -> Rounds:
         * instance.initial_error
     )
     return Rounds(
-        instance, T, low, high, lists, np.full(R, width if width == len(actions) else 0, dtype=np.int64),
-        np.zeros(R, dtype=np.int64), np.zeros((R, width, instance.factor.shape[1])), high[:R].copy(), singles, stop_cost,
-    )  # fmt: skip
+        instance=instance,
+        length=T,
+        low=low,
+        high=high,
+        lists=lists,
+        sizes=np.full(R, width if width == len(actions) else 0, dtype=np.int64),
+        best=np.zeros(R, dtype=np.int64),
+        z=np.zeros((R, width, instance.factor.shape[1])),
+        centres=high[:R].copy(),
+        singles=singles,
+        stop_cost=stop_cost,
+    )
 
 
-def best_start(rounds: Rounds, schedule: Ints, complete: bool) -> tuple[Floats, float, float]:
-    """Multipliers from the plan at the strength that certifies most; also the loss scale and the first temperature.
+def best_start(
+    rounds: Rounds, schedule: IntArray, complete: bool
+) -> tuple[FloatArray, float, float]:
+    """Multipliers from the plan at the strength that certifies most, loss scale, temperature.
 
-    Where errors of both signs cancel, the plan's own worths overstate what learning one feature brings; a weak
-    strength then wins, and the ascent needs a higher temperature to find its way. Otherwise a large family starts
-    cool, so that few sets matter in a round.
+    Where errors of both signs cancel, the plan's own worths overstate what learning one feature
+    brings; a weak strength then wins, and the ascent needs a higher temperature to find its way.
+    Otherwise a large family starts cool, so that few sets matter in a round.
     """
     best, best_value, loss, trusted = None, -np.inf, 1.0, False
     for strength in (1.0, 0.4, 0.1, 0.01):
@@ -286,9 +289,9 @@ def best_start(rounds: Rounds, schedule: Ints, complete: bool) -> tuple[Floats, 
 
 
 def initial_multipliers(
-    instance: DualInstance, schedule: Ints, T: int, strength: float, least: float
-) -> tuple[Floats, float]:
-    """Multipliers from a plan: mu_t is what a small relative change of each error is worth in round t, smoothed."""
+    instance: DualInstance, schedule: IntArray, T: int, strength: float, least: float
+) -> tuple[FloatArray, float]:
+    """Multipliers from a plan: mu_t is what a small relative change of an error is worth, smoothed."""
     n = instance.n_features
     padded = np.concatenate(
         [schedule[:T], np.full(max(T - len(schedule), 0), schedule[-1])]
@@ -318,10 +321,11 @@ def initial_multipliers(
     return theta, abs(scale) + 1e-12
 
 
-def refresh_lists(rounds: Rounds, theta: Floats, tau: float) -> Floats:
-    """Certify over every set and put each round's nearly active sets in its list; returns the certified minima (R,).
+def refresh_lists(rounds: Rounds, theta: FloatArray, tau: float) -> FloatArray:
+    """Certify over every set, list each round's nearly active ones; the certified minima (R,).
 
-    Sets already listed stay as long as there is room: replacing lists outright lets the multipliers cycle.
+    Sets already listed stay as long as there is room: replacing lists outright lets the multipliers
+    cycle.
     """
     width = rounds.lists.shape[1]
     lists, sizes, z, g = all_sets(rounds, theta, 12.0 * tau, 1e-2 * tau, width)
@@ -337,7 +341,8 @@ def refresh_lists(rounds: Rounds, theta: Floats, tau: float) -> Floats:
     return g
 
 
-def bound_value(rounds: Rounds, theta: Floats, g: Floats) -> float:
+def bound_value(rounds: Rounds, theta: FloatArray, g: FloatArray) -> float:
+    """What the multipliers prove when `g` (R,) are certified minima of their rounds."""
     stop, _, _ = stop_terms(rounds, theta)
     C = constants(rounds.instance, rounds.length, g, stop)
     return float(theta[0, 1].sum() - theta[0, 2].sum() + C[0])
@@ -345,35 +350,47 @@ def bound_value(rounds: Rounds, theta: Floats, g: Floats) -> float:
 
 def all_sets(
     rounds: Rounds,
-    theta: Floats,
+    theta: FloatArray,
     margin: float,
     tolerance: float,
     width: int,
     newton_steps: int = 40,
-) -> tuple[Ints, Ints, Floats, Floats]:
-    """Every set in every round: near-minimal sets (R, width), how many (R,), warm starts, certified minima (R,)."""
+) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+    """Every set in every round.
+
+    Returns near-minimal sets (R, width), how many (R,), warm starts, certified minima (R,).
+    """
+    from preceptor.multiplicative._dual_kernels import all_sets_rounds
+
     instance, R = rounds.instance, rounds.count
     actions = instance.actions()
     position = np.minimum(rounds.best, np.maximum(rounds.sizes - 1, 0))
     guess = np.where(rounds.sizes > 0, rounds.lists[np.arange(R), position], actions[0])
     lists, sizes = np.zeros((R, width), dtype=np.int64), np.zeros(R, dtype=np.int64)
     z, g = np.zeros((R, width, instance.factor.shape[1])), np.empty(R)
-    kernels.all_sets_rounds(
-        theta, rounds.low, rounds.high, instance.factor, rounds.singles, instance.members, instance.set_cost,
-        instance.discount, 1.0 / instance.alpha, np.log(instance.alpha), rounds.has_tail, actions, rounds.centres,
-        guess, margin, tolerance, newton_steps, lists, sizes, z, g,
+    all_sets_rounds(
+        theta, rounds.low, rounds.high, instance.factor, rounds.singles, instance.members,
+        instance.set_cost, instance.discount, 1.0 / instance.alpha, np.log(instance.alpha),
+        rounds.has_tail, actions, rounds.centres, guess, margin, tolerance, newton_steps,
+        lists, sizes, z, g,
     )  # fmt: skip
     return lists, sizes, z, g
 
 
 def certify(
-    rounds: Rounds, theta: Floats, minima: Floats, status: Literal["converged", "time_limit", "iteration_limit", "stopped"],
-    iterations: int, began: float, seed: int,
-) -> DualBound:  # fmt: skip
+    rounds: Rounds,
+    theta: FloatArray,
+    minima: FloatArray,
+    status: Ending,
+    iterations: int,
+    began: float,
+    seed: int,
+) -> DualBound:
     """The one complete pass that turns multipliers into a bound.
 
-    ``minima`` come from an earlier complete pass at the same multipliers, or are -inf. Both passes are valid bounds of
-    every round, and a subproblem may stall from one start and not from another, so the larger of the two counts.
+    `minima` come from an earlier complete pass at the same multipliers, or are -inf. Both passes
+    are valid bounds of every round, and a subproblem may stall from one start and not from another,
+    so the larger of the two counts.
     """
     instance = rounds.instance
     scale = float(np.abs(instance.set_cost).max()) + 1e-12
@@ -382,6 +399,16 @@ def certify(
     C = constants(instance, rounds.length, g, stop)
     value = float(theta[0, 1].sum() - theta[0, 2].sum() + C[0])
     return DualBound(
-        instance, theta[:, 0].copy(), theta[:, 1].copy(), theta[:, 2].copy(), C, g, stop, value, status,
-        iterations, time.perf_counter() - began, seed,
-    )  # fmt: skip
+        instance=instance,
+        kappa=theta[:, 0].copy(),
+        r=theta[:, 1].copy(),
+        N=theta[:, 2].copy(),
+        constants=C,
+        round_minima=g,
+        stop_slack=stop,
+        value=value,
+        status=status,
+        iterations=iterations,
+        seconds=time.perf_counter() - began,
+        seed=seed,
+    )

@@ -1,39 +1,40 @@
-"""The teaching problem reduced to arrays, with the quantities that every bound and every search needs.
+"""The problem reduced to arrays, with the quantities that every bound and every search needs.
 
-A state is a vector of relative errors ``u`` in (0, 1]: feature i has error ``initial_error[i] * u[i]``, and
-showing it once divides ``u[i]`` by ``alpha[i]``. Showing set S in state u costs
-``set_cost[S] + |factor[S] u|^2``, where ``factor[S]`` has one row per member of S.
+A state is a vector of relative errors `u` in (0, 1]: feature i has error `initial_error[i] *
+u[i]`, and showing it once divides `u[i]` by `alpha[i]`. Showing set S in state u costs
+`set_cost[S] + |factor[S] u|^2`, where `factor[S]` has one row per member of S.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from preceptor._value import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class DualInstance:
     """Arrays that define one problem; see the module docstring for the model.
 
-    covariance (n, n), initial_error (n,), alpha (n,) >= 1, members (n_sets, kmax) feature indices padded with -1,
-    set_cost (n_sets,) the part of the round loss that no learning removes, price included.
-    ``horizon`` None is infinite and needs ``discount < 1``; an int is the number of rounds, nothing is paid after.
+    covariance (n, n), initial_error (n,), alpha (n,) >= 1, members (n_sets, kmax) feature indices
+    padded with -1, set_cost (n_sets,) the part of the round loss that no learning removes, price
+    included. `horizon` None is infinite and needs `discount < 1`; an int is the number of
+    rounds, nothing is paid after.
     """
 
-    covariance: Floats
-    initial_error: Floats
-    alpha: Floats
-    members: Ints
-    set_cost: Floats
+    covariance: FloatArray
+    initial_error: FloatArray
+    alpha: FloatArray
+    members: IntArray
+    set_cost: FloatArray
     discount: float
     horizon: int | None = None
-    factor: Floats = field(init=False, repr=False)
+    factor: FloatArray = field(init=False, repr=False)
     shown: NDArray[np.bool_] = field(init=False, repr=False)
     empty_set: int = field(init=False)
 
@@ -89,10 +90,12 @@ class DualInstance:
 
     @property
     def n_features(self) -> int:
+        """How many tests there are."""
         return len(self.initial_error)
 
     @property
     def n_sets(self) -> int:
+        """How many sets may be shown, the empty one included."""
         return len(self.members)
 
     @property
@@ -102,7 +105,7 @@ class DualInstance:
         return mask
 
     def rounds_value(self, first_round: int) -> float:
-        """Discounted number of rounds from ``first_round`` on, as seen from it."""
+        """Discounted number of rounds from `first_round` on, as seen from it."""
         if self.horizon is None:
             return 1.0 / (1.0 - self.discount)
         left = max(self.horizon - first_round, 0)
@@ -110,20 +113,19 @@ class DualInstance:
             return float(left)
         return float((1.0 - self.discount**left) / (1.0 - self.discount))
 
-    def actions(self) -> Ints:
+    def actions(self) -> IntArray:
         """Sets that can matter before stopping.
 
-        Showing nothing leaves the state as it is, so if it is best once it is best for ever (for a finite
-        horizon: postponing the plan by a round and ending with nothing are compared by the same sum). Bounds
-        therefore treat the empty set as an absorbing stop, never as a round between two others.
+        Showing nothing leaves the state as it is, so if it is best once it is best for ever (for a
+        finite horizon: postponing the plan by a round and ending with nothing are compared by the
+        same sum). Bounds therefore treat the empty set as an absorbing stop, never as a round
+        between two others.
         """
         return np.flatnonzero(self.shown.any(axis=1)).astype(np.int64)
 
 
-def factor_members(n: int, sizes: Iterable[int]) -> Ints:
-    """All sets of the given sizes among n features, (n_sets, max size), padded with -1, smallest size first."""
-    from itertools import combinations
-
+def factor_members(n: int, sizes: Iterable[int]) -> IntArray:
+    """All sets of the given sizes among n tests, (n_sets, largest), padded with -1, small first."""
     ordered = sorted(set(sizes))
     width = max(ordered[-1], 1)
     rows = [
@@ -133,18 +135,18 @@ def factor_members(n: int, sizes: Iterable[int]) -> Ints:
 
 
 def make_instance(
-    coefficients: Floats,
-    initial_belief: Floats,
-    covariance: Floats,
-    members: Ints,
+    coefficients: FloatArray,
+    initial_belief: FloatArray,
+    covariance: FloatArray,
+    members: IntArray,
     *,
-    alpha: float | Floats = 1.05,
+    alpha: float | FloatArray = 1.05,
     noise_variance: float = 1e-3,
     discount: float = 0.99,
     horizon: int | None = None,
-    price: Floats | None = None,
+    price: FloatArray | None = None,
 ) -> DualInstance:
-    """An instance from a linear world and a human's first belief; ``price`` (n,) is added per feature shown."""
+    """An instance from a linear world and a person's first belief; `price` (n,) is per test shown."""
     n = len(coefficients)
     unit = DualInstance(
         covariance, np.ones(n), np.full(n, 1.0), members, np.zeros(len(members)), 0.5, None

@@ -1,9 +1,10 @@
 """Smoothed Newton ascent on the dual multipliers.
 
-The dual is a concave maximisation and round t only sees the multipliers of t and t + 1, so its Hessian is block
-tridiagonal: one banded Cholesky of bandwidth 6n solves a Newton step for all rounds at once. The minimum over sets
-is replaced by a soft minimum of temperature tau, and the two convexity constraints (mu >= 0, nu >= 0) by a
-logarithmic barrier; tau is lowered step by step. The certified value never uses the smoothing.
+The dual is a concave maximisation and round t only sees the multipliers of t and t + 1, so its
+Hessian is block tridiagonal: one banded Cholesky of bandwidth 6n solves a Newton step for all
+rounds at once. The minimum over sets is replaced by a soft minimum of temperature tau, and the two
+convexity constraints (mu >= 0, nu >= 0) by a logarithmic barrier; tau is lowered step by step. The
+certified value never uses the smoothing.
 """
 
 from __future__ import annotations
@@ -14,33 +15,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
-from preceptor.multiplicative import _dual_kernels as kernels
-from preceptor.multiplicative.instance import DualInstance, Floats, Ints
+from preceptor._value import FloatArray, IntArray
+from preceptor.multiplicative.instance import DualInstance
 
 
 @dataclass(eq=False)
 class Rounds:
-    """Boxes, candidate lists and workspaces of one dual with rounds 0..T-1 and, if infinite, a repeated tail."""
+    """Boxes, lists and workspaces of a dual with rounds 0..T-1 and, if infinite, a repeated tail."""
 
     instance: DualInstance
     length: int
-    low: Floats
-    high: Floats
-    lists: Ints
-    sizes: Ints
-    best: Ints
-    z: Floats
-    centres: Floats
-    singles: Floats
-    stop_cost: Floats | None
-    prices: Floats | None = None
+    low: FloatArray
+    high: FloatArray
+    lists: IntArray
+    sizes: IntArray
+    best: IntArray
+    z: FloatArray
+    centres: FloatArray
+    singles: FloatArray
+    stop_cost: FloatArray | None
+    prices: FloatArray | None = None
 
     @property
     def has_tail(self) -> bool:
+        """Whether the last multipliers are repeated for ever."""
         return self.instance.horizon is None
 
     @property
     def count(self) -> int:
+        """Rounds that are bounded, the tail being one of them: R."""
         return self.length + int(self.has_tail)
 
 
@@ -49,23 +52,26 @@ class Smooth:
     """One evaluation of the smoothed dual: value, and derivatives when asked for."""
 
     merit: float
-    gradient: Floats
-    diagonal: Floats
-    below: Floats
+    gradient: FloatArray
+    diagonal: FloatArray
+    below: FloatArray
 
 
-def boxes(instance: DualInstance, length: int) -> tuple[Floats, Floats]:
+def boxes(instance: DualInstance, length: int) -> tuple[FloatArray, FloatArray]:
     """(T+1, n) smallest and largest relative error after t rounds.
 
-    In the tail errors may fall below its row; there phi_T reads log max(u, low[T]), which the kernels account for.
+    In the tail errors may fall below its row; there phi_T reads log max(u, low[T]), which the
+    kernels account for.
     """
+    from preceptor.multiplicative._dual_kernels import SMALLEST
+
     t = np.arange(length + 1)[:, None]
     low = np.exp(-t * np.log(instance.alpha)[None, :])
-    return np.maximum(low, kernels.SMALLEST), np.ones_like(low)
+    return np.maximum(low, SMALLEST), np.ones_like(low)
 
 
-def increments(theta: Floats, discount: float, has_tail: bool) -> tuple[Floats, Floats]:
-    """mu and nu of every round: what the multipliers of log u and u^2 lose from a round to the next."""
+def increments(theta: FloatArray, discount: float, has_tail: bool) -> tuple[FloatArray, FloatArray]:
+    """mu and nu (R, n): what the multipliers of log u and u^2 lose from a round to the next."""
     follow = theta[1:]
     mu, nu = theta[:-1, 0] - discount * follow[:, 0], theta[:-1, 2] - discount * follow[:, 2]
     if has_tail:
@@ -74,7 +80,9 @@ def increments(theta: Floats, discount: float, has_tail: bool) -> tuple[Floats, 
     return mu, nu
 
 
-def constants(instance: DualInstance, length: int, g: Floats, stop: Floats | None) -> Floats:
+def constants(
+    instance: DualInstance, length: int, g: FloatArray, stop: FloatArray | None
+) -> FloatArray:
     """C_t of the telescoping lemma, (T+1,): cost-to-go from (t, u) is at least phi_t(u) + C_t."""
     C = np.zeros(length + 1)
     if instance.horizon is None:
@@ -89,9 +97,11 @@ def constants(instance: DualInstance, length: int, g: Floats, stop: Floats | Non
 
 
 def evaluate(
-    rounds: Rounds, theta: Floats, tau: float, barrier: float, second: bool, tolerance: float
+    rounds: Rounds, theta: FloatArray, tau: float, barrier: float, second: bool, tolerance: float
 ) -> Smooth:
-    """Smoothed dual at theta (T+1, 3, n), with gradient and negative Hessian blocks if ``second``."""
+    """Smoothed dual at theta (T+1, 3, n), with gradient and negative Hessian blocks if `second`."""
+    from preceptor.multiplicative._dual_kernels import smooth_rounds
+
     instance = rounds.instance
     T, R, n = rounds.length, rounds.count, instance.n_features
     delta, m = instance.discount, 3 * n
@@ -99,10 +109,10 @@ def evaluate(
     grad = np.empty((R, 6 * n))
     hess = np.empty((R, 6 * n, 6 * n)) if second else np.empty((R, 1, 1))
     beta = np.log(instance.alpha)
-    kernels.smooth_rounds(
+    smooth_rounds(
         theta, rounds.low, rounds.high, instance.factor, instance.members, instance.set_cost, delta,
-        1.0 / instance.alpha, beta, rounds.has_tail, rounds.lists, rounds.sizes, rounds.z, tau, tolerance,
-        soft, rounds.best, grad, hess, second,
+        1.0 / instance.alpha, beta, rounds.has_tail, rounds.lists, rounds.sizes, rounds.z, tau,
+        tolerance, soft, rounds.best, grad, hess, second,
     )  # fmt: skip
     stop, stop_grad, stop_curve = stop_terms(rounds, theta)
     initial = float(theta[0, 1].sum() - theta[0, 2].sum())
@@ -128,18 +138,15 @@ def evaluate(
 
     mu, nu = increments(theta, delta, rounds.has_tail)
     moving = instance.moving
-    worth = (
-        np.maximum(delta ** np.arange(R), 1e-300)[1:, None] * moving
-    )  # round 0 has one state, no constraint
+    # round 0 has one state, so no constraint
+    worth = np.maximum(delta ** np.arange(R), 1e-300)[1:, None] * moving
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(moving, np.log(mu[1:]) + np.log(nu[1:]), 0.0)
     merit = initial + soft_C[0] + barrier * float((worth * logs).sum())
 
     last = T if rounds.has_tail else T - 1  # rounds 1..last carry free multipliers
-    gradient, diagonal = (
-        np.zeros((T + 1, m)),
-        np.zeros((T + 1, m, m)) if second else np.zeros((1, 1, 1)),
-    )
+    gradient = np.zeros((T + 1, m))
+    diagonal = np.zeros((T + 1, m, m)) if second else np.zeros((1, 1, 1))
     below = np.zeros((T, m, m)) if second else diagonal
     gradient[:T] += weight[:T, None] * grad[:T, :m]
     gradient[1:] += weight[:T, None] * grad[:T, m:]
@@ -157,14 +164,12 @@ def evaluate(
             diagonal[T] += weight[T] * (tail[:m, :m] + tail[m:, m:] + tail[m:, :m] + tail[m:, :m].T)
         if stop_curve is not None:
             i = np.arange(n)
+            stopping = (reach * quits)[:, None]
             for x in range(3):
                 for y in range(x + 1):
-                    diagonal[:, x * n + i, y * n + i] += (reach * quits)[:, None] * stop_curve[
-                        :, x, y, :
-                    ]
-    for q, (part, amount) in enumerate(
-        ((0, mu), (2, nu))
-    ):  # barrier: d/dtheta of log(theta_t - delta theta_{t+1})
+                    diagonal[:, x * n + i, y * n + i] += stopping * stop_curve[:, x, y, :]
+    # barrier: derivatives of log(theta_t - delta theta_{t+1})
+    for q, (part, amount) in enumerate(((0, mu), (2, nu))):
         columns = part * n + np.arange(n)
         inverse = 1.0 / np.where(moving, amount[1:], 1.0)
         push = barrier * worth * inverse
@@ -183,11 +188,11 @@ def evaluate(
     return Smooth(merit, gradient, diagonal, below)
 
 
-def update_prices(rounds: Rounds, theta: Floats, step: Floats, barrier: float) -> None:
-    """Move the prices of mu >= 0 and nu >= 0 along the primal-dual Newton step that moved theta by ``step``.
+def update_prices(rounds: Rounds, theta: FloatArray, step: FloatArray, barrier: float) -> None:
+    """Move the prices of mu >= 0 and nu >= 0 along the Newton step that moved theta by `step`.
 
-    Prices follow (amount * price = barrier) linearised. With barrier / amount in their place, every lowering of the
-    barrier would first aim across the boundary and cut the steps short.
+    Prices follow (amount * price = barrier) linearised. With barrier / amount in their place, every
+    lowering of the barrier would first aim across the boundary and cut the steps short.
     """
     discount, tail = rounds.instance.discount, rounds.has_tail
     amounts = np.maximum(np.stack(increments(theta, discount, tail)), 1e-100)
@@ -203,29 +208,34 @@ def update_prices(rounds: Rounds, theta: Floats, step: Floats, barrier: float) -
     rounds.prices = np.where(moving, old + size * move, 1.0)
 
 
-def stop_terms(rounds: Rounds, theta: Floats) -> tuple[Floats | None, Floats | None, Floats | None]:
-    """Slack of stopping at each round with its derivatives, or Nones when the empty set is not allowed."""
+def stop_terms(
+    rounds: Rounds, theta: FloatArray
+) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+    """Slack of stopping at each round with its derivatives; None without an empty set."""
     if rounds.stop_cost is None:
         return None, None, None
+    from preceptor.multiplicative._dual_kernels import stop_rounds
+
     T, n = rounds.length, rounds.instance.n_features
     value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, 3, 3, n))
     tail_row = T if rounds.has_tail else -1
-    kernels.stop_rounds(
-        theta, rounds.low, rounds.high, tail_row, rounds.stop_cost, value, grad, curve
-    )
+    stop_rounds(theta, rounds.low, rounds.high, tail_row, rounds.stop_cost, value, grad, curve)
     return value, grad, curve
 
 
 def newton_direction(
-    smooth: Smooth, free: NDArray[np.bool_], damping: float, ridge: Floats
-) -> Floats | None:
-    """Solve (negative Hessian + damping) step = gradient; None when the damped matrix is not positive definite.
+    smooth: Smooth, free: NDArray[np.bool_], damping: float, ridge: FloatArray
+) -> FloatArray | None:
+    """Solve (negative Hessian + damping) step = gradient; None if that is not positive definite.
 
-    free (T+1, 3n) marks the multipliers that may move; ridge (T+1,) is the curvature added where there is none.
+    free (T+1, 3n) marks the multipliers that may move; ridge (T+1,) is the curvature added where
+    there is none.
     """
+    from preceptor.multiplicative._dual_kernels import fill_banded
+
     count, m = smooth.gradient.shape[0] - 1, smooth.gradient.shape[1]
     banded = np.empty((count * m, 2 * m))
-    kernels.fill_banded(smooth.diagonal[1:], smooth.below[1:], free[1:], damping, ridge[1:], banded)
+    fill_banded(smooth.diagonal[1:], smooth.below[1:], free[1:], damping, ridge[1:], banded)
     try:
         factor = cholesky_banded(banded.T, lower=True, overwrite_ab=True, check_finite=False)
     except np.linalg.LinAlgError:

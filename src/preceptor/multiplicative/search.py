@@ -1,7 +1,8 @@
 """Local search on whole schedules: a good plan fast, with no promise of being best.
 
-Moves: any other set in one round (large families: one feature exchanged), exchanges over blocks of 3, 10, 40 and all
-later rounds, swaps of rounds up to eleven apart, the final set; then kicks, repeated descents and restarts.
+Moves: any other set in one round (large families: one feature exchanged), exchanges over blocks of
+3, 10, 40 and all later rounds, swaps of rounds up to eleven apart, the final set; then kicks,
+repeated descents and restarts.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from preceptor.multiplicative import _schedule_kernels as pricing
-from preceptor.multiplicative import _search_kernels as kernels
-from preceptor.multiplicative.instance import DualInstance, Floats, Ints
+from preceptor._value import FloatArray, IntArray
+from preceptor.multiplicative.instance import DualInstance
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -24,9 +25,9 @@ ALL_SETS_LIMIT = 700  # above this a round tries exchanges of one feature instea
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """schedule (T,) set ids, then ``commit`` for ever (-1 for a finite horizon); ``value`` is its exact cost."""
+    """Set ids (T,), then `commit` for ever (-1 for a finite horizon); `value` is the exact cost."""
 
-    schedule: Ints
+    schedule: IntArray
     commit: int
     value: float
     kicks: int
@@ -34,10 +35,12 @@ class SearchResult:
     seed: int
 
 
-def evaluate_schedule(instance: DualInstance, schedule: Ints, commit: int) -> float:
-    """Exact cost of a schedule followed by ``commit`` for ever (ignored when the horizon is finite)."""
+def evaluate_schedule(instance: DualInstance, schedule: IntArray, commit: int) -> float:
+    """Exact cost of a schedule followed by `commit` for ever (ignored for a finite horizon)."""
+    from preceptor.multiplicative._schedule_kernels import schedule_value
+
     return float(
-        pricing.schedule_value(
+        schedule_value(
             np.asarray(schedule, dtype=np.int64),
             max(commit, 0),
             instance.horizon is None,
@@ -46,7 +49,7 @@ def evaluate_schedule(instance: DualInstance, schedule: Ints, commit: int) -> fl
             instance.shown,
             1.0 / instance.alpha,
             instance.discount,
-        )  # fmt: skip
+        )
     )
 
 
@@ -56,14 +59,16 @@ def search_schedule(
     time_limit: float = 5.0,
     max_kicks: int = 1000,
     seed: int = 0,
-    start: Ints | None = None,
+    start: IntArray | None = None,
     progress: Progress | None = None,
     should_stop: Stop | None = None,
 ) -> SearchResult:
-    """Best schedule of ``length`` rounds found from stationary, greedy and random starts (and ``start``).
+    """Best schedule of `length` rounds found from `start`, stationary, greedy and random ones.
 
-    The same seed and ``max_kicks`` give the same answer when the clock does not end the search.
+    The same seed and `max_kicks` give the same answer when the clock does not end the search.
     """
+    from preceptor.multiplicative._search_kernels import descend, kicked_search
+
     began = time.perf_counter()
     T = instance.horizon if instance.horizon is not None else (length or 400)
     infinite = instance.horizon is None
@@ -71,8 +76,8 @@ def search_schedule(
     sorted_members, order = lookup_tables(instance)
     s, stride = 1.0 / instance.alpha, 1 if instance.n_features <= 6 else 5
     shared = (
-        infinite, instance.factor, instance.set_cost, instance.members, instance.shown, s, instance.discount,
-        instance.n_sets <= ALL_SETS_LIMIT, sorted_members, order,
+        infinite, instance.factor, instance.set_cost, instance.members, instance.shown, s,
+        instance.discount, instance.n_sets <= ALL_SETS_LIMIT, sorted_members, order,
     )  # fmt: skip
     n = instance.n_features
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
@@ -82,11 +87,11 @@ def search_schedule(
             should_stop is not None and should_stop()
         )
 
-    best: tuple[float, int, Ints] | None = None
-    pool: list[tuple[float, int, Ints]] = []
+    best: tuple[float, int, IntArray] | None = None
+    pool: list[tuple[float, int, IntArray]] = []
     for schedule in starts(instance, T, state, start):
         commit = int(schedule[-1])
-        value, commit = kernels.descend(
+        value, commit = descend(
             schedule, commit, infinite, U, Q, K, *shared[1:], 0 if best is None else stride, state
         )
         pool.append((float(value), int(commit), schedule))
@@ -106,7 +111,7 @@ def search_schedule(
         index = index if index < len(pool) else 0  # the best entry gets half of the kicks
         value, commit, schedule = pool[index]
         steps = min(batch, max_kicks - kicks)
-        new_value, new_commit = kernels.kicked_search(
+        new_value, new_commit = kicked_search(
             schedule, commit, value, steps, *shared, stride, state
         )
         pool[index] = (float(new_value), int(new_commit), schedule)
@@ -121,7 +126,7 @@ def search_schedule(
     )
 
 
-def lookup_tables(instance: DualInstance) -> tuple[Ints, Ints]:
+def lookup_tables(instance: DualInstance) -> tuple[IntArray, IntArray]:
     """Members in ascending order with empty places last, rows sorted, and the ids in that order."""
     rows = np.where(instance.members < 0, 1 << 40, instance.members)
     rows = np.sort(rows, axis=1)
@@ -129,10 +134,15 @@ def lookup_tables(instance: DualInstance) -> tuple[Ints, Ints]:
     return np.ascontiguousarray(rows[order]), order
 
 
-def starts(instance: DualInstance, T: int, state: np.ndarray, start: Ints | None) -> list[Ints]:
-    """Schedules to descend from: the caller's, the best stationary ones, greedy ones, a random one."""
+def starts(
+    instance: DualInstance, T: int, state: NDArray[np.uint64], start: IntArray | None
+) -> list[IntArray]:
+    """Schedules to descend from: the caller's, stationary ones, greedy ones, a random one."""
+    from preceptor.multiplicative._schedule_kernels import greedy_schedule
+    from preceptor.multiplicative._search_kernels import next_random
+
     s = 1.0 / instance.alpha
-    found: list[Ints] = []
+    found: list[IntArray] = []
     if start is not None:
         given = np.asarray(start, dtype=np.int64)[:T]
         found.append(np.concatenate([given, np.full(T - len(given), given[-1], dtype=np.int64)]))
@@ -144,26 +154,26 @@ def starts(instance: DualInstance, T: int, state: np.ndarray, start: Ints | None
     ids = ranking[: min(len(ranking), 2000)].astype(np.int64)
     for lookahead in (1, 0):
         schedule = np.empty(T, dtype=np.int64)
-        pricing.greedy_schedule(
+        greedy_schedule(
             schedule, lookahead, instance.factor, instance.set_cost, instance.shown, s, delta, ids
         )
         found.append(schedule)
     found += [np.full(T, q, dtype=np.int64) for q in ranking[1:4]]
     cheap = np.argsort(instance.set_cost, kind="stable")[:1]
     found += [np.full(T, q, dtype=np.int64) for q in cheap]
-    random = np.array(
-        [int(kernels.next_random(state) * instance.n_sets) for _ in range(T)], dtype=np.int64
-    )
+    random = np.array([int(next_random(state) * instance.n_sets) for _ in range(T)], dtype=np.int64)
     found.append(random)
     return found
 
 
-def stationary_values(instance: DualInstance, u: Floats, delta: float) -> Floats:
+def stationary_values(instance: DualInstance, u: FloatArray, delta: float) -> FloatArray:
     """Cost of each set shown for ever from relative errors u."""
+    from preceptor.multiplicative._schedule_kernels import commit_value
+
     s = 1.0 / instance.alpha
     return np.array(
         [
-            pricing.commit_value(S, u, instance.factor, instance.set_cost, instance.shown, s, delta)
+            commit_value(S, u, instance.factor, instance.set_cost, instance.shown, s, delta)
             for S in range(instance.n_sets)
         ]
     )

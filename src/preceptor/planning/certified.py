@@ -96,6 +96,7 @@ class _Work:
     value: float = np.inf
     bound: float = -np.inf
     states: int = 0
+    _dual_so_far: float = -np.inf
     finished: bool = True
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None
@@ -116,8 +117,8 @@ class _Work:
             path,
             time_limit=min(watch.share(shares[1]), 1e9),
             max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
-            progress=lambda stage, _, value: self._tell(stage, value),
-            should_stop=watch.stop,
+            progress=self._watch_dual,
+            should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
         )
         self._raise_bound(bound.value)
         self.certificate = Certificate.of(bound)
@@ -241,9 +242,14 @@ class _Work:
         self.bound = bound
         return True
 
-    def _done(self) -> bool:
-        known = np.isfinite(self.bound) and np.isfinite(self.value)
-        return bool(known and self.value - self.bound <= self.target_gap * abs(self.bound))
+    def _watch_dual(self, stage: str, _iteration: int, proven: float) -> None:
+        self._dual_so_far = proven
+        self._tell(stage, proven)
+
+    def _done(self, also: float = -np.inf) -> bool:
+        bound = max(self.bound, also)
+        known = np.isfinite(bound) and np.isfinite(self.value)
+        return bool(known and self.value - bound <= self.target_gap * abs(bound))
 
     def _tell(self, stage: str, bound: float | None, value: float | None = None) -> None:
         lower = max(self.bound, -np.inf if bound is None else bound)
