@@ -178,6 +178,8 @@ def test_costs_are_those_of_the_plan():
 def test_how_sure():
     plan = plan_of(pr.Stationary((0,)))
     assert said(plan, "How sure that is") == "No plan can do better."
+    close = replace(plan, lower_bound=plan.value / 1.00009)  # optimal to a tolerance: say which
+    assert said(close, "How sure that is").startswith("At most 0.009% above the best possible")
     bounded = replace(plan, status=pr.Status.BOUNDED, lower_bound=plan.value / 1.02901)
     text = said(bounded, "How sure that is")
     assert text.startswith("At most 3.0% above the best possible")  # rounded up, so still true

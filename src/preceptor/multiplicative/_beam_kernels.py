@@ -1,8 +1,8 @@
 """Compiled layers of the bound-guided beam.
 
-Legend: m (K, n) counts, prefix (K,) discounted cost so far, F (K, A) bound of each child, f =
-prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}); pot (n, .) are the terms of
-phi_{t+1}.
+Legend: m (K, n) counts, prefix (K,) discounted cost so far, pot (n, .) the terms of phi_{t+1},
+G (K, A) prefix of each child, F (K, A) its bound, that is
+  prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}).
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ def expand_layer(
 
 @jit
 def threshold(F, wanted, bins):
-    """A value with at least min(wanted, finite) entries of F below it, but few more; by histograms."""
+    """A value with at least min(wanted, finite) entries of F below it, but few more."""
     low, high = np.inf, -np.inf
     finite = 0
     flat = F.ravel()

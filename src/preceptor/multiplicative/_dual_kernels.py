@@ -242,7 +242,7 @@ def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, 
 
 @jit
 def heap_insert(kept, names, count, h, S):
-    """Insert into a max-heap of the smallest values; when full the largest leaves. The new count."""
+    """Insert into a max-heap of the smallest values, where the largest leaves; the new count."""
     C = kept.shape[0]
     if count < C:
         place = count

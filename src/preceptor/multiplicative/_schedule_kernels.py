@@ -1,8 +1,9 @@
 """What a schedule costs: round losses, commit values, states and price tables.
 
-Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) states, K (n, n)
-cost-to-go after T as a quadratic form in u, Q (T+1, n, n) with Q[t]_ij = sum over rounds tau >= t
-of delta^tau G_ij u_i u_j, G = W_S'W_S.
+Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) states,
+  K (n, n) cost-to-go after T as a quadratic form in u,
+  Q (T+1, n, n) price tables, Q[t]_ij = sum over rounds tau >= t of delta^tau G_ij u_i u_j with
+  G = W_S'W_S of the round's set.
 """
 
 import numpy as np
@@ -24,8 +25,8 @@ def set_loss(S, u, W, cost):
 
 @jit
 def commit_value(S, u, W, cost, shown, s, delta):
-    """Cost of showing S for ever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j), hidden s = 1."""
-    n = u.shape[0]
+    """Cost of showing S for ever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j)."""
+    n = u.shape[0]  # s_i = 1 for a hidden test
     total = cost[S] / (1.0 - delta)
     for j in range(W.shape[1]):
         hidden = 0.0

@@ -1,10 +1,8 @@
-"""Compiled local search on schedules.
+"""Compiled local search on schedules; the legend is in `_schedule_kernels`.
 
-Legend: x (T,) set ids, K (n, n) cost-to-go after T as a quadratic form in u, U (T+1, n) states, Q
-(T+1, n, n) with Q[t]_ij = sum over rounds tau >= t of delta^tau G_ij u_i u_j, G = W_S'W_S of the
-round's set. If every later u_i is multiplied by 1 + d_i, the later cost changes by sum_ij (d_i +
-d_j + d_i d_j) Q_ij: any change of one round is priced exactly without replaying the rounds after
-it.
+If every later u_i is multiplied by 1 + d_i, the later cost changes by
+sum_ij (d_i + d_j + d_i d_j) Q_ij: any change of one round is priced exactly without replaying the
+rounds after it.
 """
 
 import numpy as np
@@ -78,7 +76,7 @@ def exchanged(S, out, into, members, sorted_members, order, row):
 
 @jit
 def later_change(d, changed, count, Q):
-    """Change of the later cost when u_i is multiplied by 1 + d_i for the listed features."""
+    """Change of the later cost when u_i is multiplied by 1 + d_i for the listed tests."""
     n = Q.shape[0]
     total = 0.0
     for c in range(count):

@@ -1,12 +1,14 @@
-"""One round, one set: the certified subproblem of the Lagrangian dual. Arrays in, numbers out.
+"""One round, one set: the certified subproblem of the Lagrangian dual.
 
-Legend (a round is t, a set is S, features are i, everything in relative errors u_i in [lo_i,
-hi_i]): phi_t(u) = sum_i kap_i log u_i + rho_i u_i - ome_i u_i^2        multipliers theta[t] = (kap,
-rho, ome), (3, n) bracket  = c_S + |W_S u|^2 + delta phi_{t+1}(A_S u) - phi_t(u)  A_S multiplies
-shown u_i by s_i = 1 / alpha_i = const_S + |W_S u|^2 + sum_i b_i u_i + a_i u_i^2 - mu_i log u_i
-h_S(z)   = const_S - |z|^2 + sum_i min_u (b_i + 2 (W_S' z)_i) u + a_i u^2 - mu_i log u    <= min_u
-bracket h_S(z) is a lower bound for every z because |x|^2 >= 2 z'x - |z|^2; its gap is exactly |z -
-W_S u(z)|^2.
+Legend (a round is t, a set is S, a test is i; relative errors u_i lie in [lo_i, hi_i]):
+  phi_t(u) = sum_i kap_i log u_i + rho_i u_i - ome_i u_i^2
+             with multipliers theta[t] = (kap, rho, ome), (3, n)
+  bracket  = c_S + |W_S u|^2 + delta phi_{t+1}(A_S u) - phi_t(u)
+             where A_S multiplies u_i of shown tests by s_i = 1 / alpha_i
+           = const_S + |W_S u|^2 + sum_i b_i u_i + a_i u_i^2 - mu_i log u_i
+  h_S(z)   = const_S - |z|^2 + sum_i min_u (b_i + 2 (W_S'z)_i) u + a_i u^2 - mu_i log u
+h_S(z) is a lower bound of the bracket for every z, because |x|^2 >= 2 z'x - |z|^2; its gap is
+exactly |z - W_S u(z)|^2.
 """
 
 import math
@@ -21,7 +23,8 @@ def coordinate_minimiser(p, a, mu, lo, hi):
     """Argmin over [lo, hi] of p u + a u^2 - mu log u for a, mu >= 0, without cancellation."""
     if a <= 0.0 and mu <= 0.0:
         return lo if p > 0.0 else hi
-    root = math.sqrt(p * p + 8.0 * a * mu)
+    # rounding may leave a or mu at -1e-18, and a root of less than nothing is not a number
+    root = math.sqrt(max(p * p + 8.0 * a * mu, 0.0))
     if p > 0.0:
         u = 2.0 * mu / (p + root)
     elif a > 0.0:
@@ -153,6 +156,8 @@ def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, 
         h = new
         for j in range(k):
             z[j] = trial[j]
+    if h != h:  # not a number proves nothing, and comparisons would pass over it
+        return -math.inf
     return h
 
 

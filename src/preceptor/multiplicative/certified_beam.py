@@ -143,8 +143,9 @@ def _one_pass(
             break
         F, G = np.empty((len(prefix), len(actions))), np.empty((len(prefix), len(actions)))
         kernels.expand_layer(
-            counts, prefix, log_alpha, instance.factor, instance.members, instance.set_cost, actions,
-            padded_potential(bound, t + 1), float(bound.constants[t + 1]), delta**t, delta, value, F, G,
+            counts, prefix, log_alpha, instance.factor, instance.members, instance.set_cost,
+            actions, padded_potential(bound, t + 1), float(bound.constants[t + 1]), delta**t, delta,
+            value, F, G,
         )  # fmt: skip
         room = min(3 * K, F.size)
         cut, finite = kernels.threshold(F, room, 4096)

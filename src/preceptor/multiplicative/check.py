@@ -44,6 +44,8 @@ def check_bound(
     alpha, n = instance.alpha, instance.n_features
     scale = float(np.abs(instance.set_cost).max() + (instance.factor**2).sum(axis=(1, 2)).max())
     allowed = slack * scale
+    if not _ends_as_it_must(bound, -1e-12 * scale):
+        return CheckReport(False, np.inf, T, -1, -np.inf, allowed, 0)
     last_round = T if infinite else T - 1
     worst, where = -np.inf, (-1, -1)
     checked = 0
@@ -85,6 +87,23 @@ def check_bound(
     return CheckReport(ok, float(worst), where[0], where[1], value, allowed, checked)
 
 
+def _ends_as_it_must(bound: DualBound, least_kappa: float) -> bool:
+    """What the telescoping sum takes for granted, whatever the rounds say.
+
+    A finite horizon has multipliers for all its rounds and none after the last. Where errors below
+    the box are read as its end, kappa must not be negative, or a showing there would be overpaid.
+    """
+    instance, T = bound.instance, bound.length
+    infinite, n = instance.horizon is None, instance.n_features
+    rows = (bound.kappa, bound.r, bound.N)
+    arrays = (*rows, bound.constants, bound.round_minima, np.array(bound.value))
+    if any(row.shape != (T + 1, n) for row in rows) or len(bound.round_minima) != T + infinite:
+        return False
+    if not all(np.isfinite(array).all() for array in arrays) or bound.kappa.min() < least_kappa:
+        return False
+    return infinite or (instance.horizon == T and not any(row[T].any() for row in rows))
+
+
 def _factor(covariance: FloatArray, members: list[int]) -> FloatArray:
     """Rows F with |F e|^2 = e' M_S e, through an eigendecomposition."""
     values, vectors = np.linalg.eigh(covariance[np.ix_(members, members)])
@@ -102,21 +121,24 @@ def _lower_bound(
     below: bool,
 ) -> float:
     def bracket(u: FloatArray) -> tuple[float, FloatArray]:
-        image = F @ u
-        value = image @ image + linear @ u + square @ u**2 - log_weight @ np.log(u)
-        return float(value), 2.0 * F.T @ image + linear + 2.0 * square * u - log_weight / u
+        image, read = F @ u, np.maximum(u, low)
+        value = image @ image + linear @ u + square @ u**2 - log_weight @ np.log(read)
+        pull = np.where(u >= low, log_weight / read, 0.0)
+        return float(value), 2.0 * F.T @ image + linear + 2.0 * square * u - pull
 
     best = -np.inf
-    for start in (np.ones_like(low), np.sqrt(low), low):
+    # Where errors below `low` are possible the minimum may lie there, so look there as well.
+    least = np.minimum(low, 1e-12) if below else low
+    for start in (np.ones_like(low), np.sqrt(low), low, least):
         solution = minimize(
             bracket,
             start,
             jac=True,
             method="L-BFGS-B",
-            bounds=[(float(x), 1.0) for x in low],
+            bounds=[(float(x), 1.0) for x in least],
             options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-12},
         )
-        z = F @ np.clip(solution.x, low, 1.0)
+        z = F @ np.clip(solution.x, least, 1.0)
         slopes = linear + 2.0 * F.T @ z
         total = constant - float(z @ z)
         for i in range(len(low)):
@@ -128,15 +150,15 @@ def _lower_bound(
 def _coordinate(p: float, a: float, mu: float, low: float, below: bool) -> float:
     """Exact minimum over [low, 1] of p u + a u^2 - mu log u: every place where it can be."""
     places = [low, 1.0]
-    roots = np.zeros(0)
+    stationary: list[complex] = []
     if a != 0.0:
-        roots = np.roots([2.0 * a, p, -mu])
+        stationary = [complex(x) for x in np.roots([2.0 * a, p, -mu])]
     elif p != 0.0:
-        roots = np.array([mu / p])
-    places += [float(x.real) for x in roots if abs(x.imag) < 1e-12 and low < x.real < 1.0]
+        stationary = [complex(mu / p)]
+    places += [x.real for x in stationary if abs(x.imag) < 1e-12 and low < x.real < 1.0]
     value = min(p * u + a * u * u - mu * np.log(u) for u in places)
     if below:  # u in (0, low], where the potential reads log low
-        value = min(value, -mu * np.log(low) + min(0.0, p * low))
+        value = min(value, -mu * np.log(low) + min(0.0, p * low) + min(0.0, a * low * low))
     return float(value)
 
 

@@ -1,7 +1,7 @@
 """A certified lower bound on the cost of every plan: a dual with separable multipliers.
 
 For any multipliers, `phi_t(u) + C_t` never exceeds the cost of going on from state u at round t
-(u reached in at most t showings a feature). `solve_dual` looks for multipliers that make the bound
+(u reached in at most t showings a test). `solve_dual` looks for multipliers that make the bound
 at the start large; whatever it finds, the value it returns has been certified over every allowed
 set in every round.
 """
@@ -19,9 +19,21 @@ from numpy.typing import NDArray
 from preceptor._value import FloatArray, IntArray
 from preceptor.multiplicative.instance import DualInstance
 from preceptor.multiplicative.newton import (
-    Rounds, Smooth, boxes, constants, evaluate, increments, newton_direction, stop_terms,
+    Rounds,
+    Smooth,
+    constants,
+    evaluate,
+    increments,
+    newton_direction,
+    stop_terms,
     update_prices,
-)  # fmt: skip
+)
+from preceptor.multiplicative.set_lists import (
+    all_sets,
+    bound_value,
+    prepare_rounds,
+    refresh_lists,
+)
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -30,8 +42,6 @@ Ending = Literal["converged", "time_limit", "iteration_limit", "stopped"]
 BARRIER = 0.2  # weight of the constraints' barrier, in temperatures
 HOT = 3e-2  # first temperature, in losses of a round
 RESTART_GAIN = 1e-4
-FULL_LISTS = 120  # families up to this size list every set in every round, larger ones grow lists
-LIST_LENGTH = 96
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +73,7 @@ class DualBound:
         return len(self.constants) - 1
 
     def potential(self, t: int, highest: int) -> FloatArray:
-        """(n, highest+1) contribution of feature i, shown j times by round t, to phi_t."""
+        """(n, highest+1) contribution of test i, shown j times by round t, to phi_t."""
         from preceptor.multiplicative._dual_kernels import SMALLEST
 
         shown = np.arange(highest + 1)[None, :]
@@ -234,45 +244,12 @@ def longest_step(rounds: Rounds, theta: FloatArray, step: FloatArray) -> float:
     return longest
 
 
-def prepare_rounds(instance: DualInstance, T: int) -> Rounds:
-    """Boxes and lists; a small family lists every set, a large one starts with none."""
-    actions = instance.actions()
-    low, high = boxes(instance, T)
-    R = T + int(instance.horizon is None)
-    width = len(actions) if len(actions) <= FULL_LISTS else LIST_LENGTH
-    lists = np.zeros((R, width), dtype=np.int64)
-    if width == len(actions):
-        lists[:] = actions
-    stop_cost = None
-    if instance.empty_set >= 0:
-        price = instance.set_cost[instance.empty_set]
-        stop_cost = np.array([price * instance.rounds_value(t) for t in range(T + 1)])
-    singles = (
-        instance.covariance
-        / np.sqrt(np.diag(instance.covariance))[:, None]
-        * instance.initial_error
-    )
-    return Rounds(
-        instance=instance,
-        length=T,
-        low=low,
-        high=high,
-        lists=lists,
-        sizes=np.full(R, width if width == len(actions) else 0, dtype=np.int64),
-        best=np.zeros(R, dtype=np.int64),
-        z=np.zeros((R, width, instance.factor.shape[1])),
-        centres=high[:R].copy(),
-        singles=singles,
-        stop_cost=stop_cost,
-    )
-
-
 def best_start(
     rounds: Rounds, schedule: IntArray, complete: bool
 ) -> tuple[FloatArray, float, float]:
     """Multipliers from the plan at the strength that certifies most, loss scale, temperature.
 
-    Where errors of both signs cancel, the plan's own worths overstate what learning one feature
+    Where errors of both signs cancel, the plan's own worths overstate what learning one test
     brings; a weak strength then wins, and the ascent needs a higher temperature to find its way.
     Otherwise a large family starts cool, so that few sets matter in a round.
     """
@@ -291,7 +268,7 @@ def best_start(
 def initial_multipliers(
     instance: DualInstance, schedule: IntArray, T: int, strength: float, least: float
 ) -> tuple[FloatArray, float]:
-    """Multipliers from a plan: mu_t is what a small relative change of an error is worth, smoothed."""
+    """Multipliers from a plan: mu_t is what a relative change of an error is worth, smoothed."""
     n = instance.n_features
     padded = np.concatenate(
         [schedule[:T], np.full(max(T - len(schedule), 0), schedule[-1])]
@@ -319,62 +296,6 @@ def initial_multipliers(
     theta[0] = instance.discount * theta[1]
     theta[:, :, ~instance.moving] = 0.0
     return theta, abs(scale) + 1e-12
-
-
-def refresh_lists(rounds: Rounds, theta: FloatArray, tau: float) -> FloatArray:
-    """Certify over every set, list each round's nearly active ones; the certified minima (R,).
-
-    Sets already listed stay as long as there is room: replacing lists outright lets the multipliers
-    cycle.
-    """
-    width = rounds.lists.shape[1]
-    lists, sizes, z, g = all_sets(rounds, theta, 12.0 * tau, 1e-2 * tau, width)
-    for t in range(rounds.count):
-        new, room = lists[t, : sizes[t]], width - int(sizes[t])
-        old = rounds.lists[t, : rounds.sizes[t]]
-        stay = np.flatnonzero(~np.isin(old, new))[:room]
-        z[t, sizes[t] : sizes[t] + len(stay)] = rounds.z[t, stay]
-        lists[t, sizes[t] : sizes[t] + len(stay)] = old[stay]
-        sizes[t] += len(stay)
-    rounds.lists[:], rounds.sizes[:], rounds.z[:] = lists, sizes, z
-    rounds.best[:] = 0
-    return g
-
-
-def bound_value(rounds: Rounds, theta: FloatArray, g: FloatArray) -> float:
-    """What the multipliers prove when `g` (R,) are certified minima of their rounds."""
-    stop, _, _ = stop_terms(rounds, theta)
-    C = constants(rounds.instance, rounds.length, g, stop)
-    return float(theta[0, 1].sum() - theta[0, 2].sum() + C[0])
-
-
-def all_sets(
-    rounds: Rounds,
-    theta: FloatArray,
-    margin: float,
-    tolerance: float,
-    width: int,
-    newton_steps: int = 40,
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Every set in every round.
-
-    Returns near-minimal sets (R, width), how many (R,), warm starts, certified minima (R,).
-    """
-    from preceptor.multiplicative._dual_kernels import all_sets_rounds
-
-    instance, R = rounds.instance, rounds.count
-    actions = instance.actions()
-    position = np.minimum(rounds.best, np.maximum(rounds.sizes - 1, 0))
-    guess = np.where(rounds.sizes > 0, rounds.lists[np.arange(R), position], actions[0])
-    lists, sizes = np.zeros((R, width), dtype=np.int64), np.zeros(R, dtype=np.int64)
-    z, g = np.zeros((R, width, instance.factor.shape[1])), np.empty(R)
-    all_sets_rounds(
-        theta, rounds.low, rounds.high, instance.factor, rounds.singles, instance.members,
-        instance.set_cost, instance.discount, 1.0 / instance.alpha, np.log(instance.alpha),
-        rounds.has_tail, actions, rounds.centres, guess, margin, tolerance, newton_steps,
-        lists, sizes, z, g,
-    )  # fmt: skip
-    return lists, sizes, z, g
 
 
 def certify(

@@ -1,6 +1,6 @@
 """The problem reduced to arrays, with the quantities that every bound and every search needs.
 
-A state is a vector of relative errors `u` in (0, 1]: feature i has error `initial_error[i] *
+A state is a vector of relative errors `u` in (0, 1]: test i has error `initial_error[i] *
 u[i]`, and showing it once divides `u[i]` by `alpha[i]`. Showing set S in state u costs
 `set_cost[S] + |factor[S] u|^2`, where `factor[S]` has one row per member of S.
 """
@@ -21,7 +21,7 @@ from preceptor._value import FloatArray, IntArray
 class DualInstance:
     """Arrays that define one problem; see the module docstring for the model.
 
-    covariance (n, n), initial_error (n,), alpha (n,) >= 1, members (n_sets, kmax) feature indices
+    covariance (n, n), initial_error (n,), alpha (n,) >= 1, members (n_sets, kmax) test indices
     padded with -1, set_cost (n_sets,) the part of the round loss that no learning removes, price
     included. `horizon` None is infinite and needs `discount < 1`; an int is the number of
     rounds, nothing is paid after.
@@ -100,7 +100,7 @@ class DualInstance:
 
     @property
     def moving(self) -> NDArray[np.bool_]:
-        """(n,) features whose error can change; the others need no multipliers."""
+        """(n,) tests whose error can change; the others need no multipliers."""
         mask: NDArray[np.bool_] = (self.alpha > 1.0) & (self.initial_error != 0.0)
         return mask
 
@@ -146,7 +146,7 @@ def make_instance(
     horizon: int | None = None,
     price: FloatArray | None = None,
 ) -> DualInstance:
-    """An instance from a linear world and a person's first belief; `price` (n,) is per test shown."""
+    """An instance from a linear world and a person's first belief; `price` (n,) is per showing."""
     n = len(coefficients)
     unit = DualInstance(
         covariance, np.ones(n), np.full(n, 1.0), members, np.zeros(len(members)), 0.5, None

@@ -21,7 +21,7 @@ from preceptor.multiplicative.instance import DualInstance
 
 @dataclass(eq=False)
 class Rounds:
-    """Boxes, lists and workspaces of a dual with rounds 0..T-1 and, if infinite, a repeated tail."""
+    """Boxes, lists and workspaces of a dual: rounds 0..T-1 and, if infinite, a repeated tail."""
 
     instance: DualInstance
     length: int

@@ -1,6 +1,6 @@
 """Local search on whole schedules: a good plan fast, with no promise of being best.
 
-Moves: any other set in one round (large families: one feature exchanged), exchanges over blocks of
+Moves: any other set in one round (large families: one test exchanged), exchanges over blocks of
 3, 10, 40 and all later rounds, swaps of rounds up to eleven apart, the final set; then kicks,
 repeated descents and restarts.
 """
@@ -20,7 +20,7 @@ from preceptor.multiplicative.instance import DualInstance
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
 
-ALL_SETS_LIMIT = 700  # above this a round tries exchanges of one feature instead of every set
+ALL_SETS_LIMIT = 700  # above this a round tries exchanges of one test instead of every set
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,15 +50,31 @@ def offer(cost, best, action, k):
 
 
 @jit
+def edge_value(potentials, constants, count, out):
+    """Best of the separable lower bounds along a row, into out."""
+    out[:] = -np.inf
+    for b in range(constants.size):
+        total = constants[b]
+        for c in range(1, count.size):
+            total += potentials[b, c, count[c]]
+        fast = potentials[b, 0]
+        for x in range(out.size):
+            out[x] = max(out[x], total + fast[x])
+
+
+@jit
 def sweep(
     caps, strides, coordinate, member_of, discount, floor, shift, reading, prices, code, tau, err,
-    fast_part, fast_square, table, values, actions,
+    fast_part, fast_square, table, potentials, constants, values, actions,
 ):  # fmt: skip
     """One backward pass: V and A for every state of the box, the last row first.
 
     `member_of` (sets, d): whether a set moves a coordinate. `err` (n, showings) errors by count.
-    `table` (sets, states) holds losses computed elsewhere, or is empty.
+    `table` (sets, states) holds losses computed elsewhere, or is empty. With `potentials`
+    (bounds, d, counts) and `constants` (bounds,), states at the edge of the box take the largest
+    of these separable lower bounds on their cost instead, and V becomes a lower bound itself.
     """
+    bounded = constants.size > 0
     d = caps.size
     n = coordinate.size
     sets, rows = shift.shape
@@ -80,6 +96,15 @@ def sweep(
         best[:] = np.inf
         along[:] = np.inf
         moves_along = False
+        if bounded:
+            at_edge = False
+            for c in range(1, d):
+                at_edge = at_edge or count[c] == caps[c]
+            edge_value(potentials, constants, count, cost)
+            if at_edge:
+                best[:] = cost
+                continue
+            edge = cost[length - 1]
         for k in range(sets):
             if table.size:
                 for x in range(length):
@@ -122,6 +147,8 @@ def sweep(
                 for x in range(length):
                     cost[x] *= forever
                 offer(cost, best, action, k)
+        if bounded:
+            best[length - 1] = edge
         if moves_along:
             after = best[length - 1]
             for x in range(length - 2, -1, -1):

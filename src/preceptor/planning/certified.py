@@ -28,6 +28,7 @@ from preceptor.planning.reduction import to_multiplicative, why_not_multiplicati
 from preceptor.planning.restricted import is_restricted
 from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.truncated import solve_truncated
+from preceptor.planning.warm_up import compile_proof, compile_search
 from preceptor.policies import Policy
 from preceptor.problem.problem import Problem
 
@@ -61,6 +62,9 @@ def solve_certified(
     if not is_number(target_gap) or target_gap < 0:
         raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")
     check_search_options(time_limit, max_iterations, seed)
+    if not is_restricted(problem) and not why_not_multiplicative(problem):
+        compile_search()
+        compile_proof()
     with watching(time_limit) as watch:
         if is_restricted(problem):
             plan = solve_search(

@@ -34,6 +34,7 @@ from preceptor.policies import CountPolicy
 from preceptor.problem.problem import Problem
 
 DEFAULT_TOLERANCE = 1e-6
+DEFAULT_EDGE_SECONDS = 10.0
 # A curve that never saturates is capped here at the latest.
 _LONGEST = 100_000
 _ROUGH_STATES = 100_000
@@ -44,13 +45,15 @@ def solve_lattice(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     caps: list[int] | int | None = None,
+    edge_seconds: float = DEFAULT_EDGE_SECONDS,
     memory_limit: int = DEFAULT_MEMORY,
 ) -> Plan:
     """The optimal policy for ever, for every state a person can be in.
 
     `tolerance` is the wanted relative error from capping counts, from which the caps follow; or
     give `caps` yourself, one number or one for each test. If the box does not fit in memory it
-    is made smaller, and the plan says how far off it can be.
+    is made smaller; the bound then comes from a sweep whose edge is bounded by a dual that gets
+    `edge_seconds` (0: none), and the plan says how far off it can be.
     """
     started = time.perf_counter()
     _check(problem, tolerance, caps)
@@ -70,7 +73,15 @@ def solve_lattice(
     value = evaluate(problem, policy)
     # The sweep itself adds up as many roundings as rounds matter.
     rounding = 1e-13 * abs(values)
-    bound = min(max(values - error - rounding, instant_bound(problem)), value)
+    bound = max(values - error - rounding, instant_bound(problem))
+    if value - bound > 2 * tolerance * abs(value) and edge_seconds > 0:
+        edge = edge_bounds(problem, chosen, edge_seconds)
+        if edge is not None:
+            below, _ = sweep(problem, effects, chosen, edge)
+            if below - rounding > bound:
+                bound = below - rounding
+                notes = (*notes, "The bound uses dual bounds at the edge of the box.")
+    bound = min(bound, value)
     close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
     return Plan(
         problem=problem,
@@ -194,8 +205,13 @@ class CapEffects:
         return min(_LONGEST, math.ceil(math.log(1e-18) / math.log(discount)))
 
 
-def sweep(problem: Problem, effects: CapEffects, caps: IntArray) -> tuple[float, CountPolicy]:
-    """V at the start and the policy over the whole box."""
+def sweep(
+    problem: Problem, effects: CapEffects, caps: IntArray, edge: EdgeBounds | None = None
+) -> tuple[float, CountPolicy]:
+    """V at the start and the policy over the whole box.
+
+    With `edge`, states at the edge of the box take its lower bounds, and V is a lower bound.
+    """
     from preceptor.planning import _lattice_kernels
 
     # Rows along the longest side: fewer of them, and longer loops.
@@ -218,7 +234,7 @@ def sweep(problem: Problem, effects: CapEffects, caps: IntArray) -> tuple[float,
     fast = np.flatnonzero(coordinate == 0)
     fast_part = np.einsum("kri,ix->krx", forms.reading[:, :, fast], errors[fast, : shape[0]])
     values = np.empty(states)
-    actions = np.empty(states, dtype=parent_type(len(problem.sets)))
+    actions = np.zeros(states, dtype=parent_type(len(problem.sets)))
     _lattice_kernels.sweep(
         caps,
         strides,
@@ -235,6 +251,7 @@ def sweep(problem: Problem, effects: CapEffects, caps: IntArray) -> tuple[float,
         np.ascontiguousarray(fast_part),
         np.sum(fast_part**2, axis=1),
         losses,
+        *(_in_order(edge, effects, order, shape) if edge else (np.empty((0, 0, 0)), np.empty(0))),
         values,
         actions,
     )
@@ -247,6 +264,53 @@ def states_needed(problem: Problem, tolerance: float) -> tuple[float, float]:
     scale = instant_bound(problem)
     caps = effects.caps_for(tolerance * max(scale, 1e-300))
     return float(np.prod(caps + 1.0)), float(effects.bytes_needed(caps))
+
+
+@dataclass(frozen=True)
+class EdgeBounds:
+    """Separable lower bounds on the cost of going on: constant + Σ_i potential[i, count of i]."""
+
+    potentials: FloatArray  # (bounds, n, counts)
+    constants: FloatArray  # (bounds,)
+
+
+def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds | None:
+    """From a dual bound worked out in about so many seconds, for the edge of this box.
+
+    φ_t(m) + C_t bounds the cost of going on from counts m for every t >= max(m); the problem has
+    no clock, so several t are tried and the best one counts.
+    """
+    from preceptor.multiplicative.dual import solve_dual
+    from preceptor.planning.anytime import Watch
+    from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
+    from preceptor.planning.search import search
+
+    if why_not_multiplicative(problem):
+        return None
+    found = search(problem, Watch(0.2 * seconds), max_kicks=None, seed=0, progress=None)
+    bound = solve_dual(to_multiplicative(problem), found.path, time_limit=0.8 * seconds)
+    largest = int(caps.max())
+    rounds = sorted({min(int(largest * f), bound.length) for f in (1.0, 1.2, 1.5, 2.0, 3.0)})
+    rounds = [t for t in rounds if t >= largest]
+    if not rounds:
+        return None
+    potentials = np.stack([bound.potential(t, largest) for t in rounds])
+    return EdgeBounds(potentials, bound.constants[rounds])
+
+
+def _in_order(
+    edge: EdgeBounds, effects: CapEffects, order: IntArray, shape: tuple[int, ...]
+) -> tuple[FloatArray, FloatArray]:
+    """Potentials by coordinate in the order of the box; tests that share a count add up."""
+    bounds, _, counts = edge.potentials.shape
+    by_coordinate = np.zeros((bounds, order.size, counts))
+    constants = edge.constants.copy()
+    for test, coordinate in enumerate(effects.coordinate):
+        if coordinate == ABSENT:
+            constants += edge.potentials[:, test, 0]
+        else:
+            by_coordinate[:, coordinate] += edge.potentials[:, test]
+    return np.ascontiguousarray(by_coordinate[:, order]), constants
 
 
 def _rough_value(problem: Problem, effects: CapEffects) -> float:

@@ -23,6 +23,7 @@ from preceptor.planning.bounds import instant_bound
 from preceptor.planning.finite import as_policy
 from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
 from preceptor.planning.restricted import is_restricted, solve_restricted
+from preceptor.planning.warm_up import compile_search
 from preceptor.problem.problem import Problem
 
 DEFAULT_SECONDS = 5.0
@@ -46,6 +47,8 @@ def solve_search(
     search (`time_limit=None` makes sure of that).
     """
     check_search_options(time_limit, max_kicks, seed)
+    if is_restricted(problem) or not why_not_multiplicative(problem):
+        compile_search()
     with watching(time_limit) as watch:
         if is_restricted(problem):
             return solve_restricted(

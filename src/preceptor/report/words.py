@@ -37,6 +37,8 @@ _SAMPLE_ROUNDS = 60
 _MAX_SUMMED_ROUNDS = 5_000
 # Sets that can be listed in no time.
 _MAX_LISTED = 200_000
+# Gaps up to this are rounding; a plan that was proven to a tolerance says how close it is.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,7 @@ def least_loss(plan: Plan) -> float | None:
 
 def how_sure(plan: Plan) -> str:
     """Status and gap in a few words."""
-    if plan.status is Status.OPTIMAL:
+    if plan.status is Status.OPTIMAL and plan.gap <= _ROUNDING:
         return "no plan can do better"
     if not math.isfinite(plan.gap):
         return "how much better another plan could be is not known"
@@ -333,7 +335,7 @@ def how_sure(plan: Plan) -> str:
 
 
 def _certainty(plan: Plan) -> str:
-    if plan.status is Status.OPTIMAL or not math.isfinite(plan.gap):
+    if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
         return _sentence(how_sure(plan))
     bound = f"no plan whatsoever can cost less than {plan.lower_bound:.6g}"
     return _sentence(f"{how_sure(plan)}: {bound}")
@@ -410,6 +412,9 @@ def _times(number: int) -> str:
 
 
 def _percent(share: float) -> str:
-    """Rounded up to a tenth of a percent, so that "at most" stays true."""
+    """Rounded up to a tenth of a percent or one digit, so that "at most" stays true."""
+    if 0.0 < share < 0.001:
+        digits = -math.floor(math.log10(max(100.0 * share, 1e-8)))
+        return f"{math.ceil(100.0 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
     tenths = math.ceil(1000.0 * share - 1e-9)
     return f"{tenths / 10:.1f}%" if tenths < 1000 else f"{math.ceil(tenths / 10):,}%"

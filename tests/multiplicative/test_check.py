@@ -1,0 +1,98 @@
+"""The independent check accepts what holds and rejects what was tampered with."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from preceptor.multiplicative import check
+from preceptor.multiplicative.certificate import Certificate
+from preceptor.multiplicative.check import check_bound
+from preceptor.multiplicative.dual import DualBound
+from preceptor.multiplicative.instance import factor_members, make_instance
+from tests.multiplicative.exact import enclosure, solved
+
+
+@pytest.mark.parametrize("sizes", [(0, 1, 2), (2,)])
+@pytest.mark.parametrize("horizon", [None, 6])
+def test_it_accepts_what_the_dual_proves(sizes, horizon):
+    _, _, bound, _ = solved(0, 3, sizes, length=10, horizon=horizon)
+    report = check_bound(bound)
+    assert report.ok, report
+    assert_allclose(report.value, bound.value, rtol=1e-9)
+    assert report.rounds_checked == (horizon or 11)
+
+
+def test_it_accepts_boxes_that_end():
+    _, _, bound, _ = solved(1, 2, (0, 1), alpha=1e4, length=12)
+    assert check_bound(bound).ok
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda b: {"round_minima": b.round_minima + 1e-3},
+        lambda b: {"constants": b.constants + 1e-3},
+        lambda b: {"value": b.value * 1.001},
+        lambda b: {"r": b.r + 0.1},
+        lambda b: {"kappa": 1.1 * b.kappa},
+        lambda b: {"N": -b.N},
+        lambda b: {"kappa": b.kappa[:-1]},
+        lambda b: {"r": np.full_like(b.r, np.nan)},
+        lambda b: {"round_minima": np.append(b.round_minima[:-1], np.nan)},
+    ],
+    ids=["minima", "constants", "value", "r", "kappa", "N", "shape", "nan", "nan minimum"],
+)
+def test_it_rejects_tampering(tamper):
+    _, _, bound, _ = solved(0, 3, (2,), length=10)
+    assert not check_bound(dataclasses.replace(bound, **tamper(bound))).ok
+
+
+def consistent(instance, kappa, r, N):
+    """A bound that claims of every round exactly what the check itself finds there."""
+    T, infinite = len(kappa) - 1, instance.horizon is None
+    bound = DualBound(
+        instance, kappa, r, N, np.zeros(T + 1), np.zeros(T + infinite), None, 0.0, "converged",
+        0, 0.0, 0,
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check, "_ends_as_it_must", lambda *_: True)
+        g = np.array([-check_bound(bound, rounds=[t]).worst for t in range(T + infinite)])
+    C = np.zeros(T + 1)
+    if infinite:
+        C[T] = g[T] / (1 - instance.discount)
+    for t in range(T - 1, -1, -1):
+        C[t] = g[t] + instance.discount * C[t + 1]
+    value = float(r[0].sum() - N[0].sum() + C[0])
+    return dataclasses.replace(bound, constants=C, round_minima=g, value=value)
+
+
+def pair(horizon):
+    sigma = np.array([[1.0, 0.3], [0.3, 1.0]])
+    return make_instance(
+        np.array([0.5, 0.3]), np.array([-0.2, 0.4]), sigma, factor_members(2, (1,)), alpha=1.3,
+        discount=0.9, horizon=horizon,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["paid after the end", "too many rounds", "a tail that overpays"])
+def test_rounds_that_hold_do_not_make_a_bound_if_the_end_does_not(how):
+    instance = pair(None if "tail" in how else 3)
+    T = {"paid after the end": 3, "too many rounds": 6, "a tail that overpays": 2}[how]
+    kappa, r, N = np.zeros((T + 1, 2)), np.zeros((T + 1, 2)), np.zeros((T + 1, 2))
+    if "paid" in how:
+        r[T] = 5.0
+    if "tail" in how:
+        kappa[:] = -5.0 * 0.9 ** np.arange(T, -1, -1)[:, None]
+    false = consistent(instance, kappa, r, N)
+    assert false.value > 1.2 * enclosure(instance, 40)[1]  # the claim is false indeed
+    assert not check_bound(false).ok
+
+
+def test_a_certificate_remembers_all_that_the_check_needs():
+    instance, _, bound, _ = solved(0, 3, (2,), length=10)
+    certificate = Certificate.of(bound).with_beam(40, 7, bound.value)
+    restored = Certificate.from_data(certificate.to_data())
+    assert restored == certificate
+    assert check_bound(restored.to_bound(instance), rounds=[0, 3, 10]).ok
