@@ -6,9 +6,17 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from preceptor.multiplicative import set_lists
+from preceptor.multiplicative._subproblem_kernels import coordinate_value, newton_lower
 from preceptor.multiplicative.check import check_bound
 from preceptor.multiplicative.dual import solve_dual
-from tests.multiplicative.exact import random_instance, schedule_cost, solve_all, solved
+from preceptor.multiplicative.instance import DualInstance, factor_members
+from tests.multiplicative.exact import (
+    enclosure,
+    random_instance,
+    schedule_cost,
+    solve_all,
+    solved,
+)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -59,3 +67,27 @@ def test_it_says_why_it_stopped():
     stopped = solve_dual(instance, start, should_stop=lambda: True, length=5)
     assert stopped.status == "stopped"
     assert check_bound(stopped).ok
+
+
+def test_a_first_round_that_is_flat_up_to_rounding_leaves_out_no_set():
+    """Once a multiplier of -1e-18 made a set's bound not a number, and the set was passed over."""
+    errors = np.array([0.782054943653135 - 0.894960937962858, -0.9213899180184659, 0.0])
+    errors[1] += 1.1323671125346784
+    ratios = np.array([1.3200618517089922, 1.5211974589534065, 1.3])
+    cost = np.array([1.0242914065430395, 0.7869419604092724, 1.4605693159183835])
+    instance = DualInstance(np.eye(3), errors, ratios, factor_members(3, (1,)), cost, 0.3, 8)
+    bound = solve_dual(instance, np.zeros(8, dtype=np.int64), max_iterations=60)
+    assert bound.value <= enclosure(instance)[1] * (1 + 1e-9)
+
+
+def test_what_is_not_a_number_proves_nothing():
+    nothing, one = np.full(1, np.nan), np.ones(1)
+    w, a, d, trial = np.ones((1, 1)), np.empty((1, 1)), np.empty(1), np.empty(1)
+    u, curvature = np.empty(1), np.empty(1)
+    args = (one.copy(), nothing, one, one, 0.5 * one, one, 0.0, False, np.inf, 1e-9, 5)
+    assert newton_lower(w, *args, u, curvature, a, d, trial) == -np.inf
+
+
+@pytest.mark.parametrize(("a", "mu"), [(8e-19, -2e-18), (-2e-18, 8e-19), (0.0, 0.0)])
+def test_coordinates_survive_rounding(a, mu):
+    assert coordinate_value(0.0, a, mu, 1.0, 1.0, False) == pytest.approx(0.0, abs=1e-15)

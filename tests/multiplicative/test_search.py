@@ -44,7 +44,7 @@ def test_factors_are_roots_of_the_loss():
 def test_every_fault_is_named():
     eye = np.eye(2)
     members = factor_members(2, (0, 1))
-    with pytest.raises(ValueError, match="covariance.*alpha.*set_cost.*discount.*horizon"):
+    with pytest.raises(ValueError, match=r"covariance.*alpha.*set_cost.*discount.*horizon"):
         DualInstance(eye[:1], np.ones(2), np.full(2, 0.5), members, np.ones(2), 1.5, 0)
     with pytest.raises(ValueError, match="members"):
         DualInstance(eye, np.ones(2), np.ones(2), members + 5, np.ones(3), 0.5)

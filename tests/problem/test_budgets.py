@@ -59,3 +59,18 @@ def test_faults(make, words):
 def test_too_many_sets_are_not_listed():
     with pytest.raises(pr.TooLarge, match="79,375,496 sets"):
         pr.AtMost(5).sets(100)
+
+
+def test_listed_sets_and_nothing_else():
+    budget = pr.Listed([[2, 0], [1], []], price=0.5)
+    assert list(budget.subsets(3)) == [(), (1,), (0, 2)]
+    assert budget.allows((0, 2))
+    assert not budget.allows((0,))
+    assert budget.maximise(np.array([1.0, -1.0, -3.0])) == ()
+    assert pr.Budget.from_data(budget.to_data()) == budget
+    for wrong, words in [([[]], "no set shows"), ([[0, 0]], "distinct"), (3, "list of sets")]:
+        with pytest.raises(pr.InvalidProblem, match=words):
+            pr.Listed(wrong)
+    world = pr.World([1.0, 1.0], np.eye(2))
+    with pytest.raises(pr.InvalidProblem, match=r"only tests 0\.\.1"):
+        pr.Problem(world, pr.Learner([0.0, 0.0], pr.OneShot()), budget)
