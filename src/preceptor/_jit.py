@@ -35,12 +35,6 @@ def jit(function: _Function) -> _Function:
     return compiled  # type: ignore[no-any-return]
 
 
-def parallel_jit(function: _Function) -> _Function:
-    """The same, with `prange` loops spread over the cores."""
-    compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
-    return compiled  # type: ignore[no-any-return]
-
-
 def inline_jit(function: _Function) -> _Function:
     """For small helpers of other kernels, pasted into their callers."""
     compiled: Any = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(

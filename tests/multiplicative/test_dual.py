@@ -1,6 +1,5 @@
 """What the dual promises: repeatable, the same on any number of threads, over every set."""
 
-import numba
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -20,16 +19,10 @@ from tests.multiplicative.exact import (
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_runs_repeat_and_threads_do_not_matter(threads):
-    if threads > numba.config.NUMBA_NUM_THREADS:
-        pytest.skip("one core only")
+def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):
     instance, found, bound, beam = solved(6, 4, (0, 1, 2))
-    before = numba.get_num_threads()
-    numba.set_num_threads(threads)
-    try:
-        again, bound_again, beam_again = solve_all(instance)
-    finally:
-        numba.set_num_threads(before)
+    monkeypatch.setattr("preceptor._threads.os.cpu_count", lambda: threads)
+    again, bound_again, beam_again = solve_all(instance)
     assert_array_equal(again.schedule, found.schedule)
     for name in ("kappa", "r", "N", "constants", "round_minima", "value", "iterations"):
         assert_array_equal(getattr(bound_again, name), getattr(bound, name))
@@ -37,6 +30,7 @@ def test_runs_repeat_and_threads_do_not_matter(threads):
     assert beam_again.value == beam.value
 
 
+@pytest.mark.slow
 def test_growing_lists_come_to_the_same_bound(monkeypatch):
     instance, found, whole, _ = solved(7, 5, (0, 1, 2))
     monkeypatch.setattr(set_lists, "FULL_LISTS", 3)

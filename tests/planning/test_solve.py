@@ -8,7 +8,6 @@ import preceptor as pr
 from preceptor.planning import SOLVERS
 from tests.strategies import problems
 
-
 # Searches have a clock by default; here they get a few steps instead.
 QUICK = {
     "search": {"time_limit": None, "max_kicks": 1},

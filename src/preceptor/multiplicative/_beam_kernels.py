@@ -6,19 +6,34 @@ G (K, A) prefix of each child, F (K, A) its bound, that is
 """
 
 import numpy as np
-from numba import prange
 
-from preceptor._jit import jit, parallel_jit
+from preceptor._array_kernels import copy_into
+from preceptor._jit import jit
 
 
-@parallel_jit
+@jit
 def expand_layer(
-    m, prefix, log_alpha, W, members, cost, actions, pot, constant, weight, delta, limit, F, G
+    first,
+    stop,
+    m,
+    prefix,
+    log_alpha,
+    W,
+    members,
+    cost,
+    actions,
+    pot,
+    constant,
+    weight,
+    delta,
+    limit,
+    F,
+    G,
 ):
     """Bounds F and prefixes G of all children; a child at or above `limit` gets F = inf."""
-    K, n = m.shape
+    n = m.shape[1]
     k = W.shape[1]
-    for p in prange(K):
+    for p in range(first, stop):
         u = np.empty(n)
         gain = np.empty(n)
         base = constant
@@ -111,7 +126,7 @@ def merge_children(
             if f > cut or count >= room:
                 dropped = min(dropped, f)
                 continue
-            key[:] = base
+            copy_into(key, base)
             for j in range(members.shape[1]):
                 i = members[actions[c], j]
                 if i >= 0:

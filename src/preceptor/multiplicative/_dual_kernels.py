@@ -6,9 +6,9 @@ Each round writes only its own rows, so results do not depend on the number of t
 import math
 
 import numpy as np
-from numba import prange
 
-from preceptor._jit import jit, parallel_jit
+from preceptor._array_kernels import copy_into, order_of_few
+from preceptor._jit import jit
 from preceptor.multiplicative._subproblem_kernels import (
     SMALLEST,
     coordinate_minimiser,
@@ -23,12 +23,12 @@ from preceptor.multiplicative._subproblem_kernels import (
 __all__ = ["SMALLEST", "all_sets_rounds", "fill_banded", "smooth_rounds", "stop_rounds"]
 
 
-@parallel_jit
+@jit
 def smooth_rounds(
-    theta, lo, hi, W, members, cost, delta, s, beta, has_tail, lists, sizes, z, tau, tol, soft,
-    best, grad, hess, second,
+    first, stop, theta, lo, hi, W, members, cost, delta, s, beta, has_tail, lists, sizes, z, tau,
+    tol, soft, best, grad, hess, second,
 ):  # fmt: skip
-    """Soft minimum of every round over its listed sets, with its derivatives.
+    """Soft minimum of rounds first..stop-1 over their listed sets, with derivatives.
 
     Gradient and negative Hessian are in (theta_t, theta_{t+1}).
     soft (R,), best (R,) position of the smallest in its list, grad (R, 6n), hess (R, 6n, 6n) when
@@ -37,7 +37,7 @@ def smooth_rounds(
     R = sizes.shape[0]
     n = s.shape[0]
     k = W.shape[1]
-    for t in prange(R):
+    for t in range(first, stop):
         last = has_tail and t == R - 1
         tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
         here = theta[t]
@@ -164,8 +164,8 @@ def add_curvature(H, psi, jac, Minv, w, tau):
                     H[q, bj * n + j] += x * psi[bj * n + j] + y * jac[bj * n + j] * Minv[i, j]
 
 
-@parallel_jit
-def fill_banded(diagonal, below, free, damping, ridge, banded):
+@jit
+def fill_banded(first, stop, diagonal, below, free, damping, ridge, banded):
     """Lower banded form of the damped block tridiagonal matrix; fixed rows become identity.
 
     diagonal (B, m, m) lower triangles, below (B-1, m, m), free (B, m), ridge (B,), banded (B m,
@@ -173,7 +173,7 @@ def fill_banded(diagonal, below, free, damping, ridge, banded):
     order.
     """
     B, m, _ = diagonal.shape
-    for t in prange(B):
+    for t in range(first, stop):
         for c in range(m):
             out = banded[t * m + c]
             out[:] = 0.0
@@ -190,14 +190,14 @@ def fill_banded(diagonal, below, free, damping, ridge, banded):
                         out[m + r - c] = below[t, r, c]
 
 
-@parallel_jit
-def stop_rounds(theta, lo, hi, tail_row, stop_cost, value, grad, curve):
+@jit
+def stop_rounds(first, stop, theta, lo, hi, tail_row, stop_cost, value, grad, curve):
     """Slack of stopping at t: stop_cost[t] - max over the box of phi_t.
 
     value (T+1,), grad (T+1, 3n), curve (T+1, 3, 3, n).
     """
-    R, _, n = theta.shape
-    for t in prange(R):
+    n = theta.shape[2]
+    for t in range(first, stop):
         total = stop_cost[t]
         for i in range(n):
             kap, rho, ome = theta[t, 0, i], theta[t, 1, i], theta[t, 2, i]
@@ -270,12 +270,12 @@ def heap_insert(kept, names, count, h, S):
     return count
 
 
-@parallel_jit
+@jit
 def all_sets_rounds(
-    theta, lo, hi, W, W1, members, cost, delta, s, beta, has_tail, actions, centres, guess, margin,
-    tol, newton_steps, lists, sizes, z_out, g,
+    first, stop, theta, lo, hi, W, W1, members, cost, delta, s, beta, has_tail, actions, centres,
+    guess, margin, tol, newton_steps, lists, sizes, z_out, g,
 ):  # fmt: skip
-    """Certified minimum of each round over every action, and the sets within `margin` of it.
+    """Certified minimum of rounds first..stop-1 over every action, and the sets near it.
 
     guess (R,) a set to start from, centres (R, n) a guess of the round's state, replaced by the
     minimiser's; lists (R, C), sizes (R,), z_out (R, C, k) warm starts, g (R,) certified minima. A
@@ -286,7 +286,7 @@ def all_sets_rounds(
     k = W.shape[1]
     C = lists.shape[1]
     R = g.shape[0]
-    for t in prange(R):
+    for t in range(first, stop):
         last = has_tail and t == R - 1
         tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
         follow = theta[t] if last else theta[t + 1]
@@ -305,7 +305,7 @@ def all_sets_rounds(
             W[S], z, b, a, mu, lo[t], hi[t], const, tail, np.inf, tol, newton_steps, u, D, A, d,
             trial,
         )  # fmt: skip
-        centre[:] = u
+        copy_into(centre, u)
         screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain)
         kept, names = np.empty(C), np.empty(C, dtype=np.int64)
         count = 0
@@ -342,14 +342,14 @@ def all_sets_rounds(
             )  # fmt: skip
             if h < low:
                 if h < low - margin:
-                    centre[:] = u
+                    copy_into(centre, u)
                     screening_tables(
                         W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain
                     )
                 low = h
             if h < limit or count == 0:
                 count = heap_insert(kept, names, count, h, S)
-        order = np.argsort(kept[:count])
+        order = order_of_few(kept[:count])
         sizes[t] = 0
         for q in range(count):
             if q == 0 or kept[order[q]] <= low + margin:

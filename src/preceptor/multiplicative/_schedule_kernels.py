@@ -8,6 +8,7 @@ Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) stat
 
 import numpy as np
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import jit
 
 
@@ -97,7 +98,8 @@ def replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K):
 @jit
 def price_round(Qt, Qnext, S, u, weight, W, k, n):
     """Q of a round from that of the next."""
-    Qt[:, :] = Qnext
+    for i in range(n):
+        copy_into(Qt[i], Qnext[i])
     for j in range(k):
         for i in range(n):
             v = weight * W[S, j, i] * u[i]

@@ -7,6 +7,7 @@ rounds after it.
 
 import numpy as np
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import jit
 from preceptor.multiplicative._schedule_kernels import best_commit, price_round, replay, set_loss
 
@@ -186,7 +187,7 @@ def block_change(
     """
     T, n = x.shape[0], s.shape[0]
     end = min(T, t + length)
-    u[:] = U[t]
+    copy_into(u, U[t])
     change = 0.0
     weight = delta**t
     moved = False
@@ -266,7 +267,7 @@ def block_sweep(
                     if change < -1e-10:
                         gain -= change
                         end = min(T, t + length)
-                        x[t:end] = y[t:end]
+                        copy_into(x[t:end], y[t:end])
                         replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
                         done = True
                         break
@@ -285,7 +286,7 @@ def swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, reach):
         for t2 in range(t + 1, min(T, t + reach + 1)):
             if x[t] == x[t2]:
                 continue
-            u[:] = U[t]
+            copy_into(u, U[t])
             change, weight = 0.0, delta**t
             for r in range(t, t2 + 1):
                 S = x[t2] if r == t else x[t] if r == t2 else x[r]
@@ -374,7 +375,7 @@ def kicked_search(
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
     y = np.empty_like(x)
     for _ in range(kicks):
-        y[:] = x
+        copy_into(y, x)
         for _more in range(1 + int(next_random(state) * 3)):
             kick(y, state, cost.shape[0])
         v, c = descend(
@@ -382,6 +383,6 @@ def kicked_search(
             sorted_members, order, stride, state,
         )  # fmt: skip
         if v < value - 1e-12 * abs(value):
-            x[:] = y
+            copy_into(x, y)
             value, commit = v, c
     return value, commit

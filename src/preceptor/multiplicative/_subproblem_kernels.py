@@ -13,6 +13,7 @@ exactly |z - W_S u(z)|^2.
 
 import math
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import inline_jit, jit
 
 SMALLEST = 1e-30  # boxes end here; below it every relative error is the same to a float64 loss
@@ -176,8 +177,8 @@ def round_coefficients(theta, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
 @jit
 def load_set(S, members, cost, b0, b1, a0, a1, shift, b, a):
     """Coefficients for set S into b, a; returns const_S."""
-    b[:] = b0
-    a[:] = a0
+    copy_into(b, b0)
+    copy_into(a, a0)
     const = cost[S]
     for j in range(members.shape[1]):
         i = members[S, j]

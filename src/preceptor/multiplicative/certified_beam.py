@@ -11,11 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._threads import in_threads
 from preceptor._value import FloatArray, IntArray
 from preceptor.multiplicative.dual import DualBound
 from preceptor.multiplicative.instance import DualInstance
@@ -142,11 +143,12 @@ def _one_pass(
             status = "time_limit" if late else "stopped"
             break
         F, G = np.empty((len(prefix), len(actions))), np.empty((len(prefix), len(actions)))
-        kernels.expand_layer(
+        arguments = (
             counts, prefix, log_alpha, instance.factor, instance.members, instance.set_cost,
             actions, padded_potential(bound, t + 1), float(bound.constants[t + 1]), delta**t, delta,
             value, F, G,
         )  # fmt: skip
+        _expand(arguments, len(prefix))
         room = min(3 * K, F.size)
         cut, finite = kernels.threshold(F, room, 4096)
         room = min(room + room // 10 + 16, finite)
@@ -195,6 +197,13 @@ def _one_pass(
         exhausted=dropped == np.inf,
         seconds=time.perf_counter() - began,
     )
+
+
+def _expand(arguments: tuple[Any, ...], states: int) -> None:
+    """Bounds of all children, by both cores."""
+    from preceptor.multiplicative import _beam_kernels as kernels
+
+    in_threads(lambda part: kernels.expand_layer(part.start, part.stop, *arguments), states)
 
 
 def padded_potential(bound: DualBound, t: int) -> FloatArray:

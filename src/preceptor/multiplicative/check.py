@@ -66,7 +66,9 @@ def check_bound(
             constant = instance.set_cost[S] + delta * float(bound.kappa[following] @ np.log(s))
             F = _factor(instance.covariance, members) * instance.initial_error
             claimed = float(bound.round_minima[t])
-            shown = _lower_bound(F, linear, square, log_weight, constant, low, below, claimed)
+            shown = _lower_bound(
+                F, linear, square, log_weight, constant, low, below, claimed - allowed
+            )
             shortfall = claimed - shown
             if shortfall > worst:
                 worst, where = shortfall, (t, S)
@@ -135,6 +137,9 @@ def _lower_bound(
             total += _coordinate(slopes[i], square[i], log_weight[i], low[i], below)
         return total
 
+    def short(z: FloatArray) -> float:
+        return -proven(z)
+
     best, best_z = -np.inf, np.zeros(len(F))
     # Where errors below `low` are possible the minimum may lie there, so look there as well.
     least = np.minimum(low, 1e-12) if below else low
@@ -153,7 +158,7 @@ def _lower_bound(
             best, best_z = value, z
     if best < wanted:  # between the box and what is below it there are kinks; climb across them
         climbed = minimize(
-            lambda z: -proven(z),
+            short,
             best_z,
             method="Nelder-Mead",
             options={"xatol": 1e-12, "fatol": 1e-14, "maxiter": 400},

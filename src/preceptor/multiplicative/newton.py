@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+from preceptor._threads import in_threads
 from preceptor._value import FloatArray, IntArray
 from preceptor.multiplicative.instance import DualInstance
+
+# Rounds that one thread takes at a time.
+ROUNDS_A_PIECE = 32
 
 
 @dataclass(eq=False)
@@ -109,11 +113,12 @@ def evaluate(
     grad = np.empty((R, 6 * n))
     hess = np.empty((R, 6 * n, 6 * n)) if second else np.empty((R, 1, 1))
     beta = np.log(instance.alpha)
-    smooth_rounds(
+    arguments = (
         theta, rounds.low, rounds.high, instance.factor, instance.members, instance.set_cost, delta,
         1.0 / instance.alpha, beta, rounds.has_tail, rounds.lists, rounds.sizes, rounds.z, tau,
         tolerance, soft, rounds.best, grad, hess, second,
     )  # fmt: skip
+    in_threads(lambda part: smooth_rounds(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
     stop, stop_grad, stop_curve = stop_terms(rounds, theta)
     initial = float(theta[0, 1].sum() - theta[0, 2].sum())
 
@@ -219,7 +224,18 @@ def stop_terms(
     T, n = rounds.length, rounds.instance.n_features
     value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, 3, 3, n))
     tail_row = T if rounds.has_tail else -1
-    stop_rounds(theta, rounds.low, rounds.high, tail_row, rounds.stop_cost, value, grad, curve)
+    stop_rounds(
+        0,
+        theta.shape[0],
+        theta,
+        rounds.low,
+        rounds.high,
+        tail_row,
+        rounds.stop_cost,
+        value,
+        grad,
+        curve,
+    )
     return value, grad, curve
 
 
@@ -235,7 +251,8 @@ def newton_direction(
 
     count, m = smooth.gradient.shape[0] - 1, smooth.gradient.shape[1]
     banded = np.empty((count * m, 2 * m))
-    fill_banded(smooth.diagonal[1:], smooth.below[1:], free[1:], damping, ridge[1:], banded)
+    blocks = (smooth.diagonal[1:], smooth.below[1:], free[1:], damping, ridge[1:], banded)
+    in_threads(lambda part: fill_banded(part.start, part.stop, *blocks), count, ROUNDS_A_PIECE)
     try:
         factor = cholesky_banded(banded.T, lower=True, overwrite_ab=True, check_finite=False)
     except np.linalg.LinAlgError:

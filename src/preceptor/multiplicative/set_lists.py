@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from preceptor._threads import in_threads
 from preceptor._value import FloatArray, IntArray
 from preceptor.multiplicative.instance import DualInstance
-from preceptor.multiplicative.newton import Rounds, boxes, constants, stop_terms
+from preceptor.multiplicative.newton import (
+    ROUNDS_A_PIECE,
+    Rounds,
+    boxes,
+    constants,
+    stop_terms,
+)
 
 FULL_LISTS = 120  # families up to this size list every set in every round, larger ones grow lists
 LIST_LENGTH = 96
@@ -70,12 +77,13 @@ def all_sets(
     guess = np.where(rounds.sizes > 0, rounds.lists[np.arange(R), position], actions[0])
     lists, sizes = np.zeros((R, width), dtype=np.int64), np.zeros(R, dtype=np.int64)
     z, g = np.zeros((R, width, instance.factor.shape[1])), np.empty(R)
-    all_sets_rounds(
+    arguments = (
         theta, rounds.low, rounds.high, instance.factor, rounds.singles, instance.members,
         instance.set_cost, instance.discount, 1.0 / instance.alpha, np.log(instance.alpha),
         rounds.has_tail, actions, rounds.centres, guess, margin, tolerance, newton_steps,
         lists, sizes, z, g,
     )  # fmt: skip
+    in_threads(lambda part: all_sets_rounds(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
     return lists, sizes, z, g
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import jit
 from preceptor.loss._kernels import expected_risk, tree_lengths
 
@@ -150,7 +151,7 @@ def learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second,
                 for x in range(width):
                     here[x] = weight * (kept * a[x] * b[x] - a[x] * mb[x] - b[x] * ma[x])
             if i != j:
-                cross[j, i] = here
+                copy_into(cross[j, i], here)
 
 
 @jit

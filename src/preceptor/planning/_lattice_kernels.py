@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import jit
 from preceptor.loss._kernels import expected_risk
 
@@ -102,7 +103,7 @@ def sweep(
                 at_edge = at_edge or count[c] == caps[c]
             edge_value(potentials, constants, count, cost)
             if at_edge:
-                best[:] = cost
+                copy_into(best, cost)
                 continue
             edge = cost[length - 1]
         for k in range(sets):

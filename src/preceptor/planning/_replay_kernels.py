@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preceptor._array_kernels import copy_into
 from preceptor._jit import jit
 from preceptor.loss._kernels import expected_risk
 
@@ -94,7 +95,7 @@ def descend(
                 else:
                     candidates = 1
                 for c in range(candidates):
-                    y[:] = x
+                    copy_into(y, x)
                     if move < lengths.size:
                         if order[c] == x[t] and lengths[move] == 1:
                             continue
@@ -104,7 +105,7 @@ def descend(
                         if other >= rounds or x[other] == x[t]:
                             continue
                         y[t], y[other] = x[other], x[t]
-                    now[:] = m[t]
+                    copy_into(now, m[t])
                     tail = replay_from(
                         y, t, horizon, now, discount**t, discount,
                         value - paid[t] - 1e-12 * abs(value), rest, membership, err, floor, shift,
@@ -112,7 +113,7 @@ def descend(
                     )  # fmt: skip
                     if paid[t] + tail < value - 1e-12 * abs(value):
                         value = paid[t] + tail
-                        x[:] = y
+                        copy_into(x, y)
                         prefix_states(
                             x, discount, membership, err, floor, shift, reading, prices, code,
                             tau, m, paid,

@@ -141,7 +141,7 @@ class _Work:
         actions = len(bound.instance.actions())
         most = memory_width(bound.instance, bound.length, self.memory_limit / 2e6)
         if self.width is not None:
-            widths = [self.width]
+            widths = [max(self.width, 8)]  # what a beam keeps at the least
         else:
             widths = [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
         for width in widths:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._threads import in_threads
 from preceptor._value import FloatArray, IntArray
 from preceptor.evaluation import commit_value
 from preceptor.loss import DeviationForms
 from preceptor.loss.gaussian import GaussianOracle
-from preceptor.planning.threads import in_threads
 from preceptor.tails import TailSums, tail_sums
 
 if TYPE_CHECKING:
