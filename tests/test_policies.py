@@ -95,3 +95,11 @@ def test_faults(make, words):
 )
 def test_policies_go_to_json_and_back(policy):
     assert pr.Policy.from_json(policy.to_json()) == policy
+
+
+def test_a_damaged_table_is_reported():
+    data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_data()
+    for wrong in ("!!!", "AAAA"):
+        broken = data | {"table": data["table"] | {"zlib": wrong}}
+        with pytest.raises(pr.InvalidFile, match="packed array is damaged"):
+            pr.Policy.from_data(broken)

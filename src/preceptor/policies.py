@@ -8,8 +8,6 @@ often, on the plan or not. Counts are totals: `start` is what a new person had s
 
 from __future__ import annotations
 
-import base64
-import zlib
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import IntArray, Kind, frozen_array
+from preceptor._value import IntArray, Kind, frozen_array, pack, unpack
 from preceptor.errors import InvalidFile, InvalidPolicy
 
 if TYPE_CHECKING:
@@ -273,9 +271,7 @@ class CountPolicy(Policy):
 
     def to_data(self) -> dict[str, Any]:
         """The table is packed: a plan for three tests has millions of entries, mostly runs."""
-        packed = base64.b64encode(zlib.compress(self.table.tobytes(), 6)).decode("ascii")
-        table = {"shape": list(self.table.shape), "type": self.table.dtype.str, "zlib": packed}
-        return super().to_data() | {"table": table}
+        return super().to_data() | {"table": pack(self.table)}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> CountPolicy:
@@ -283,12 +279,7 @@ class CountPolicy(Policy):
         table = fields.get("table")
         if not isinstance(table, Mapping):
             return super().from_fields(fields)
-        try:
-            raw = zlib.decompress(base64.b64decode(table["zlib"], validate=True))
-            unpacked = np.frombuffer(raw, dtype=table["type"]).reshape(table["shape"])
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
-            raise InvalidFile(f"count-table: the packed table is damaged ({error})") from None
-        return super().from_fields({**fields, "table": unpacked})
+        return super().from_fields({**fields, "table": unpack("count-table", table)})
 
     @property
     def commit(self) -> TestSet | None:

@@ -28,6 +28,18 @@ class DeviationForms:
     risk_code: int
     risk_parameter: float
 
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, int, float]:
+        """All of it, in the order in which kernels take it."""
+        return (
+            self.floor,
+            self.shift,
+            self.reading,
+            self.prices,
+            self.risk_code,
+            self.risk_parameter,
+        )
+
 
 class SetForm(NamedTuple):
     """One set's v = floor + |shift + reading @ e|², and the price of showing it."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._value import FloatArray, Value, frozen_array
-from preceptor.errors import InvalidFile
+from preceptor._value import FloatArray, Value, frozen_array, pack, unpack
 
 if TYPE_CHECKING:
     from preceptor.multiplicative.dual import DualBound
@@ -72,7 +69,7 @@ class Certificate(Value):
 
     def to_data(self) -> dict[str, Any]:
         """Arrays are packed: hundreds of rounds times tests."""
-        packed = {name: _pack(getattr(self, name)) for name in _ARRAYS}
+        packed = {name: pack(getattr(self, name)) for name in _ARRAYS}
         return super().to_data() | packed
 
     @classmethod
@@ -80,18 +77,5 @@ class Certificate(Value):
         """Unpack."""
         fields = dict(data)
         for name in _ARRAYS:
-            fields[name] = _unpack(name, fields.get(name))
+            fields[name] = unpack(f"certificate {name}", fields.get(name))
         return super().from_data(fields)
-
-
-def _pack(array: FloatArray) -> dict[str, Any]:
-    raw = zlib.compress(np.ascontiguousarray(array, dtype="<f8").tobytes(), 6)
-    return {"shape": list(array.shape), "zlib": base64.b64encode(raw).decode("ascii")}
-
-
-def _unpack(name: str, packed: Any) -> FloatArray:
-    try:
-        raw = zlib.decompress(base64.b64decode(packed["zlib"], validate=True))
-        return np.frombuffer(raw, dtype="<f8").reshape(packed["shape"]).astype(np.float64)
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
-        raise InvalidFile(f"certificate: {name} is damaged ({error})") from None

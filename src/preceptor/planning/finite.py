@@ -113,12 +113,7 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
         space.offsets,
         errors,
         pad,
-        forms.floor,
-        forms.shift,
-        forms.reading,
-        forms.prices,
-        forms.risk_code,
-        forms.risk_parameter,
+        *forms.arrays,
         parents,
     )
     return LayeredTable(problem, space, values, parents)

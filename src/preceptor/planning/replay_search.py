@@ -69,12 +69,7 @@ def replay_search(
             rest,
             problem.sets.membership,
             errors,
-            forms.floor,
-            forms.shift,
-            forms.reading,
-            forms.prices,
-            forms.risk_code,
-            forms.risk_parameter,
+            *forms.arrays,
             order,
             _SWEEPS,
         )

@@ -170,12 +170,7 @@ def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]
         retention * error[:, None],
         layer_counts(problem, space, space.rounds),
         problem.sets.membership,
-        forms.floor,
-        forms.shift,
-        forms.reading,
-        forms.prices,
-        forms.risk_code,
-        forms.risk_parameter,
+        *forms.arrays,
         least_loss(problem),
     )
     return int(rank), int(commit)

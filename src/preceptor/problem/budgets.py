@@ -139,7 +139,30 @@ class Budget(Kind):
 
 
 @dataclass(frozen=True, eq=False)
-class AtMost(Budget):
+class _Counted(Budget):
+    """Budgets that count tests: k of them."""
+
+    k: int
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not is_count(self.k, least=1):
+            faults.append(f"k: {self.k!r}, must be a whole number of at least 1")
+        return faults
+
+    def size_faults(self, tests: int) -> list[str]:
+        """k must not exceed the number of tests."""
+        faults = super().size_faults(tests)
+        if self.k > tests:
+            faults.append(
+                f"budget: {self.k} tests a round, but there are only {tests}; "
+                f"must be at most {tests}"
+            )
+        return faults
+
+
+@dataclass(frozen=True, eq=False)
+class AtMost(_Counted):
     """Any set of up to k tests, the empty one included. The paper's budget.
 
     >>> list(AtMost(1).subsets(2))
@@ -147,15 +170,6 @@ class AtMost(Budget):
     """
 
     kind: ClassVar[str] = "at-most"
-
-    k: int
-
-    def _faults(self) -> list[str]:
-        return super()._faults() + _k_faults(self.k)
-
-    def size_faults(self, tests: int) -> list[str]:
-        """k must not exceed the number of tests."""
-        return super().size_faults(tests) + _k_size_faults(self.k, tests)
 
     def count(self, tests: int) -> int:
         """Σ_j C(n, j) for j up to k."""
@@ -177,7 +191,7 @@ class AtMost(Budget):
 
 
 @dataclass(frozen=True, eq=False)
-class Exactly(Budget):
+class Exactly(_Counted):
     """Sets of exactly k tests, no fewer.
 
     >>> list(Exactly(2).subsets(3))
@@ -185,15 +199,6 @@ class Exactly(Budget):
     """
 
     kind: ClassVar[str] = "exactly"
-
-    k: int
-
-    def _faults(self) -> list[str]:
-        return super()._faults() + _k_faults(self.k)
-
-    def size_faults(self, tests: int) -> list[str]:
-        """k must not exceed the number of tests."""
-        return super().size_faults(tests) + _k_size_faults(self.k, tests)
 
     def count(self, tests: int) -> int:
         """C(n, k)."""
@@ -365,15 +370,3 @@ def as_budget(budget: Budget | int) -> Budget:
         f"budget: {budget!r}, must be a whole number of tests (at least 1) or AtMost, Exactly or "
         "Knapsack"
     )
-
-
-def _k_faults(k: object) -> list[str]:
-    if not is_count(k, least=1):
-        return [f"k: {k!r}, must be a whole number of at least 1"]
-    return []
-
-
-def _k_size_faults(k: int, tests: int) -> list[str]:
-    if k > tests:
-        return [f"budget: {k} tests a round, but there are only {tests}; must be at most {tests}"]
-    return []
