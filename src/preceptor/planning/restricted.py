@@ -31,13 +31,17 @@ from preceptor.tails import geometric_sum
 
 # Families larger than this are never listed whole by the searching solvers.
 MOST_LISTED = 1_000_000
+_MOST_BYTES = 2**30
 _KEPT = 250
 _ROUNDS_OF_GROWTH = 6
 
 
 def is_restricted(problem: Problem) -> bool:
-    """Whether the sets are too many to list."""
-    return problem.budget.count(problem.size) > MOST_LISTED
+    """Whether the sets are too many to list, or their factors too large to hold."""
+    sets = problem.budget.count(problem.size)
+    if sets > MOST_LISTED:
+        return True
+    return sets * most_shown(problem) * problem.size * 8 > _MOST_BYTES
 
 
 def solve_restricted(
