@@ -25,7 +25,7 @@ def test_finite_bounds_hold_for_every_kind_of_problem(problem):
     assert best <= plan.value + slack
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     problems(
         sizes=(2, 3),
@@ -101,15 +101,15 @@ def test_target_gap_ends_it_and_status_is_honest():
 
 
 def test_deterministic_for_a_seed_and_limits():
-    problem = seeded(5, 2, 0.8)
-    plans = [pr.solve(problem, "certified", **QUICK) for _ in range(2)]
+    problem = seeded(4, 2, 0.8, discount=0.9)
+    plans = [pr.solve(problem, "certified", target_gap=0.0, **QUICK) for _ in range(2)]
     assert plans[0].value == plans[1].value
     assert plans[0].lower_bound == plans[1].lower_bound
 
 
 def test_progress_tells_value_bound_and_gap():
     seen = []
-    pr.solve(seeded(4, 2, 0.8), "certified", progress=seen.append, **QUICK)
+    pr.solve(seeded(4, 2, 0.8, discount=0.9), "certified", progress=seen.append, **QUICK)
     stages = {update.stage for update in seen}
     assert {"search", "dual"} <= stages
     assert any(update.gap is not None for update in seen)

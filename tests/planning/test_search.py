@@ -81,13 +81,14 @@ def test_a_time_limit_is_kept():
 def test_ctrl_c_returns_the_best_so_far():
     problem = seeded(8, 2, 0.9)
     pr.solve(problem, "search", time_limit=0.2)
+    before = signal.getsignal(signal.SIGINT)
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()
     plan = pr.solve(problem, "search", time_limit=60.0)
     timer.join()
     assert plan.status is pr.Status.INTERRUPTED
     assert plan.value >= plan.lower_bound
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_hundred_tests_five_at_a_time():
@@ -95,7 +96,7 @@ def test_a_hundred_tests_five_at_a_time():
     world = pr.World.equicorrelated(rng.uniform(0, 1, 100), 0.9)
     learner = pr.Learner(rng.uniform(0, 1, 100), pr.Geometric(1.05))
     problem = pr.Problem(world, learner, 5, discount=0.99)
-    plan = pr.solve(problem, time_limit=8.0)
+    plan = pr.solve(problem, time_limit=4.0)
     assert any("the lower bound covers all of them" in note for note in plan.notes)
     assert plan.lower_bound <= plan.value
     assert max(map(len, plan.policy.used_sets())) <= 5
