@@ -40,6 +40,7 @@ _SWEPT_BYTES = 256 * 2**20
 _SHARES = (0.12, 0.33)
 _LARGE_SHARES = (0.25, 0.62)
 _LARGE = 10
+_FIRST_SEARCH = 3.0
 
 
 def solve_certified(
@@ -112,7 +113,10 @@ class _Work:
 
         problem, watch = self.problem, self.watch
         shares = _SHARES if problem.size <= _LARGE else _LARGE_SHARES
-        path, commit = self._search(watch.share(shares[0]))
+        first = watch.share(shares[0])
+        if problem.size <= _LARGE:
+            first = min(first, _FIRST_SEARCH)  # the rest of the search comes after the proof
+        path, commit = self._search(first)
         if self._done():
             return
         instance = to_multiplicative(problem)
