@@ -62,7 +62,7 @@ GOOD = {
         ({"speed": 3}, "Problem: unknown key 'speed'"),
         ({"budget": 3}, "3 tests a round, but there are only 2"),
         ({"budget": {"kind": "most"}}, "kind 'most' is not known; known are at-most"),
-        ({"budget": {"kind": "at-most"}}, "missing 1 required"),
+        ({"budget": {"kind": "at-most"}}, "AtMost: 'k' missing"),
         ({"budget": "two"}, "budget: 'two'"),
         ({"discount": 1.0}, "discount: 1.0, must be at least 0 and below 1"),
         ({"discount": "high"}, "discount: 'high'"),
@@ -85,6 +85,10 @@ GOOD = {
         ({"learner": GOOD["learner"] | {"imputation": [[1, 2], [3]]}}, "read as numbers"),
         ({"learner": GOOD["learner"] | {"imputation": "some"}}, "imputation: 'some'"),
         ({"start": [float("inf"), 0]}, "start: "),
+        ({"horizon": 10**20}, "at most 10,000,000 rounds"),
+        ({"world": {"coefficients": [1e200, 1e200], "correlation": 0.1}}, "losses overflow"),
+        ({"learner": GOOD["learner"] | {"initial": [1e200, 0.0]}}, "losses overflow"),
+        ({"learner": {"curves": {"kind": "one-shot"}}}, "Learner: 'initial' missing"),
     ],
 )
 def test_faults_name_key_value_and_remedy(change, words):
@@ -145,6 +149,7 @@ def test_a_plan_loses_nothing(tmp_path):
         ({"policy": {"kind": "explore-then-commit", "prefix": 3, "final": [0]}}, "prefix: 3"),
         ({"value": "x"}, "value: 'x', must be a number"),
         ({"notes": 3}, "notes: 3"),
+        ({"value": 0.5 * data["lower_bound"]}, "the file was changed"),
         ({"problem": 3}, "problem: got 3"),
     ]:
         (tmp_path / "broken.json").write_text(json.dumps(data | change))

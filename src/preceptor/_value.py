@@ -133,6 +133,11 @@ class Kind(Value, ABC):
         if cls.__dict__.get("family"):
             cls.registry = {}
         elif cls.__dict__.get("kind"):
+            known = cls.registry.get(cls.kind)
+            if known is not None and known.__qualname__ != cls.__qualname__:
+                raise TypeError(
+                    f"kind {cls.kind!r} is already used by {known.__name__}; choose another"
+                )
             cls.registry[cls.kind] = cls
 
     def to_data(self) -> dict[str, Any]:
@@ -188,9 +193,17 @@ def _same(left: Any, right: Any) -> bool:
             and isinstance(right, np.ndarray)
             and bool(np.array_equal(left, right))
         )
+    if _is_plain_number(left) and _is_plain_number(right):
+        return bool(left == right)
     return type(left) is type(right) and bool(left == right)
 
 
+def _is_plain_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
 def _first_missing(error: Exception) -> str:
-    text = str(error)
-    return text.split("__init__() ", 1)[-1]
+    text = str(error).split("__init__() ", 1)[-1]
+    if text.startswith("missing"):
+        return f"{text.split(': ', 1)[-1]} missing"
+    return text

@@ -160,6 +160,11 @@ class Plan(Value):
         numbers = ("value", "lower_bound", "seconds", "states")
         wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
         InvalidFile.raise_if(f"{name}: {fields[name]!r}, must be a number" for name in wrong)
+        if fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
+            raise InvalidFile(
+                f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
+                "the file was changed, solve the problem again"
+            )
         fields["problem"] = Problem.from_data(fields["problem"])
         fields["policy"] = Policy.from_data(fields["policy"])
         fields["policy"].check(fields["problem"])

@@ -90,3 +90,11 @@ def test_a_curve_of_ones_own_goes_to_a_file_and_back():
 def test_bad_parameters_are_named_with_their_value(make, words):
     with pytest.raises(pr.InvalidProblem, match=words):
         make()
+
+
+def test_equality_is_by_value_and_kinds_are_taken_once():
+    assert pr.Geometric(2) == pr.Geometric(2.0) == pr.Geometric(np.float64(2.0))
+    with pytest.raises(TypeError, match="'geometric' is already used by Geometric"):
+
+        class Another(pr.Curve):
+            kind = "geometric"

@@ -237,3 +237,12 @@ def test_rare_sets_are_called_rare():
     assert "cases 1 to 60 s5" in text
     assert "cases 61 to 120 mostly bmi (54 times), now and then bp 6 times" in text
     assert "from case 121 always show bmi and s5" in text
+
+
+def test_how_it_ended_is_said():
+    plan = plan_of(pr.Stationary((0,)))
+    for status, words in [
+        (pr.Status.TIME_LIMIT, "the time was up"),
+        (pr.Status.INTERRUPTED, "was interrupted"),
+    ]:
+        assert words in said(replace(plan, status=status), "How it was found")

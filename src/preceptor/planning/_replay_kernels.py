@@ -65,13 +65,13 @@ def prefix_states(x, discount, membership, err, floor, shift, reading, prices, c
 
 
 @jit
-def descend(
-    x, horizon, discount, rest, membership, err, floor, shift, reading, prices, code, tau,
-    order, sweeps,
+def improve_rounds(
+    x, first, stop, horizon, discount, rest, membership, err, floor, shift, reading, prices,
+    code, tau, order,
 ):  # fmt: skip
-    """Change one round, a block, the rest, or swap two rounds, while that helps; returns the value.
+    """Change rounds first..stop-1, blocks that begin there, or swap them, where that helps.
 
-    `order` lists the sets worth trying first to last.
+    Returns the value. `order` lists the sets worth trying, first to last.
     """
     rounds = x.size
     n = membership.shape[1]
@@ -86,38 +86,34 @@ def descend(
         prices, code, tau,
     )  # fmt: skip
     lengths = np.array([1, 3, 10, 40, rounds], dtype=np.int64)
-    for _ in range(sweeps):
-        before = value
-        for t in range(rounds):
-            for move in range(lengths.size + 11):
+    for t in range(first, stop):
+        for move in range(lengths.size + 11):
+            if move < lengths.size:
+                candidates = order.size
+            else:
+                candidates = 1
+            for c in range(candidates):
+                copy_into(y, x)
                 if move < lengths.size:
-                    candidates = order.size
+                    if order[c] == x[t] and lengths[move] == 1:
+                        continue
+                    y[t : min(rounds, t + lengths[move])] = order[c]
                 else:
-                    candidates = 1
-                for c in range(candidates):
-                    copy_into(y, x)
-                    if move < lengths.size:
-                        if order[c] == x[t] and lengths[move] == 1:
-                            continue
-                        y[t : min(rounds, t + lengths[move])] = order[c]
-                    else:
-                        other = t + 1 + move - lengths.size
-                        if other >= rounds or x[other] == x[t]:
-                            continue
-                        y[t], y[other] = x[other], x[t]
-                    copy_into(now, m[t])
-                    tail = replay_from(
-                        y, t, horizon, now, discount**t, discount,
-                        value - paid[t] - 1e-12 * abs(value), rest, membership, err, floor, shift,
-                        reading, prices, code, tau,
+                    other = t + 1 + move - lengths.size
+                    if other >= rounds or x[other] == x[t]:
+                        continue
+                    y[t], y[other] = x[other], x[t]
+                copy_into(now, m[t])
+                tail = replay_from(
+                    y, t, horizon, now, discount**t, discount,
+                    value - paid[t] - 1e-12 * abs(value), rest, membership, err, floor, shift,
+                    reading, prices, code, tau,
+                )  # fmt: skip
+                if paid[t] + tail < value - 1e-12 * abs(value):
+                    value = paid[t] + tail
+                    copy_into(x, y)
+                    prefix_states(
+                        x, discount, membership, err, floor, shift, reading, prices, code,
+                        tau, m, paid,
                     )  # fmt: skip
-                    if paid[t] + tail < value - 1e-12 * abs(value):
-                        value = paid[t] + tail
-                        copy_into(x, y)
-                        prefix_states(
-                            x, discount, membership, err, floor, shift, reading, prices, code,
-                            tau, m, paid,
-                        )  # fmt: skip
-        if before - value <= 1e-9 * abs(value):
-            break
     return value

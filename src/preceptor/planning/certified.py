@@ -9,8 +9,10 @@ truncated plan instead, whichever proves more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +38,8 @@ DEFAULT_SECONDS = 30.0
 DEFAULT_GAP = 1e-4
 # A box of so many states is swept outright instead of being bounded by a dual.
 _SWEPT_BYTES = 256 * 2**20
+# States x sets that an exact method gets through in a second, whatever the risk.
+_STATES_A_SECOND = 5e6
 # Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
 _SHARES = (0.12, 0.33)
 _LARGE_SHARES = (0.25, 0.62)
@@ -181,13 +185,19 @@ class _Work:
         self.notes = (f"No dual bound: {why_not}.",)
         with suppress(NotApplicable):  # a user's own risk, say
             self._search(self.watch.share(0.4))
-        budget = min(self.memory_limit, _SWEPT_BYTES)
         exact = solve_finite if self.problem.horizon is not None else solve_lattice
-        for solver in (exact, solve_truncated):
+        solvers: list[tuple[Callable[..., Plan], dict[str, Any]]] = [
+            (exact, {}),
+            # the paper's rule for the suffix: weighing every end state can take minutes
+            (solve_truncated, {"suffix": "last"}),
+        ]
+        for solver, options in solvers:
             if self._done() or self.watch.stop():
                 break
+            affordable = min(self.watch.left, 1e6) * _STATES_A_SECOND / len(self.problem.sets)
+            budget = min(self.memory_limit, _SWEPT_BYTES, int(9 * affordable) + 2**16)
             try:
-                plan = solver(self.problem, memory_limit=budget)
+                plan = solver(self.problem, memory_limit=budget, **options)
             except TooLarge:
                 continue
             self._raise_bound(plan.lower_bound)
@@ -203,7 +213,8 @@ class _Work:
             )
         bound = min(max(self.bound, instant_bound(self.problem)), self.value)
         closed = self.value - bound <= self.target_gap * abs(bound)
-        status = Status.OPTIMAL if closed else self.watch.status(finished=self.finished)
+        finished = self.finished and not self.watch.stop()
+        status = Status.OPTIMAL if closed else self.watch.status(finished=finished)
         return Plan(
             problem=self.problem,
             policy=self.policy,

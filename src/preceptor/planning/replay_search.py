@@ -61,9 +61,11 @@ def replay_search(
     now = problem.oracle.losses(problem.initial_errors[None, :])[0]
     order = np.argsort(np.minimum(now, problem.oracle.floors() * 1.5), kind="stable")[:_TRIED_SETS]
 
-    def descend(path: IntArray) -> float:
-        value = _replay_kernels.descend(
+    def improve(path: IntArray, first: int) -> float:
+        value = _replay_kernels.improve_rounds(
             path,
+            first,
+            first + 1,
             replayed,
             problem.discount,
             rest,
@@ -71,9 +73,21 @@ def replay_search(
             errors,
             *forms.arrays,
             order,
-            _SWEEPS,
         )
         return float(value)
+
+    def descend(path: IntArray) -> float:
+        """Round after round until a whole sweep brings nothing, or it is time to stop."""
+        value = np.inf
+        for _ in range(_SWEEPS):
+            before = value
+            for first in range(rounds):
+                value = improve(path, first)
+                if stop():
+                    return value
+            if before - value <= 1e-9 * abs(value):
+                break
+        return value
 
     best, value = np.empty(0, dtype=np.int64), np.inf
     for start in starts:

@@ -60,7 +60,9 @@ def solve_restricted(
         small = problem.replace(budget=listed(problem, candidates))
         # a little is kept for what comes after: evaluating, and finding neighbours
         share = 0.9 * watch.left / (_ROUNDS_OF_GROWTH - turn)
+        before = watch.seconds
         plan = solver(small, share if np.isfinite(share) else None)
+        took = watch.seconds - before
         if best is None or plan.value < best.value:
             improved = best is None or plan.value < best.value * (1 - 1e-6)
             best = plan
@@ -68,7 +70,8 @@ def solve_restricted(
             improved = False
         report(progress, "widening", done=(turn + 1) / _ROUNDS_OF_GROWTH, value=best.value)
         new = candidates | neighbours(problem, best.policy.used_sets())
-        if not improved or watch.stop() or new == candidates:
+        # one descent cannot be cut short, so do not begin one that would outlast the time
+        if not improved or watch.left < took or new == candidates:
             break
         keep = set(best.policy.used_sets())
         candidates = keep | most_promising(problem, new, 3 * _KEPT)

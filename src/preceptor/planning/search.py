@@ -112,7 +112,10 @@ def search(
             "search: needs a built-in risk and exact losses (or squared error on a sample); "
             "use method='lattice' or 'truncated' for this problem"
         )
-    starts = [start] if start is not None else beam_starts(problem)
+    if start is not None:
+        starts = [start]
+    else:
+        starts = beam_starts(problem) if multiplicative else []
     if multiplicative:
         from preceptor.multiplicative.search import search_schedule
 

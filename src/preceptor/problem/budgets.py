@@ -128,6 +128,8 @@ class Budget(Kind):
                 bytes_needed=bound * 8 * tests,
             )
         listed = list(self.subsets(tests))
+        if not listed:
+            raise InvalidProblem(f"budget: {self} allows no set of {tests} tests at all")
         widest = max((len(s) for s in listed), default=0)
         members = np.full((len(listed), max(widest, 1)), -1, dtype=np.int64)
         sizes = np.array([len(s) for s in listed], dtype=np.int64)
@@ -368,5 +370,5 @@ def as_budget(budget: Budget | int) -> Budget:
         return AtMost(int(budget))
     raise InvalidProblem(
         f"budget: {budget!r}, must be a whole number of tests (at least 1) or AtMost, Exactly or "
-        "Knapsack"
+        "Knapsack or Listed"
     )

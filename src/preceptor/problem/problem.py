@@ -21,6 +21,7 @@ from preceptor.problem.risks import Risk, SquaredError
 from preceptor.problem.world import World, equicorrelation
 
 FORMAT = "preceptor-problem/1"
+_MOST_ROUNDS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,10 @@ class Problem(Value):
                 "tests; lengths must agree"
             )
         faults += _horizon_faults(horizon) + _discount_faults(discount, horizon)
+        if np.abs(learner.initial).max() > 1e50:
+            faults.append(
+                f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
+            )
         shown_before = _start(start, world.size, faults)
         set_field = object.__setattr__
         set_field(self, "world", world)
@@ -231,6 +236,8 @@ def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _horizon_faults(horizon: object) -> list[str]:
+    if is_count(horizon, least=_MOST_ROUNDS + 1):
+        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; use None for no end"]
     if horizon is not None and not is_count(horizon, least=1):
         return [f"horizon: {horizon!r}, must be a whole number of rounds of at least 1, or None"]
     return []

@@ -21,6 +21,8 @@ from preceptor.errors import InvalidProblem
 # Above this condition number of the correlation matrix a double has too few digits left to
 # tell the tests apart; below it every formula here keeps at least six (tests/test_precision.py).
 MAX_CONDITION = 1e11
+# Variances beyond this leave no room for sums over rounds.
+_LARGEST = 1e100
 
 
 class Cases(NamedTuple):
@@ -78,6 +80,15 @@ class World(Value):
                 "beta_shape and latent_correlation belong together: give both or neither "
                 "(World.beta_copula makes them)"
             )
+        if not faults and vector is not None and matrix is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                explained = float(np.abs(vector) @ np.abs(matrix) @ np.abs(vector))
+            if not explained < _LARGEST:
+                largest = np.abs(vector).max()
+                faults.append(
+                    f"coefficients: up to {largest:.1e}, so large that losses overflow; "
+                    "measure the outcome in larger units"
+                )
         InvalidProblem.raise_if(faults)
         assert vector is not None
         assert matrix is not None

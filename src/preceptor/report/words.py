@@ -348,7 +348,11 @@ def _how_found(plan: Plan) -> str:
     work = f"{plan.seconds:.2g} seconds"
     if plan.states:
         work = f"{_count(plan.states, 'state')} in {work}"
-    return f"{text}; {work}."
+    ended = {
+        Status.TIME_LIMIT: "; it stopped because the time was up",
+        Status.INTERRUPTED: "; it was interrupted, and this is the best found until then",
+    }
+    return f"{text}; {work}{ended.get(plan.status, '')}."
 
 
 # --- words ----------------------------------------------------------------------------------------
