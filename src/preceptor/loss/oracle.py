@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
@@ -89,6 +90,6 @@ class LossModel(Kind):
         """Why this way of computing losses does not fit the problem, if it does not."""
         return []
 
+    @abstractmethod
     def bind(self, problem: Problem) -> LossOracle:
         """The oracle for one problem."""
-        raise NotImplementedError
