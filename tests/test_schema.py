@@ -15,6 +15,7 @@ import preceptor as pr
 from preceptor._value import Kind
 from preceptor.loss import LossModel
 from preceptor.problem.problem import FORMAT
+from preceptor.problem.units import Units
 from tests.strategies import problems
 
 SCHEMA = pr.schema()
@@ -38,6 +39,7 @@ def tables():
     """Every table of a problem file: its name in the schema, its part of it, its class."""
     yield "problem", SCHEMA, pr.Problem
     yield "world", SCHEMA["$defs"]["world"], pr.World
+    yield "units", SCHEMA["$defs"]["units"], Units
     yield "learner", SCHEMA["$defs"]["learner"], pr.Learner
     for family in FAMILIES:
         for kind, cls in own_kinds(family).items():
@@ -181,6 +183,7 @@ GOOD = [
     changed(risk={"kind": "huber"}, loss={"kind": "closed-form"}),
     changed(world__correlation=None, world__covariance=[[1.0, 0.2], [0.2, 1.0]]),
     changed(world__names=["bmi", "bp"], world__noise_variance=0),
+    changed(world__units={"means": [80.0, 20.0], "scales": [8.0, 2.0], "outcome": "fat"}),
 ]
 
 BAD = {
@@ -212,6 +215,7 @@ BAD = {
     "beta alone": changed(world__beta_shape=[2.0, 5.0]),
     "repeated names": changed(world__names=["bmi", "bmi"]),
     "floor above 1": changed(learner__curves__floor=1.5),
+    "a scale of 0": changed(world__units={"means": [0.0, 0.0], "scales": [1.0, 0.0]}),
     "text as numbers": changed(learner__initial="zero"),
 }
 

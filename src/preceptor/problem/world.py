@@ -7,9 +7,9 @@ covariance and a noise variance; the shape of the marginals matters when cases a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from preceptor._checks import is_number
 from preceptor._value import FloatArray, Value, frozen_array
 from preceptor.errors import InvalidProblem
+from preceptor.problem.units import Units
 
 # Above this condition number of the correlation matrix a double has too few digits left to
 # tell the tests apart; below it every formula here keeps at least six (tests/test_precision.py).
@@ -38,6 +39,7 @@ class World(Value):
 
     `beta_shape` is None for Gaussian tests. With (p, q) every test has a standardised Beta(p, q)
     marginal, tied together by a Gaussian copula whose correlation is `latent_correlation`.
+    `units` translates to the numbers that people read, where the world came from a table.
 
     >>> world = World([1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]], names=["bmi", "bp"])
     >>> world.size, world.names
@@ -50,6 +52,7 @@ class World(Value):
     names: tuple[str, ...] | None = None
     beta_shape: tuple[float, float] | None = None
     latent_correlation: FloatArray | None = None
+    units: Units | None = None
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class World(Value):
         names: Sequence[str] | None = None,
         beta_shape: Sequence[float] | None = None,
         latent_correlation: npt.ArrayLike | None = None,
+        units: Units | None = None,
     ) -> None:
         faults: list[str] = []
         vector = _numbers("coefficients", coefficients, 1, faults)
@@ -80,6 +84,10 @@ class World(Value):
                 "beta_shape and latent_correlation belong together: give both or neither "
                 "(World.beta_copula makes them)"
             )
+        if units is not None and not isinstance(units, Units):
+            faults.append(f"units: {units!r} is not a Units")
+        elif units is not None and size and units.means.size != size:
+            faults.append(f"units: of {units.means.size} tests, but there are {size}")
         if not faults and vector is not None and matrix is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 explained = float(np.abs(vector) @ np.abs(matrix) @ np.abs(vector))
@@ -100,6 +108,15 @@ class World(Value):
         shape = None if beta_shape is None else (float(beta_shape[0]), float(beta_shape[1]))
         set_field(self, "beta_shape", shape)
         set_field(self, "latent_correlation", None if latent is None else frozen_array(latent))
+        set_field(self, "units", units)
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> World:
+        """Rebuild from plain data."""
+        fields = dict(data)
+        if isinstance(fields.get("units"), Mapping):
+            fields["units"] = Units.from_data(fields["units"])
+        return super().from_data(fields)
 
     @classmethod
     def equicorrelated(
@@ -167,6 +184,9 @@ class World(Value):
     def standardised(self) -> World:
         """The same world in units of each test's standard deviation."""
         scale = np.sqrt(np.diag(self.covariance))
+        units = self.units
+        if units is not None:
+            units = Units(units.means, units.scales * scale, units.outcome, units.outcome_mean)
         return World(
             self.coefficients * scale,
             self.covariance / np.outer(scale, scale),
@@ -174,6 +194,7 @@ class World(Value):
             self.names,
             self.beta_shape,
             self.latent_correlation,
+            units,
         )
 
     def sample(self, cases: int, rng: np.random.Generator | int | None = None) -> Cases:

@@ -1,0 +1,24 @@
+"""The command line: a thin layer that reads files, calls the library and prints.
+
+One file a command; each registers with `app` when it is imported here.
+"""
+
+from __future__ import annotations
+
+try:
+    import rich  # noqa: F401
+    import typer  # noqa: F401
+except ImportError as missing:
+    raise SystemExit(
+        f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
+    ) from None
+
+from preceptor.cli import explain, solve
+from preceptor.cli._app import app
+
+__all__ = ["app", "explain", "main", "solve"]
+
+
+def main() -> None:
+    """Entry point of the `preceptor` command."""
+    app()

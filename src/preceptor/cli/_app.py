@@ -1,0 +1,46 @@
+"""The application that the commands register with."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import preceptor
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor solve examples/diabetes.toml
+
+  preceptor solve problem.toml --plot plan.png --output plan.json
+
+  preceptor solve problem.toml --method truncated --length 40
+
+  preceptor solve problem.toml --json | jq .value
+
+  preceptor explain plan.json
+"""
+
+app = typer.Typer(
+    name="preceptor",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"preceptor {preceptor.__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=EXAMPLES)
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Plan which tests to show a person who learns from what they are shown."""

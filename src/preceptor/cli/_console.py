@@ -1,0 +1,78 @@
+"""What all commands share: messages, readable errors, something that moves, checks of targets.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 cannot be done (too large,
+method does not apply), 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
+from preceptor.plan import Progress, Update
+
+
+def say(text: str) -> None:
+    """A message to the person, not part of the result."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def readable_errors() -> Iterator[None]:
+    """Turn the library's errors into one block on stderr and an exit code."""
+    try:
+        yield
+    except PreceptorError as error:
+        fail(str(error), code=2 if isinstance(error, (InvalidInput, UnknownMethod)) else 1)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
+
+
+def fail(message: str, *, code: int) -> None:
+    """Print one error and leave with that exit code."""
+    # Wrapped by the terminal, never by us, so that paths and numbers can be copied and searched.
+    console = Console(stderr=True, soft_wrap=True)
+    console.print(Text.assemble(("Error: ", "bold red"), message))
+    raise typer.Exit(code)
+
+
+@contextmanager
+def spinner(doing: str) -> Iterator[Progress]:
+    """Something that moves while the person waits, with what is known so far; on a terminal."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda update: None
+        return
+    with console.status(f"{doing} ... (Ctrl-C stops and keeps the best so far)") as status:
+
+        def tell(update: Update) -> None:
+            parts = [f"{doing}: {update.stage}"]
+            if update.value is not None:
+                parts.append(f"best {update.value:.6g}")
+            if update.lower_bound is not None:
+                parts.append(f"cannot be below {update.lower_bound:.6g}")
+            if update.gap is not None:
+                parts.append(f"gap {100 * update.gap:.3g}%")
+            status.update(", ".join(parts))
+
+        yield tell
+
+
+def check_target(path: Path) -> None:
+    """Refuse early what could not be written later."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise InvalidFile(f"{folder}: no such folder; make it first")
+    if path.is_dir():
+        raise InvalidFile(f"{path}: is a folder, expected the name of a file")
+    if not os.access(folder, os.W_OK):
+        raise InvalidFile(f"{folder}: you may not write there")

@@ -1,0 +1,1 @@
+"""Small tables of real cases that come with the package."""

@@ -1,0 +1,1 @@
+"""Simulated people: humans of several kinds, and cases played with them."""
