@@ -11,6 +11,7 @@ import preceptor as pr
 from benchmarks.instances import instance
 from benchmarks.measure import Row
 from preceptor.planning.count_space import CountSpace
+from preceptor.planning.planned_sets import PlannedSets
 from preceptor.planning.finite import bytes_needed
 from preceptor.planning.lattice import CapEffects
 
@@ -31,7 +32,9 @@ def finite_against_rounds() -> dict[str, list[tuple[float, float, float]]]:
         points = []
         for rounds in (25, 50, 100, 200, 400, 800, 1600):
             finite = problem.replace(horizon=rounds)
-            needed = bytes_needed(finite, CountSpace.smallest(finite.sets, rounds))
+            needed = bytes_needed(
+                finite, CountSpace.smallest(PlannedSets.of(finite).family, rounds)
+            )
             if needed > 2**31 or (points and points[-1][1] > _ENOUGH / 8):
                 break
             points.append((rounds, timed(lambda p=finite: pr.solve(p, "finite")), needed))

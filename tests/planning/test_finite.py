@@ -50,6 +50,19 @@ def _threshold(risk):
     return (-risk.threshold, risk.threshold) if isinstance(risk, pr.Huber) else ()
 
 
+def test_showing_nothing_waits_until_the_end():
+    """So at most one test has no more states than exactly one, and stops where tests mislead."""
+    world = pr.World.equicorrelated([1.0, 0.1], 0.0, noise_variance=1e-3)
+    learner = pr.Learner([-1.0, 4.0], pr.Geometric(1.001))  # what is shown makes it worse
+    either = pr.Problem(world, learner, 1, discount=0.9, horizon=30)
+    one = either.replace(budget=pr.Exactly(1))
+    assert pr.solve(either, "finite").states == pr.solve(one, "finite").states
+    assert pr.solve(either, "finite").policy.schedule(30) == [()] * 30
+    assert pr.solve(either, "finite").value < pr.solve(one, "finite").value
+    sampled = either.replace(loss=pr.Empirical(64))  # where even a blind guess depends on beliefs
+    assert pr.solve(sampled, "finite").states > pr.solve(either, "finite").states
+
+
 @pytest.mark.parametrize("budget", [pr.AtMost(1), pr.Exactly(1)])
 def test_misspecification_instance_of_the_paper(budget):
     """Fixed instance of the paper's appendix on misspecification; digits from MATH.md 6."""

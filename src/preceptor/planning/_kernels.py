@@ -121,9 +121,12 @@ def target_rank(s, d, moves, set_index, binomials):
 @jit
 def forward(
     rounds, discount, growth, total, hidden, coordinate, moves, binomials, offsets, err, pad,
-    floor, shift, reading, prices, code, tau, parents,
+    floor, shift, reading, prices, code, tau, parents, least, least_at,
 ):  # fmt: skip
-    """Algorithm 1: V over the last layer, with parent sets of all layers in `parents`."""
+    """Algorithm 1: V over the last layer, with parent sets of all layers in `parents`.
+
+    Unless they are empty, `least` and `least_at` get the least V of each layer and its rank.
+    """
     d = moves.shape[1]
     n = coordinate.size
     sets = floor.size
@@ -160,6 +163,13 @@ def forward(
                 break
         values, next_values = next_values, values
         weight *= discount
+        if least.size > 0:
+            best = 0
+            for x in range(layer.size):
+                if values[x] < values[best]:
+                    best = x
+            least[t + 1] = values[best]
+            least_at[t + 1] = best
     return values[:largest]
 
 

@@ -10,6 +10,7 @@ from preceptor.planning.count_space import CountSpace
 from preceptor.planning.finite import DEFAULT_MEMORY, bytes_needed, solve_finite
 from preceptor.planning.independent import solve_independent, why_not_independent
 from preceptor.planning.lattice import DEFAULT_TOLERANCE, solve_lattice, states_needed
+from preceptor.planning.planned_sets import PlannedSets
 from preceptor.planning.restricted import is_restricted
 from preceptor.planning.search import solve_search
 from preceptor.problem.problem import Problem
@@ -35,7 +36,7 @@ def solve_auto(
         plan = solve_independent(problem)
         return replace(plan, reason="tests are uncorrelated, so one sort is exact")
     if problem.horizon is not None:
-        space = CountSpace.smallest(problem.sets, problem.horizon)
+        space = CountSpace.smallest(PlannedSets.of(problem).family, problem.horizon)
         states, needed = space.states(), float(bytes_needed(problem, space))
         what = f"{states:,.0f} states over {problem.horizon} rounds"
     else:

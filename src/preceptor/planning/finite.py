@@ -1,7 +1,8 @@
 """Algorithm 1 of the paper: the exact finite-horizon plan, forward over layers of counts.
 
 V_t(m) is the least loss of any t rounds that end with counts m. Each layer is computed from the
-one before; the set that led to each state is kept, and the plan is read off backward.
+one before; the set that led to each state is kept, and the plan is read off backward. Rounds in
+which nothing is shown come last (`planned_sets.py`), so a plan may also end in an earlier layer.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from preceptor._value import FloatArray, IntArray
 from preceptor.errors import NotApplicable, TooLarge
 from preceptor.plan import Plan, Status
 from preceptor.planning.count_space import CountSpace
+from preceptor.planning.planned_sets import PlannedSets
 from preceptor.policies import ExploreThenCommit
 from preceptor.problem.problem import Problem
+from preceptor.tails import geometric_sum
 
 DEFAULT_MEMORY = 4 * 2**30
 
@@ -34,11 +37,10 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
             "method='truncated' to plan the first rounds exactly and then commit"
         )
     table = fill(problem, problem.horizon, memory_limit, method="finite")
-    best = int(np.argmin(table.values))
-    value = float(table.values[best])
+    value, path = table.best()
     return Plan(
         problem=problem,
-        policy=as_policy(problem, table.path_to(best)),
+        policy=as_policy(problem, path),
         value=value,
         lower_bound=value,
         status=Status.OPTIMAL,
@@ -61,24 +63,57 @@ def as_policy(problem: Problem, path: IntArray, commit: int | None = None) -> Ex
 
 @dataclass(frozen=True)
 class LayeredTable:
-    """A filled table: V over the last layer and the parent sets of every layer."""
+    """A filled table: V over the last layer and the parent sets of every layer.
 
-    problem: Problem
+    Where stopping is possible, `least` and `least_at` (rounds + 1,) hold the least V of every
+    layer and its rank; else they are empty.
+    """
+
+    planned: PlannedSets
     space: CountSpace
     values: FloatArray
     parents: npt.NDArray[np.unsignedinteger]
+    least: FloatArray
+    least_at: IntArray
+
+    @property
+    def problem(self) -> Problem:
+        """What was planned."""
+        return self.planned.problem
 
     @property
     def states(self) -> int:
         """Ranks in all layers together."""
         return int(self.space.offsets[-1]) + 1
 
-    def path_to(self, rank: int) -> IntArray:
-        """Positions (rounds,) of the sets that lead to a last state at least cost."""
+    def best(self) -> tuple[float, IntArray]:
+        """Least loss of all rounds, and the positions (rounds,) of the sets that attain it."""
+        rounds = self.space.rounds
+        rank = int(np.argmin(self.values))
+        value = float(self.values[rank])
+        if self.planned.may_stop:
+            cost, stopped = self.best_stop(rounds)
+            if cost < value:
+                shown = self.path_to(int(self.least_at[stopped]), stopped)
+                return cost, np.pad(shown, (0, rounds - stopped))
+        return value, self.path_to(rank)
+
+    def best_stop(self, horizon: int | None) -> tuple[float, int]:
+        """Least loss over `horizon` rounds of showing sets for some rounds, then nothing."""
+        discount = self.problem.discount
+        weights = discount ** np.arange(self.space.rounds, dtype=np.float64)
+        spent = np.concatenate([[0.0], np.cumsum(weights)])
+        waits = geometric_sum(np.array(discount), horizon) - spent
+        costs = self.least + waits * self.planned.waiting_loss()
+        stopped = int(np.argmin(costs))
+        return float(costs[stopped]), stopped
+
+    def path_to(self, rank: int, rounds: int | None = None) -> IntArray:
+        """Positions (rounds,) of the sets that lead to a state of that layer at least cost."""
         from preceptor.planning import _kernels
 
         space = self.space
-        path = np.empty(space.rounds, dtype=np.int64)
+        path = np.empty(space.rounds if rounds is None else rounds, dtype=np.int64)
         _kernels.backtrack(
             space.partial_sums(rank),
             space.partial_moves,
@@ -87,17 +122,21 @@ class LayeredTable:
             self.parents,
             path,
         )
-        return path
+        return path + self.planned.skipped
 
 
 def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> LayeredTable:
     """Run Algorithm 1 for that many rounds."""
-    space = CountSpace.smallest(problem.sets, rounds)
+    planned = PlannedSets.of(problem)
+    space = CountSpace.smallest(planned.family, rounds)
     refuse_if_too_large(problem, space, memory_limit, method)
-    parents = np.empty(int(space.offsets[-1]), dtype=parent_type(len(problem.sets)))
-    forms = problem.oracle.forms()
+    parents = np.empty(int(space.offsets[-1]), dtype=parent_type(len(planned.family)))
+    layers = rounds + 1 if planned.may_stop else 0
+    least, least_at = np.zeros(layers), np.zeros(layers, dtype=np.int64)
+    forms = planned.forms
     if forms is None:
-        return LayeredTable(problem, space, _fill_by_batches(problem, space, parents), parents)
+        values = _fill_by_batches(planned, space, parents, least, least_at)
+        return LayeredTable(planned, space, values, parents, least, least_at)
     from preceptor.planning import _kernels
 
     errors, pad = padded_errors(problem, space)
@@ -115,12 +154,18 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
         pad,
         *forms.arrays,
         parents,
+        least,
+        least_at,
     )
-    return LayeredTable(problem, space, values, parents)
+    return LayeredTable(planned, space, values, parents, least, least_at)
 
 
 def _fill_by_batches(
-    problem: Problem, space: CountSpace, parents: npt.NDArray[np.unsignedinteger]
+    planned: PlannedSets,
+    space: CountSpace,
+    parents: npt.NDArray[np.unsignedinteger],
+    least: FloatArray,
+    least_at: IntArray,
 ) -> FloatArray:
     """The same, for losses that only the oracle can compute."""
     from preceptor.planning import _kernels
@@ -130,13 +175,13 @@ def _fill_by_batches(
     values, following = np.full(largest, np.inf), np.empty(largest)
     values[0] = 0.0
     # Where a rank means the same counts in every layer, the last but one layer has all losses.
-    losses = layer_losses(problem, space, space.rounds - 1) if space.is_timeless else None
+    losses = layer_losses(planned, space, space.rounds - 1) if space.is_timeless else None
     for t in range(space.rounds):
-        now = losses if losses is not None else layer_losses(problem, space, t)
+        now = losses if losses is not None else layer_losses(planned, space, t)
         size = int(offsets[t + 1] - offsets[t])
         _kernels.relax_layer(
             t,
-            problem.discount**t,
+            planned.problem.discount**t,
             space.growth,
             space.partial_moves,
             space.binomials,
@@ -146,19 +191,23 @@ def _fill_by_batches(
             parents[offsets[t] : offsets[t + 1]],
         )
         values, following = following, values
+        if least.size:
+            least_at[t + 1] = np.argmin(values[:size])
+            least[t + 1] = values[least_at[t + 1]]
     return values
 
 
-def layer_losses(problem: Problem, space: CountSpace, t: int) -> FloatArray:
+def layer_losses(planned: PlannedSets, space: CountSpace, t: int) -> FloatArray:
     """Losses (sets, states) of a whole layer, asked for in batches."""
+    problem, sets = planned.problem, len(planned.family)
     by_count, pad = padded_errors(problem, space)
     counts = layer_counts(problem, space, t)
-    losses = np.empty((len(problem.sets), counts.shape[0]))
-    step = max(1, _BATCH_NUMBERS // len(problem.sets))
+    losses = np.empty((sets, counts.shape[0]))
+    step = max(1, _BATCH_NUMBERS // sets)
     tests = np.arange(problem.size)
     for start in range(0, counts.shape[0], step):
         errors = by_count[tests, pad + counts[start : start + step]]
-        losses[:, start : start + step] = problem.oracle.losses(errors).T
+        losses[:, start : start + step] = planned.losses(errors).T
     return losses
 
 
@@ -202,12 +251,13 @@ def bytes_needed(problem: Problem, space: CountSpace) -> int:
 
 def longest_that_fits(problem: Problem, limit: int, memory_limit: int, max_work: int) -> int:
     """The largest number of rounds up to `limit` within that memory and states x sets (or 0)."""
+    planned = PlannedSets.of(problem).family
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        space = CountSpace.smallest(problem.sets, middle)
+        space = CountSpace.smallest(planned, middle)
         fits = bytes_needed(problem, space) <= memory_limit
-        if fits and space.states() * len(problem.sets) <= max_work:
+        if fits and space.states() * len(planned) <= max_work:
             low = middle
         else:
             high = middle - 1

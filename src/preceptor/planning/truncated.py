@@ -61,16 +61,19 @@ def solve_truncated(
     if problem.horizon is not None:
         rounds = min(rounds, problem.horizon)
     table = fill(problem, rounds, memory_limit, method="truncated")
-    bound = float(table.values.min()) + remaining_floor(problem, after=rounds)
+    least, path = table.best()
+    bound = least + remaining_floor(problem, after=rounds)
     left = None if problem.horizon is None else problem.horizon - rounds
     notes: tuple[str, ...] = ()
     if suffix == "last" or left == 0:
-        policy = as_policy(problem, table.path_to(int(np.argmin(table.values))))
+        policy = as_policy(problem, path)
     else:
         policy, complete = _best_commitment(table, left, memory_limit)
         if not complete:
             notes = (f"Only the {_MAX_SLOW_ENDS} cheapest end states were tried for the suffix.",)
     value = evaluate(problem, policy)
+    if suffix == "best" and table.planned.may_stop:
+        policy, value = _unless_stopping_is_better(table, policy, value)
     bound = min(max(bound, instant_bound(problem)), value)
     exact = left == 0 or bound == value
     return Plan(
@@ -131,6 +134,19 @@ def _best_commitment(
     else:
         rank, commit, complete = _commit_by_asking(table, left)
     return as_policy(problem, table.path_to(rank), commit), complete
+
+
+def _unless_stopping_is_better(
+    table: LayeredTable, policy: ExploreThenCommit, value: float
+) -> tuple[ExploreThenCommit, float]:
+    """Stopping before the planned rounds are over is a commitment too: to showing nothing."""
+    problem = table.problem
+    cost, stopped = table.best_stop(problem.horizon)
+    if cost >= value:
+        return policy, value
+    path = table.path_to(int(table.least_at[stopped]), stopped)
+    early = as_policy(problem, path, commit=0)
+    return early, evaluate(problem, early)
 
 
 def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
