@@ -7,8 +7,8 @@ import resource
 import numpy as np
 
 import preceptor as pr
-from benchmarks.algorithm1 import algorithm1
 from benchmarks.measure import Row, best_time, one_time
+from preceptor.experiments.plain_program import algorithm1
 
 
 def two_tests() -> Row:

@@ -46,6 +46,11 @@ def tables():
             yield kind, SCHEMA["$defs"][kind], cls
 
 
+def written_fields(cls: type) -> list[dataclasses.Field]:
+    """Fields that a file holds: not those that follow from others."""
+    return [field for field in dataclasses.fields(cls) if field.init]
+
+
 TABLES = {name: (part, cls) for name, part, cls in tables()}
 named = pytest.mark.parametrize(("part", "cls"), TABLES.values(), ids=TABLES)
 
@@ -68,7 +73,7 @@ def test_every_kind_is_in_the_schema_and_no_other(family):
 @named
 def test_keys_are_the_fields_of_the_class(part, cls):
     name = next(name for name, (_, owner) in TABLES.items() if owner is cls)
-    keys = {field.name for field in dataclasses.fields(cls)}
+    keys = {field.name for field in written_fields(cls)}
     if issubclass(cls, Kind):
         keys.add("kind")
         assert part["properties"]["kind"]["const"] == cls.kind == name
@@ -80,13 +85,13 @@ def test_keys_are_the_fields_of_the_class(part, cls):
 @named
 def test_required_keys_are_the_fields_without_default(part, cls):
     required = set(part["required"]) - {"kind"}
-    bare = {f.name for f in dataclasses.fields(cls) if _has_no_default(f)}
+    bare = {f.name for f in written_fields(cls) if _has_no_default(f)}
     assert required == bare - {"covariance"}  # which may be given as a correlation
 
 
 @named
 def test_defaults_are_those_of_the_class(part, cls):
-    for field in dataclasses.fields(cls):
+    for field in written_fields(cls):
         stated = part["properties"][field.name].get("default")
         if stated is not None:
             assert stated == field.default
@@ -94,7 +99,7 @@ def test_defaults_are_those_of_the_class(part, cls):
 
 @named
 def test_null_is_allowed_where_the_class_allows_none(part, cls):
-    for field in dataclasses.fields(cls):
+    for field in written_fields(cls):
         optional = "None" in str(field.type)
         rule = VALIDATOR.evolve(schema={**part["properties"][field.name], "$defs": SCHEMA["$defs"]})
         assert rule.is_valid(None) == optional, field.name
@@ -124,6 +129,23 @@ def full_problem():
         loss=pr.Empirical(64, "cubic", 3),
         start=(1, 0),
     )
+
+
+def grouped_world():
+    return pr.World([1.0, 0.5, 0.2], np.eye(3), names=["a", "b", "c"], groups={"bc": [1, 2]})
+
+
+@pytest.mark.parametrize("budget", [1, pr.Exactly(1, price=[0.1, 0.2]), pr.Knapsack([1, 2], 2)])
+def test_grouped_problems_are_valid_and_read_back(budget):
+    problem = pr.Problem(grouped_world(), pr.Learner(np.zeros(3), pr.OneShot()), budget)
+    for data in (json.loads(problem.to_json()), tomllib.loads(problem.to_toml())):
+        VALIDATOR.validate(data)
+        assert data["budget"]["kind"] == "grouped"
+        assert pr.Problem.from_data(data) == problem
+        # somebody who writes a file by hand need not repeat the groups
+        by_hand = data | {"budget": data["budget"]["budget"]}
+        VALIDATOR.validate(by_hand)
+        assert pr.Problem.from_data(by_hand) == problem
 
 
 @pytest.mark.parametrize(
@@ -216,6 +238,10 @@ BAD = {
     "repeated names": changed(world__names=["bmi", "bmi"]),
     "floor above 1": changed(learner__curves__floor=1.5),
     "a scale of 0": changed(world__units={"means": [0.0, 0.0], "scales": [1.0, 0.0]}),
+    "a group that is no list": changed(world__groups={"both": 1}),
+    "a group without columns": changed(world__groups={"both": []}),
+    "grouped without blocks": changed(budget={"kind": "grouped", "budget": 1}),
+    "grouped without a budget": changed(budget={"kind": "grouped", "blocks": [[0], [1]]}),
     "text as numbers": changed(learner__initial="zero"),
 }
 

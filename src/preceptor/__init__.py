@@ -5,7 +5,11 @@ better at exactly the tests that were shown. Preceptor plans what to show, for h
 proves how far from the best possible its plan can be.
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from preceptor.errors import (
+    InvalidData,
     InvalidFile,
     InvalidInput,
     InvalidPolicy,
@@ -44,6 +48,16 @@ from preceptor.problem.world import World
 
 __version__ = "0.1.0"
 
+# Loaded when they are named, because they need more than the core or take long to import.
+_PACKAGES = ("datasets", "estimation", "experiments", "simulation", "theory")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _PACKAGES:
+        return import_module(f"preceptor.{name}")
+    raise AttributeError(f"module 'preceptor' has no attribute {name!r}")
+
+
 __all__ = [
     "AbsoluteError",
     "Alternating",
@@ -57,6 +71,7 @@ __all__ = [
     "ExploreThenCommit",
     "Geometric",
     "Huber",
+    "InvalidData",
     "InvalidFile",
     "InvalidInput",
     "InvalidPolicy",

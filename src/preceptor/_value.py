@@ -80,7 +80,7 @@ class Value:
         return data
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Self:
+    def from_data(cls, data: Mapping[str, Any], /) -> Self:
         """Rebuild from plain data; unknown keys are reported by name."""
         known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         unknown = sorted(set(data) - set(known))

@@ -4,6 +4,7 @@ PreceptorError
 ├── InvalidInput (ValueError)      a value that cannot be meant; lists every fault at once
 │   ├── InvalidProblem             world, learner, budget, risk, curve or problem
 │   ├── InvalidPolicy              a policy that the problem does not allow
+│   ├── InvalidData                a table of cases that no world can be estimated from
 │   └── InvalidFile                a problem or plan file that cannot be read
 ├── UnknownMethod (ValueError)     `solve(method=...)` with a name nobody registered
 ├── NotApplicable                  a sound request that this method cannot serve
@@ -46,6 +47,10 @@ class InvalidProblem(InvalidInput):
 
 class InvalidPolicy(InvalidInput):
     """A policy that the problem's budget or size does not allow."""
+
+
+class InvalidData(InvalidInput):
+    """A table of cases that no world can be estimated from."""
 
 
 class InvalidFile(InvalidInput):

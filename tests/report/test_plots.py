@@ -152,3 +152,11 @@ def test_headline_and_titles_say_how_it_ends():
     assert title == "never settles on one set"
     note = plot_plan(bounded).axes[0].texts[0].get_text()
     assert note.startswith("from round 14 on: always bmi + co")
+
+
+def test_a_test_of_several_columns_has_one_row():
+    world = pr.World([1.0, 0.5, 0.2], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
+    problem = pr.Problem(world, pr.Learner(np.zeros(3), pr.Geometric(1.1)), 1)
+    timeline = plot_plan(plan_of(pr.ExploreThenCommit([(1, 2)] * 3, (0,)), problem)).axes[0]
+    assert [label.get_text() for label in timeline.get_yticklabels()] == ["age", "site"]
+    assert intervals(timeline, 1) == {0, 1, 2}

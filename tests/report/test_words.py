@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 import preceptor as pr
 from preceptor.evaluation import losses_along
-from preceptor.report.words import WIDTH, explain, phases, runs
+from preceptor.report.phases import phases, runs
+from preceptor.report.phrases import WIDTH
+from preceptor.report.words import explain
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "s5"])
 LEARNER = pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1))

@@ -5,6 +5,8 @@ One file a command; each registers with `app` when it is imported here.
 
 from __future__ import annotations
 
+import gc
+
 try:
     import rich  # noqa: F401
     import typer  # noqa: F401
@@ -13,12 +15,26 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
-from preceptor.cli import explain, solve
+from preceptor.cli import examples, explain, fit, next, plan, reproduce, simulate, solve
 from preceptor.cli._app import app
 
-__all__ = ["app", "explain", "main", "solve"]
+__all__ = [
+    "app",
+    "examples",
+    "explain",
+    "fit",
+    "main",
+    "next",
+    "plan",
+    "reproduce",
+    "simulate",
+    "solve",
+]
 
 
 def main() -> None:
     """Entry point of the `preceptor` command."""
+    # Loading libraries makes many objects and no garbage; looking for some takes a tenth of the
+    # time of a short command.
+    gc.set_threshold(100_000, 50, 50)
     app()

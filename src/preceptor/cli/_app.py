@@ -10,6 +10,14 @@ import preceptor
 
 EXAMPLES = """[bold]Examples[/bold]
 
+  preceptor plan
+
+  preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100
+
+  preceptor next plan.json --shown counts.json
+
+  preceptor simulate plan.json --people 200
+
   preceptor solve examples/diabetes.toml
 
   preceptor solve problem.toml --plot plan.png --output plan.json
@@ -19,6 +27,8 @@ EXAMPLES = """[bold]Examples[/bold]
   preceptor solve problem.toml --json | jq .value
 
   preceptor explain plan.json
+
+Type less: preceptor --install-completion teaches your shell to complete commands and options.
 """
 
 app = typer.Typer(

@@ -46,16 +46,22 @@ def fail(message: str, *, code: int) -> None:
 
 
 @contextmanager
-def spinner(doing: str) -> Iterator[Progress]:
-    """Something that moves while the person waits, with what is known so far; on a terminal."""
+def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
+    """Something that moves while the person waits, with what is known so far; on a terminal.
+
+    `keeps_best` is for work that hands over what it has when it is interrupted.
+    """
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda update: None
         return
-    with console.status(f"{doing} ... (Ctrl-C stops and keeps the best so far)") as status:
+    hint = " (Ctrl-C stops and keeps the best so far)" if keeps_best else ""
+    with console.status(f"{doing} ...{hint}") as status:
 
         def tell(update: Update) -> None:
             parts = [f"{doing}: {update.stage}"]
+            if update.done is not None:
+                parts.append(f"{update.done:.0%}")
             if update.value is not None:
                 parts.append(f"best {update.value:.6g}")
             if update.lower_bound is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +16,28 @@ from preceptor.cli._console import readable_errors
 @app.command()
 def explain(
     plan: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="A plan file, as written by solve --output.")
+        Path, typer.Argument(metavar="PLAN", help="A plan file, as written by plan or solve.")
     ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the sections as JSON instead of text.")
+    ] = False,
 ) -> None:
     """Say in words what a plan file holds."""
     with readable_errors():
-        text = preceptor.Plan.load(plan).explain()
+        found = preceptor.Plan.load(plan)
+        text = found.explain()
+        if as_json:
+            from preceptor.report.words import sections
+
+            commit, names = found.policy.commit, found.problem.world.name_of
+            data = {
+                "value": found.value,
+                "lower_bound": found.lower_bound,
+                "gap": found.gap,
+                "status": found.status.value,
+                "exploration_length": found.exploration_length,
+                "commit": None if commit is None else list(names(commit)),
+                "sections": [{"title": title, "text": body} for title, body in sections(found)],
+            }
+            text = json.dumps(data, indent=2, ensure_ascii=False)
     typer.echo(text)

@@ -71,7 +71,7 @@ def solve(
             check_picture_path(plot)
             check_target(plot)
         task = preceptor.Problem.load(problem)
-        with spinner("planning") as tell:
+        with spinner("planning", keeps_best=True) as tell:
             if method in SOLVERS and "progress" in options_of(method):
                 given["progress"] = tell
             plan = preceptor.solve(task, method, **given)

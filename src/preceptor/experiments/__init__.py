@@ -1,1 +1,13 @@
-"""The experiments of the paper, each a sweep, a figure and statements to compare."""
+"""The experiments of the paper, each a sweep, a figure and statements to compare.
+
+>>> import preceptor as pr
+>>> frame = pr.experiments.run("stationary", draws=2, rho=[0.5, 0.99], workers=1)
+>>> bool((frame["retained"] <= 100.0 + 1e-9).all())
+True
+"""
+
+from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
+from preceptor.experiments.registry import EXPERIMENTS
+from preceptor.experiments.reproduction import reproduce, run
+
+__all__ = ["EXPERIMENTS", "Experiment", "Finding", "Scale", "Verdict", "reproduce", "run"]

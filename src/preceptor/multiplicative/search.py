@@ -21,6 +21,8 @@ Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
 
 ALL_SETS_LIMIT = 700  # above this a round tries exchanges of one test instead of every set
+# Where some tests come only together, exchanging one of them leads nowhere; every set is tried.
+TOGETHER_LIMIT = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,14 @@ def evaluate_schedule(instance: DualInstance, schedule: IntArray, commit: int) -
     )
 
 
+def tries_every_set(instance: DualInstance) -> bool:
+    """Whether a round looks at every other set, or only at those with one test exchanged."""
+    if instance.n_sets <= ALL_SETS_LIMIT or instance.n_sets > TOGETHER_LIMIT:
+        return instance.n_sets <= ALL_SETS_LIMIT
+    ever_shown = instance.shown[:, instance.shown.any(axis=0)]
+    return bool(np.unique(ever_shown, axis=1).shape[1] < ever_shown.shape[1])
+
+
 def search_schedule(
     instance: DualInstance,
     length: int | None = None,
@@ -77,7 +87,7 @@ def search_schedule(
     s, stride = 1.0 / instance.alpha, 1 if instance.n_features <= 6 else 5
     shared = (
         infinite, instance.factor, instance.set_cost, instance.members, instance.shown, s,
-        instance.discount, instance.n_sets <= ALL_SETS_LIMIT, sorted_members, order,
+        instance.discount, tries_every_set(instance), sorted_members, order,
     )  # fmt: skip
     n = instance.n_features
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))

@@ -192,15 +192,16 @@ def visit(
 @jit
 def tree_commits(
     counts, err0, sigma, zeroth, first, retention, scale, second, depth, test, set_index, row,
-    after, cost_floor, least_below, hints, best, best_set,
+    after, cost_floor, least_below, limits, hints, best, best_set,
 ):  # fmt: skip
     """Best set to commit to for every state, walking the sets as a tree.
 
     With M_S[:, i] = Σ[:, i] for i in S, the cost of showing S is
     zeroth·(floor + |L⁻¹q_S|²) - 2 Σ_S linear_i + Σ_{S×S} cross_ij, where linear_i (n, states) and
-    cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs. It is
-    never below zeroth·floor, so branches whose floors are all higher than the worst best of the
-    block are left out; the nodes of `hints` (hints, depth), tried first, make that happen early.
+    cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs. Branches
+    whose costs are all bounded (`least_below`) above the worst best of the block are left out; the
+    nodes of `hints` (hints, depth), tried first, make that happen early. A state whose best is
+    above its entry in `limits` is of no interest, and what it gets may not be its best.
     """
     block = 64
     n = err0.size
@@ -232,7 +233,8 @@ def tree_commits(
                     )  # fmt: skip
         lengths[0] = 0.0
         learned[0] = 0.0
-        ceiling = here.max()
+        limit = limits[start:stop].max()
+        ceiling = min(here.max(), limit)
         node = 0
         since = 0
         while node < depth.size:
@@ -246,5 +248,62 @@ def tree_commits(
             node += 1
             since += 1
             if since == 32:
-                ceiling = here.max()
+                ceiling = min(here.max(), limit)
                 since = 0
+
+
+@jit
+def bounds_near(
+    counts, err0, sigma, zeroth, first, retention, scale, second, depth, test, set_index, row,
+    after, cost_floor, reach, widest, least_below,
+):  # fmt: skip
+    """For each node the least that any child of this state (counts (1, n)) can pay at or below it.
+
+    `reach` (sets, n) is how long a unit error of each test is to each set, `widest` how many
+    tests a child may have been shown more.
+    """
+    n = err0.size
+    deepest = row.shape[1]
+    path = np.zeros(deepest + 1, dtype=np.int64)
+    q = np.empty((n, 1))
+    linear = np.empty((n, 1))
+    cross = np.empty((n, n, 1))
+    learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second, q, linear, cross)
+    fall = np.empty(n)
+    for i in range(n):
+        m = counts[0, i]
+        fall[i] = abs(err0[i] * (retention[i, m] - retention[i, m + 1]))
+    lengths = np.zeros((deepest + 1, 1))
+    learned = np.zeros((deepest + 1, 1))
+    line = np.empty(1)
+    best = np.empty(1)
+    best_set = np.zeros(1, dtype=np.int64)
+    largest = np.empty(widest)
+    for node in range(depth.size):
+        best[0] = np.inf
+        visit(
+            node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path, lengths,
+            learned, line, best, best_set,
+        )  # fmt: skip
+        s = set_index[node]
+        if s < 0:
+            least_below[node] = np.inf
+            continue
+        largest[:] = 0.0
+        for i in range(n):
+            step = fall[i] * reach[s, i]
+            place = widest - 1
+            if step <= largest[place]:
+                continue
+            while place > 0 and largest[place - 1] < step:
+                largest[place] = largest[place - 1]
+                place -= 1
+            largest[place] = step
+        left = np.sqrt(max(best[0] - cost_floor[s], 0.0)) - largest.sum()
+        # a hair lower, so that rounding cannot rule out a set that ties
+        least_below[node] = cost_floor[s] + (left * left * (1.0 - 1e-9) if left > 0.0 else 0.0)
+    for node in range(depth.size - 1, -1, -1):
+        child = node + 1
+        while child < after[node]:
+            least_below[node] = min(least_below[node], least_below[child])
+            child = after[child]

@@ -38,10 +38,10 @@ def solve_auto(
     if problem.horizon is not None:
         space = CountSpace.smallest(PlannedSets.of(problem).family, problem.horizon)
         states, needed = space.states(), float(bytes_needed(problem, space))
-        what = f"{states:,.0f} states over {problem.horizon} rounds"
+        what = f"{_many(states)} states over {problem.horizon} rounds"
     else:
         states, needed = states_needed(problem, DEFAULT_TOLERANCE)
-        what = f"{states:,.0f} states for an infinite horizon"
+        what = f"{_many(states)} states for an infinite horizon"
     if needed <= memory_limit and states * len(problem.sets) <= _EXACT_WORK:
         if problem.horizon is not None:
             plan = solve_finite(problem, memory_limit=memory_limit)
@@ -52,3 +52,8 @@ def solve_auto(
         problem, time_limit=time_limit, seed=seed, memory_limit=memory_limit, progress=progress
     )
     return replace(plan, reason=f"{what} are too many to be exact, so searched and bounded")
+
+
+def _many(states: float) -> str:
+    """Digits that nobody reads are left out."""
+    return f"{states:,.0f}" if states < 1e12 else f"{states:.0e}".replace("e+", "e")

@@ -3,10 +3,18 @@
 Beam search asks this for every child of every state it keeps, so for the paper's case (squared
 error, a person who knows the correlations) the sets are walked as a tree, a block of states at a
 time; otherwise dense forms, or the oracle itself, answer more slowly.
+
+**What a child cannot do.** Committing to S costs floor_S + |e|², a constant and a squared length
+of the errors in the seminorm of S. With geometric learning a child of a state, who was shown A once
+more, has errors e - d with d_i = e_i(1 - 1/α_i) for i in A, also at every later time. By the
+triangle inequality its cost is at least floor_S + (|e| - |d|)², and |d| is at most the sum of the
+largest k of |d_i| over all tests. So the costs at the parent, worked out once, rule out most sets
+for all of its children.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,14 +45,25 @@ class CommitValues:
             self._cost_floor = self._sums.zeroth * oracle.floors()
             self._least_below = self._tree.least_below(self._cost_floor)
 
-    def best(self, counts: IntArray, hints: IntArray | None = None) -> tuple[FloatArray, IntArray]:
+    def best(
+        self,
+        counts: IntArray,
+        hints: IntArray | None = None,
+        parent: IntArray | None = None,
+        limits: FloatArray | None = None,
+    ) -> tuple[FloatArray, IntArray]:
         """Least cost (states,) and the set (states,) for counts since the start (states, n).
 
-        `hints` are sets likely to be good; they change how long it takes, not the answer.
+        `hints` are sets likely to be good, and `parent` (n,) the counts before one more set was
+        shown, if that is the same for all; they change how long it takes, not the answer. Where
+        the least cost is above `limits` (states,), some cost above it may be given instead.
         """
         if self._sums is not None and self._tree is not None:
             none = np.empty(0, dtype=np.int64)
-            return self._best_by_tree(counts, self._sums, none if hints is None else hints)
+            known = none if hints is None else hints
+            least = self._least_below if parent is None else self._least_near(parent, self._sums)
+            most = np.full(counts.shape[0], np.inf) if limits is None else limits
+            return self._best_by_tree(counts, self._sums, known, least, most)
         if self._sums is not None and self._forms is not None:
             nothing = np.zeros(1)
             parts = [
@@ -54,8 +73,55 @@ class CommitValues:
             return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
         return self._best_by_asking(counts)
 
+    def _least_near(self, parent: IntArray, sums: TailSums) -> FloatArray:
+        """For each branch of the tree a bound on what children of that state pay there."""
+        from preceptor.planning import _commit_kernels
+
+        tree, reach = self._tree, self._reach
+        if reach is None or sums.second.size:
+            return self._least_below
+        assert tree is not None
+        problem = self._problem
+        least = np.empty(tree.depth.size)
+        _commit_kernels.bounds_near(
+            parent[None, :],
+            problem.world.coefficients - problem.learner.initial,
+            problem.world.covariance,
+            sums.zeroth,
+            sums.first,
+            sums.retention,
+            sums.scale,
+            sums.second,
+            tree.depth,
+            tree.test,
+            tree.set_index,
+            tree.row,
+            tree.after,
+            self._cost_floor,
+            reach,
+            int(problem.sets.sizes.max()),
+            least,
+        )
+        return least
+
+    @cached_property
+    def _reach(self) -> FloatArray | None:
+        """How long a unit error of each test is in the seminorm of each set, (sets, n)."""
+        if self._forms is None or self._sums is None:
+            return None
+        sums = self._sums
+        member = self._problem.sets.membership
+        weight = np.where(member, np.diag(sums.scale)[None, :], sums.zeroth)
+        lengths: FloatArray = np.sqrt(weight * np.sum(self._forms.reading**2, axis=1))
+        return lengths
+
     def _best_by_tree(
-        self, counts: IntArray, sums: TailSums, hints: IntArray
+        self,
+        counts: IntArray,
+        sums: TailSums,
+        hints: IntArray,
+        least_below: FloatArray,
+        limits: FloatArray,
     ) -> tuple[FloatArray, IntArray]:
         from preceptor.planning import _commit_kernels
 
@@ -82,7 +148,8 @@ class CommitValues:
                 tree.row,
                 tree.after,
                 self._cost_floor,
-                self._least_below,
+                least_below,
+                limits[part],
                 paths,
                 best[part],
                 chosen[part],

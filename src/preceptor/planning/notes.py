@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from preceptor.plan import Plan
 
 
@@ -21,8 +19,8 @@ def tie_notes(plan: Plan) -> tuple[str, ...]:
     ties = [shown for shown in tied_sets(plan.problem, plan.policy) if shown != commit]
     if not ties:
         return ()
-    names = np.array(plan.problem.world.labels)
-    others = " or ".join("{" + ", ".join(names[list(shown)]) + "}" for shown in ties)
+    name_of = plan.problem.world.name_of
+    others = " or ".join("{" + ", ".join(name_of(shown)) + "}" for shown in ties)
     return (
         f"In the long run {others} is exactly as good as the last set, so the best plan may never "
         "settle on one of them.",

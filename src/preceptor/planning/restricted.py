@@ -25,7 +25,7 @@ from preceptor.evaluation import evaluate
 from preceptor.plan import Plan, Progress, Status, report
 from preceptor.planning.anytime import Watch
 from preceptor.policies import Policy, TestSet
-from preceptor.problem.budgets import Listed
+from preceptor.problem.budgets import Budget
 from preceptor.problem.problem import Problem
 from preceptor.tails import geometric_sum
 
@@ -124,9 +124,9 @@ def most_shown(problem: Problem) -> int:
     return len(problem.budget.maximise(np.ones(problem.size)))
 
 
-def listed(problem: Problem, candidates: Iterable[TestSet]) -> Listed:
+def listed(problem: Problem, candidates: Iterable[TestSet]) -> Budget:
     """A budget of these sets at the same prices."""
-    return Listed(tuple(candidates), price=problem.budget.price)
+    return problem.budget.listing(candidates)
 
 
 def first_candidates(problem: Problem) -> set[TestSet]:
@@ -152,12 +152,10 @@ def most_promising(problem: Problem, sets: set[TestSet], how_many: int) -> set[T
 def neighbours(problem: Problem, sets: Iterable[TestSet]) -> set[TestSet]:
     """Everything one exchange, addition or removal away that the budget allows."""
     near: set[TestSet] = set()
-    tests = range(problem.size)
     for shown in sets:
-        smaller = [tuple(i for i in shown if i != out) for out in shown]
-        for base in [shown, *smaller]:
+        for base in [shown, *_with_one_less(problem, shown)]:
             near.add(base)
-            near |= {tuple(sorted((*base, extra))) for extra in tests if extra not in base}
+            near |= _with_one_more(problem, base)
     return {shown for shown in near if problem.budget.allows(shown)}
 
 
@@ -184,13 +182,21 @@ def _climb(problem: Problem, criterion: Callable[[Problem], FloatArray]) -> set[
 
 
 def _any_neighbours(problem: Problem, shown: TestSet) -> set[TestSet]:
-    tests = range(problem.size)
     limit = most_shown(problem)
-    near = {tuple(sorted((*shown, extra))) for extra in tests if extra not in shown}
-    for out in shown:
-        base = tuple(i for i in shown if i != out)
-        near |= {tuple(sorted((*base, extra))) for extra in tests if extra not in base}
+    near = _with_one_more(problem, shown)
+    for base in _with_one_less(problem, shown):
+        near |= _with_one_more(problem, base)
     return {s for s in near if len(s) <= limit and s}
+
+
+def _with_one_more(problem: Problem, shown: TestSet) -> set[TestSet]:
+    blocks = problem.budget.shown_together(problem.size)
+    return {tuple(sorted(shown + block)) for block in blocks if block[0] not in shown}
+
+
+def _with_one_less(problem: Problem, shown: TestSet) -> set[TestSet]:
+    blocks = problem.budget.shown_together(problem.size)
+    return {tuple(i for i in shown if i not in out) for out in blocks if out[0] in shown}
 
 
 def _when_learned(problem: Problem) -> FloatArray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -101,6 +101,14 @@ class Budget(Kind):
     def prices(self, tests: int) -> FloatArray:
         """Price of each test, shape (tests,)."""
         return np.broadcast_to(np.asarray(self.price, dtype=np.float64), (tests,)).copy()
+
+    def shown_together(self, tests: int) -> tuple[tuple[int, ...], ...]:
+        """The smallest sets that can be added or left out: single tests, unless grouped."""
+        return tuple((i,) for i in range(tests))
+
+    def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
+        """A budget of only these sets, at the same prices."""
+        return Listed(tuple(tuple(shown) for shown in sets), price=self.price)
 
     @abstractmethod
     def count(self, tests: int) -> int:

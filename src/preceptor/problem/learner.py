@@ -13,7 +13,8 @@ from preceptor._checks import is_number
 from preceptor._value import FloatArray, Value, frozen_array, plain
 from preceptor.errors import InvalidProblem
 from preceptor.problem.curves import Curve, check_curve
-from preceptor.problem.world import World, _covariance_faults, _numbers
+from preceptor.problem.matrices import covariance_faults, read_numbers
+from preceptor.problem.world import World
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Learner(Value):
         imputation: float | npt.ArrayLike = 0.0,
     ) -> None:
         faults: list[str] = []
-        beliefs = _numbers("initial", initial, 1, faults)
+        beliefs = read_numbers("initial", initial, 1, faults)
         size = 0 if beliefs is None else beliefs.size
         kept = _curves(curves, size, faults)
         dial = _imputation(imputation, size, faults)
@@ -153,9 +154,9 @@ def _imputation(
             )
             return 0.0
         return float(imputation)  # type: ignore[arg-type]
-    matrix = _numbers("imputation", imputation, 2, faults)
+    matrix = read_numbers("imputation", imputation, 2, faults)
     if matrix is None:
         return 0.0
     if size:
-        faults += _covariance_faults("imputation", matrix, size)
+        faults += covariance_faults("imputation", matrix, size)
     return frozen_array(matrix)

@@ -16,9 +16,11 @@ from preceptor._value import FloatArray, Value, plain
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.loss import ClosedForm, LossModel, LossOracle
 from preceptor.problem.budgets import Budget, SetFamily, as_budget
+from preceptor.problem.grouped import Grouped
 from preceptor.problem.learner import Learner
+from preceptor.problem.matrices import equicorrelation
 from preceptor.problem.risks import Risk, SquaredError
-from preceptor.problem.world import World, equicorrelation
+from preceptor.problem.world import World
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000
@@ -28,7 +30,8 @@ _MOST_ROUNDS = 10_000_000
 class Problem(Value):
     """Everything that a solver needs to know.
 
-    - `budget`: a number k (meaning at most k tests a round) or a budget;
+    - `budget`: a number k (meaning at most k tests a round) or a budget; where tests of the world
+      have several columns, it counts and prices tests and becomes `Grouped`;
     - `discount`: δ, what one round later is worth; below 1 if the horizon is infinite;
     - `horizon`: number of rounds, or None for ever;
     - `risk`: how a wrong prediction is charged;
@@ -65,7 +68,7 @@ class Problem(Value):
         InvalidProblem.raise_if(faults)
         allowed: Budget | None = None
         try:
-            allowed = as_budget(budget)
+            allowed = _over_tests(as_budget(budget), world)
             faults += allowed.size_faults(world.size)
         except InvalidInput as error:
             faults += error.faults
@@ -233,6 +236,20 @@ def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
         size = len(coefficients) if isinstance(coefficients, list) else 1
         fields["covariance"] = equicorrelation(size, correlation)
     return fields
+
+
+def _over_tests(budget: Budget, world: World) -> Budget:
+    """Budgets count tests, sets hold columns: translate where a test has several columns."""
+    if all(len(block) == 1 for block in world.blocks):
+        return budget
+    if not isinstance(budget, Grouped):
+        return Grouped(budget, world.blocks)
+    if budget.blocks != world.blocks:
+        raise InvalidProblem(
+            f"budget: groups columns as {budget.blocks}, but the world as {world.blocks}; give the "
+            "budget over tests"
+        )
+    return budget
 
 
 def _horizon_faults(horizon: object) -> list[str]:

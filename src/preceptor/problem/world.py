@@ -7,7 +7,7 @@ covariance and a noise variance; the shape of the marginals matters when cases a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,12 +16,11 @@ import numpy.typing as npt
 
 from preceptor._checks import is_number
 from preceptor._value import FloatArray, Value, frozen_array
-from preceptor.errors import InvalidProblem
+from preceptor.errors import InvalidInput, InvalidProblem
+from preceptor.problem.groups import Blocks, Groups, blocks_of, checked_groups
+from preceptor.problem.matrices import covariance_faults, equicorrelation, read_numbers
 from preceptor.problem.units import Units
 
-# Above this condition number of the correlation matrix a double has too few digits left to
-# tell the tests apart; below it every formula here keeps at least six (tests/test_precision.py).
-MAX_CONDITION = 1e11
 # Variances beyond this leave no room for sums over rounds.
 _LARGEST = 1e100
 
@@ -41,6 +40,10 @@ class World(Value):
     marginal, tied together by a Gaussian copula whose correlation is `latent_correlation`.
     `units` translates to the numbers that people read, where the world came from a table.
 
+    A test may consist of several columns, such as the levels of a category: `groups` gives its
+    name and the columns, which are then shown, counted and priced as one. Everything of shape (n,)
+    is about columns; `tests` and `blocks` are about tests. Without groups the two are the same.
+
     >>> world = World([1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]], names=["bmi", "bp"])
     >>> world.size, world.names
     (2, ('bmi', 'bp'))
@@ -53,6 +56,7 @@ class World(Value):
     beta_shape: tuple[float, float] | None = None
     latent_correlation: FloatArray | None = None
     units: Units | None = None
+    groups: Groups | None = None
 
     def __init__(
         self,
@@ -63,20 +67,22 @@ class World(Value):
         beta_shape: Sequence[float] | None = None,
         latent_correlation: npt.ArrayLike | None = None,
         units: Units | None = None,
+        groups: Mapping[str, Sequence[int]] | Groups | None = None,
     ) -> None:
         faults: list[str] = []
-        vector = _numbers("coefficients", coefficients, 1, faults)
-        matrix = _numbers("covariance", covariance, 2, faults)
+        vector = read_numbers("coefficients", coefficients, 1, faults)
+        matrix = read_numbers("covariance", covariance, 2, faults)
         latent = None
         if latent_correlation is not None:
-            latent = _numbers("latent_correlation", latent_correlation, 2, faults)
+            latent = read_numbers("latent_correlation", latent_correlation, 2, faults)
         if vector is not None and matrix is not None:
-            faults += _covariance_faults("covariance", matrix, vector.size)
+            faults += covariance_faults("covariance", matrix, vector.size)
             if latent is not None:
-                faults += _covariance_faults("latent_correlation", latent, vector.size)
+                faults += covariance_faults("latent_correlation", latent, vector.size)
         faults += _noise_faults(noise_variance)
         size = vector.size if vector is not None else 0
         labels = _names(names, size, faults)
+        together = checked_groups(groups, labels or _default_names(size), faults)
         if beta_shape is not None and (len(beta_shape) != 2 or min(beta_shape) <= 0):
             faults.append(f"beta_shape: {beta_shape!r}, must be two positive numbers")
         if (beta_shape is None) != (latent_correlation is None):
@@ -109,14 +115,49 @@ class World(Value):
         set_field(self, "beta_shape", shape)
         set_field(self, "latent_correlation", None if latent is None else frozen_array(latent))
         set_field(self, "units", units)
+        set_field(self, "groups", together)
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> World:
-        """Rebuild from plain data."""
+    def from_data(cls, X: Any, y: Any = None, **options: Any) -> World:
+        """Estimate a world from cases: a table X of test results, and their outcomes y.
+
+        X is a pandas or polars frame or an array, y a series, an array or the name of a column of
+        X; `options` are those of `preceptor.estimation.fit_world`, such as `covariance` and
+        `regression`. Columns that were left out and other doubts are said in warnings;
+        `fit_world` gives the whole story, with intervals.
+
+        >>> cases = World([1.0, 0.5], [[1.0, 0.3], [0.3, 1.0]], 0.1).sample(2_000, rng=1)
+        >>> World.from_data(cases.features, cases.outcomes).coefficients.round(1)
+        array([1. , 0.5])
+
+        Called with nothing but what `to_data` gave, it rebuilds that world.
+        """
+        if isinstance(X, Mapping) and y is None and not options:
+            return cls._from_plain(X)
+        if y is None:
+            raise InvalidInput("y: missing; give the outcomes, or the name of their column in X")
+        import warnings
+
+        from preceptor.estimation import fit_world
+
+        estimate = fit_world(X, y, **options)
+        for said in estimate.warnings:
+            warnings.warn(said, UserWarning, stacklevel=2)
+        return estimate.world
+
+    @classmethod
+    def _from_plain(cls, data: Mapping[str, Any]) -> World:
         fields = dict(data)
         if isinstance(fields.get("units"), Mapping):
             fields["units"] = Units.from_data(fields["units"])
         return super().from_data(fields)
+
+    def to_data(self) -> dict[str, Any]:
+        """The fields that differ from their default; groups as a table of name and columns."""
+        data = super().to_data()
+        if self.groups is not None:
+            data["groups"] = {name: list(columns) for name, columns in self.groups}
+        return data
 
     @classmethod
     def equicorrelated(
@@ -159,10 +200,53 @@ class World(Value):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names of the tests, x1..xn where none were given."""
-        if self.names is not None:
-            return self.names
-        return tuple(f"x{i + 1}" for i in range(self.size))
+        """The names of the columns, x1..xn where none were given."""
+        return self.names if self.names is not None else _default_names(self.size)
+
+    @property
+    def blocks(self) -> Blocks:
+        """For each test the columns that it consists of, in the order of their first columns."""
+        return blocks_of(self.groups, self.size)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """For each test its name: that of its group, or of its only column."""
+        grouped = {} if self.groups is None else {columns: name for name, columns in self.groups}
+        return tuple(grouped.get(block, self.labels[block[0]]) for block in self.blocks)
+
+    def name_of(self, shown: Iterable[int]) -> tuple[str, ...]:
+        """A set of columns in words: tests that are shown whole by name, other columns by theirs.
+
+        >>> world = World([1, 1, 1], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
+        >>> world.tests, world.name_of((0, 1, 2)), world.name_of((1,))
+        (('age', 'site'), ('age', 'site'), ('a',))
+        """
+        columns = set(shown)
+        words: list[str] = []
+        for name, block in zip(self.tests, self.blocks, strict=True):
+            if columns.issuperset(block):
+                words.append(name)
+            else:
+                words += [self.labels[i] for i in block if i in columns]
+        return tuple(words)
+
+    def columns_of(self, names: Iterable[str]) -> tuple[int, ...]:
+        """The columns of tests (or single columns) given by name, in order.
+
+        >>> world = World([1, 1, 1], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
+        >>> world.columns_of(["site"])
+        (1, 2)
+        """
+        where: dict[str, tuple[int, ...]] = {label: (i,) for i, label in enumerate(self.labels)}
+        where |= dict(zip(self.tests, self.blocks, strict=True))
+        wanted = list(names)
+        unknown = [name for name in wanted if name not in where]
+        if unknown:
+            raise InvalidInput(
+                f"test {', '.join(map(repr, unknown))}: not known; known are "
+                f"{', '.join(self.tests)}"
+            )
+        return tuple(sorted({i for name in wanted for i in where[name]}))
 
     @property
     def outcome_variance(self) -> float:
@@ -195,6 +279,7 @@ class World(Value):
             self.beta_shape,
             self.latent_correlation,
             units,
+            self.groups,
         )
 
     def sample(self, cases: int, rng: np.random.Generator | int | None = None) -> Cases:
@@ -213,76 +298,14 @@ class World(Value):
         return Cases(features, features @ self.coefficients + noise)
 
 
-def equicorrelation(size: int, correlation: float) -> FloatArray:
-    """The n x n matrix with ones on the diagonal and `correlation` everywhere else."""
-    matrix = np.full((size, size), float(correlation))
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
-
-
-def _numbers(name: str, values: npt.ArrayLike, ndim: int, faults: list[str]) -> FloatArray | None:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        faults.append(f"{name}: cannot be read as numbers; give a list or array of numbers")
-        return None
-    if array.ndim != ndim or array.size == 0:
-        wanted = "a list of n numbers" if ndim == 1 else "an n x n table of numbers"
-        faults.append(f"{name}: shape {array.shape}, must be {wanted}")
-        return None
-    if not np.all(np.isfinite(array)):
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        spot = where[0] if ndim == 1 else where
-        faults.append(
-            f"{name}: {array[where]} at {spot}, must be finite "
-            "(drop or impute missing cases before estimating)"
-        )
-        return None
-    return array
-
-
-def _covariance_faults(name: str, matrix: FloatArray, size: int) -> list[str]:
-    if matrix.shape[0] != matrix.shape[1]:
-        return [f"{name}: shape {matrix.shape}, must be square"]
-    if matrix.shape[0] != size:
-        return [
-            f"{name}: {matrix.shape[0]} x {matrix.shape[0]}, but there are {size} coefficients; "
-            "their lengths must agree"
-        ]
-    scale = np.abs(matrix).max()
-    asymmetry = np.abs(matrix - matrix.T)
-    if asymmetry.max() > 1e-8 * scale:
-        i, j = (int(v) for v in np.unravel_index(int(asymmetry.argmax()), asymmetry.shape))
-        return [
-            f"{name}: entry ({i}, {j}) is {matrix[i, j]:.6g} but ({j}, {i}) is "
-            f"{matrix[j, i]:.6g}; must be symmetric"
-        ]
-    variances = np.diag(matrix)
-    if variances.min() <= 0:
-        i = int(variances.argmin())
-        return [f"{name}: variance of test {i} is {variances[i]:.6g}, must be positive"]
-    # The units of a test do not make it harder to tell from the others, so judge correlations.
-    deviations = np.sqrt(variances)
-    eigenvalues = np.linalg.eigvalsh(matrix / np.outer(deviations, deviations))
-    smallest, largest = float(eigenvalues[0]), float(eigenvalues[-1])
-    if smallest <= largest * 1e-15:
-        return [
-            f"{name}: smallest eigenvalue of its correlation matrix is {smallest:.1e}, must be "
-            "positive definite (drop a duplicated test, or add a little to the diagonal)"
-        ]
-    if largest / smallest > MAX_CONDITION:
-        return [
-            f"{name}: condition number {largest / smallest:.1e} is above {MAX_CONDITION:.0e}, too "
-            "close to singular for exact answers (drop or merge tests that are nearly copies, "
-            "or add a little to the diagonal)"
-        ]
-    return []
-
-
 def _noise_faults(noise_variance: float) -> list[str]:
     if not is_number(noise_variance) or noise_variance < 0:
         return [f"noise_variance: {noise_variance!r}, must be a finite number of at least 0"]
     return []
+
+
+def _default_names(size: int) -> tuple[str, ...]:
+    return tuple(f"x{i + 1}" for i in range(size))
 
 
 def _names(names: Sequence[str] | None, size: int, faults: list[str]) -> tuple[str, ...] | None:

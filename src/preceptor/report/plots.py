@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,17 +20,18 @@ from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation import losses_along, running_counts
 from preceptor.plan import Plan
 from preceptor.policies import TestSet
-from preceptor.report.words import how_sure, least_loss, runs
+from preceptor.report.phases import runs
+from preceptor.report.words import how_sure, least_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
-_SKY, _VERMILION, _BLACK, _YELLOW = "#56B4E9", "#D55E00", "#000000", "#F0E442"
-OKABE_ITO = (_BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, _VERMILION, _BLACK, _YELLOW)
-_GREY, _PALE = "#8C8C8C", "#F2F2F2"
-_DASHES = ("solid", "dashed", "dotted", "dashdot")
+BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+_SKY, VERMILION, BLACK, _YELLOW = "#56B4E9", "#D55E00", "#000000", "#F0E442"
+OKABE_ITO = (BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, VERMILION, BLACK, _YELLOW)
+GREY, PALE = "#8C8C8C", "#F2F2F2"
+DASHES = ("solid", "dashed", "dotted", "dashdot")
 
 # Rounds shown: exploration and some more, never beyond this.
 _MAX_ROUNDS = 600
@@ -37,7 +39,7 @@ _ROUNDS_IF_FIXED = 60
 # Beyond this many rounds, lines that jump up and down are drawn thin.
 _DENSE_ROUNDS = 150
 # With more tests than this, those that are never shown get no row.
-_MAX_ROWS = 12
+MAX_ROWS = 12
 # Losses that differ by more than this factor are drawn on a logarithmic axis.
 _LOG_RATIO = 30.0
 
@@ -46,24 +48,23 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     """Draw the plan; write it to `path` too if given (PNG, PDF or SVG by its ending)."""
     if path is not None:
         check_picture_path(path)
-    figure_class = _figure_class()
+    make_figure = figure_class()
     from matplotlib.ticker import MaxNLocator
 
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    shown = sorted({test for tests in schedule for test in tests})
-    rows = list(range(plan.problem.size)) if plan.problem.size <= _MAX_ROWS else shown
+    rows = rows_of(plan, schedule, MAX_ROWS)
     height = 0.55 + 0.3 * max(len(rows), 2)
-    figure = figure_class(figsize=(10.0, height + 5.4), dpi=120, layout="constrained")
+    figure = make_figure(figsize=(10.0, height + 5.4), dpi=120, layout="constrained")
     timeline, losses, errors = figure.subplots(3, 1, sharex=True, height_ratios=[height, 2.5, 2.1])
-    _draw_timeline(timeline, plan, schedule, rows)
+    draw_timeline(timeline, plan, schedule, rows)
     _draw_losses(losses, plan, schedule)
     _draw_errors(errors, plan, schedule)
     errors.set_xlabel("round (case)")
     errors.set_xlim(0.5, rounds + 0.5)
     errors.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
-    _mark_commit(plan, rounds, [timeline, losses, errors])
+    mark_commit(plan, rounds, [timeline, losses, errors])
     if path is not None:
         _write(figure, Path(path))
     return figure
@@ -71,7 +72,7 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
 
 def check_picture_path(path: str | Path) -> None:
     """Raise if a picture could not be written there: unknown ending, or no such folder."""
-    _figure_class()
+    figure_class()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     target = Path(path)
@@ -91,7 +92,8 @@ def rounds_shown(plan: Plan) -> int:
     return min(wanted, _MAX_ROUNDS, plan.problem.horizon or _MAX_ROUNDS)
 
 
-def _figure_class() -> type[Figure]:
+def figure_class() -> type[Figure]:
+    """Matplotlib's figure, or what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -99,22 +101,42 @@ def _figure_class() -> type[Figure]:
     return Figure
 
 
-def _draw_timeline(axes: Axes, plan: Plan, schedule: list[TestSet], rows: list[int]) -> None:
-    labels = plan.problem.world.labels
+def rows_of(plan: Plan, schedule: list[TestSet], most: int) -> list[int]:
+    """The first column of every test, or of those that are shown if there are more than `most`."""
+    first = [block[0] for block in plan.problem.world.blocks]
+    if len(first) <= most:
+        return first
+    shown = {test for tests in schedule for test in tests}
+    return [test for test in first if test in shown]
+
+
+def draw_timeline(
+    axes: Axes,
+    plan: Plan,
+    schedule: list[TestSet],
+    rows: list[int],
+    colours: Mapping[int, str] | None = None,
+) -> None:
+    """A row a test, named by its first column; a bar while it is shown."""
+    given = colours or {}
+    world = plan.problem.world
+    names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
     for row, test in enumerate(rows):
         bars, at = [], 0.5
         for has, length in runs([(test,) if test in tests else () for tests in schedule]):
             if has:
                 bars.append((at, length))
             at += length
-        axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=_colour(test), linewidth=0)
-    axes.set_yticks(range(len(rows)), [_short(labels[test]) for test in rows])
+        axes.broken_barh(
+            bars, (row - 0.4, 0.8), facecolor=given.get(test, colour_of(test)), linewidth=0
+        )
+    axes.set_yticks(range(len(rows)), [short(names[test]) for test in rows])
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_ylabel("test shown")
     axes.grid(axis="x", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
-    _bare(axes)
+    bare(axes)
 
 
 def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
@@ -137,20 +159,20 @@ def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     commit = plan.policy.commit
     if commit is not None and plan.exploration_length:
         fixed = losses_along(problem, [commit] * len(schedule))
-        line(fixed, "its last set, from\nthe first round on", _VERMILION, "dashed", 1.4)
+        line(fixed, "its last set, from\nthe first round on", VERMILION, "dashed", 1.4)
     width = 1.6 if len(schedule) <= _DENSE_ROUNDS else 0.8
-    line(losses_along(problem, schedule), "this plan", _BLACK, "solid", width)
+    line(losses_along(problem, schedule), "this plan", BLACK, "solid", width)
     floor = least_loss(plan)
     if floor is not None:
         flat = np.full(len(schedule), floor)
-        line(flat, "nobody can be\nbelow this", _GREY, "dotted", 1.6)
+        line(flat, "nobody can be\nbelow this", GREY, "dotted", 1.6)
     everything = np.concatenate(drawn)
     if everything.min() > 0 and everything.max() > _LOG_RATIO * everything.min():
         axes.set_yscale("log")
     priced = bool(np.any(problem.budget.prices(problem.size)))
     axes.set_ylabel("expected loss\n(prices included)" if priced else "expected loss")
     axes.grid(color="0.9", linewidth=0.8)
-    _bare(axes)
+    bare(axes)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
 
 
@@ -161,29 +183,29 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     errors = problem.learner.errors(problem.world, counts)
     cases = np.arange(1, len(schedule) + 1)
     seen = {test for tests in schedule for test in tests}
-    axes.axhline(0.0, color=_GREY, linewidth=0.8)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
     for test in range(problem.size):
         if test not in seen:
             label = "_" if any(t not in seen for t in range(test)) else "never shown"
-            axes.plot(cases, errors[:, test], color=_GREY, linewidth=1.2, label=label)
+            axes.plot(cases, errors[:, test], color=GREY, linewidth=1.2, label=label)
     for test in sorted(seen):
         axes.plot(
             cases,
             errors[:, test],
-            color=_colour(test),
-            linestyle=_DASHES[test // len(OKABE_ITO) % len(_DASHES)],
+            color=colour_of(test),
+            linestyle=DASHES[test // len(OKABE_ITO) % len(DASHES)],
             linewidth=1.8,
             drawstyle="steps-mid",
-            label=_short(problem.world.labels[test]),
+            label=short(problem.world.labels[test]),
         )
     axes.set_ylabel("error of the\nperson's weight")
     axes.grid(color="0.9", linewidth=0.8)
-    _bare(axes)
+    bare(axes)
     handles, names = axes.get_legend_handles_labels()
     if handles:
         axes.legend(
-            handles[:_MAX_ROWS],
-            names[:_MAX_ROWS],
+            handles[:MAX_ROWS],
+            names[:MAX_ROWS],
             loc="upper left",
             bbox_to_anchor=(1.01, 1.0),
             frameon=False,
@@ -191,23 +213,23 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
         )
 
 
-def _mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
+def mark_commit(plan: Plan, rounds: int, panels: list[Axes], noun: str = "round") -> None:
     """Shade what comes after exploration, and say above it what is shown from there on."""
     commit, length = plan.policy.commit, plan.exploration_length
     top = panels[0]
     if commit is None or length is None:
         top.set_title("never settles on one set", loc="left", fontsize=10)
     elif length == 0:
-        top.set_title(f"always {_names(plan, commit)}", loc="left", fontsize=10)
+        top.set_title(f"always {names_of(plan, commit)}", loc="left", fontsize=10)
     elif length >= rounds:
-        words = f"changes sets until round {length:,}, then always {_names(plan, commit)}"
+        words = f"changes sets until {noun} {length:,}, then always {names_of(plan, commit)}"
         top.set_title(words, loc="left", fontsize=10)
     else:
         for axes in panels:
-            axes.axvspan(length + 0.5, rounds + 0.5, color=_PALE, linewidth=0, zorder=-1)
-            axes.axvline(length + 0.5, color=_BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+            axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
+            axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
         top.annotate(
-            f"from round {length + 1:,} on: always {_names(plan, commit)}",
+            f"from {noun} {length + 1:,} on: always {names_of(plan, commit)}",
             xy=(length + 0.5, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 4),
@@ -225,23 +247,28 @@ def _headline(plan: Plan) -> str:
     return f"{text}: {how_sure(plan)}"
 
 
-def _names(plan: Plan, shown: TestSet) -> str:
-    labels = [_short(plan.problem.world.labels[i]) for i in shown[:4]]
-    more = [f"{len(shown) - 4} more"] if len(shown) > 4 else []
+def names_of(plan: Plan, shown: TestSet) -> str:
+    """E.g. "bmi + bp", at most four by name."""
+    names = plan.problem.world.name_of(shown)
+    labels = [short(name) for name in names[:4]]
+    more = [f"{len(names) - 4} more"] if len(names) > 4 else []
     return " + ".join(labels + more) if shown else "nothing"
 
 
-def _colour(test: int) -> str:
+def colour_of(test: int) -> str:
+    """The colour of a test, the same in every picture."""
     return OKABE_ITO[test % len(OKABE_ITO)]
 
 
-def _short(label: str) -> str:
+def short(label: str) -> str:
+    """A label that fits beside an axis."""
     # A dollar would switch matplotlib to mathematics.
     text = label if len(label) <= 24 else label[:23] + "…"
     return text.replace("$", r"\$")
 
 
-def _bare(axes: Axes) -> None:
+def bare(axes: Axes) -> None:
+    """Without the frame's upper and right edge."""
     axes.spines[["top", "right"]].set_visible(False)
 
 

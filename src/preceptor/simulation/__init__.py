@@ -1,1 +1,43 @@
-"""Simulated people: humans of several kinds, and cases played with them."""
+"""Simulated people: humans of several kinds, policies played with them, and tables of both.
+
+>>> import preceptor as pr
+>>> from preceptor import simulation
+>>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+>>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=60)
+>>> played = simulation.rollout(problem, pr.solve(problem), rounds=60, people=200, rng=0)
+>>> played.losses.shape, played.log.names
+((200, 60), ('x1', 'x2'))
+"""
+
+from preceptor.simulation.cast import humans_of, matched_rate
+from preceptor.simulation.checking import check_human
+from preceptor.simulation.choosing import RandomOrder, most_predictive
+from preceptor.simulation.comparison import Comparison, compare
+from preceptor.simulation.human import BatchHuman, Human, Sessions, answer_one_by_one
+from preceptor.simulation.paper import Forgetful, PaperLearner
+from preceptor.simulation.partial_fit import PartialFit
+from preceptor.simulation.readers import Reader
+from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares
+from preceptor.simulation.rollouts import Rollout, rollout
+
+__all__ = [
+    "BatchHuman",
+    "BayesianRegressor",
+    "Comparison",
+    "Forgetful",
+    "Human",
+    "LeastMeanSquares",
+    "PaperLearner",
+    "PartialFit",
+    "RandomOrder",
+    "Reader",
+    "Rollout",
+    "Sessions",
+    "answer_one_by_one",
+    "check_human",
+    "compare",
+    "humans_of",
+    "matched_rate",
+    "most_predictive",
+    "rollout",
+]

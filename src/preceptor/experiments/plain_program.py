@@ -1,4 +1,8 @@
-"""The paper's Algorithm 1 written down line by line, with dicts: what we compare with."""
+"""The paper's Algorithm 1 written down line by line, with dicts: what we compare with.
+
+For closed-form squared error and one geometric curve; an implementation of its own, which shares
+nothing with the planners, and as slow as it looks.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,21 @@ import math
 
 import numpy as np
 
-import preceptor as pr
+from preceptor.errors import NotApplicable
+from preceptor.problem.curves import Geometric
+from preceptor.problem.problem import Problem
 
 
-def algorithm1(problem: pr.Problem) -> tuple[float, list[tuple[int, ...]]]:
+def algorithm1(problem: Problem) -> tuple[float, list[tuple[int, ...]]]:
     """Optimal value and sets. L(S, â(m)) is the closed form with M_S computed beforehand."""
     sets = list(problem.budget.subsets(problem.size))
     tests = range(problem.size)
     a = problem.world.coefficients.tolist()
     initial = problem.learner.initial.tolist()
-    alpha = problem.learner.curve_of[0].alpha
+    curve = problem.learner.curve_of[0]
+    if not isinstance(curve, Geometric) or problem.horizon is None:
+        raise NotApplicable("algorithm 1, plainly: for geometric curves and a finite horizon")
+    alpha = curve.alpha
     sigma = problem.world.covariance
     floor, matrix = {}, {}
     for shown in sets:
@@ -25,22 +34,22 @@ def algorithm1(problem: pr.Problem) -> tuple[float, list[tuple[int, ...]]]:
         matrix[shown] = m.tolist()
 
     def phi(count: int) -> float:
-        return alpha ** (-2 * count)
+        return float(alpha ** (-2 * count))
 
     def belief(i: int, count: int) -> float:
-        return a[i] - (a[i] - initial[i]) * math.sqrt(phi(count))
+        return float(a[i] - (a[i] - initial[i]) * math.sqrt(phi(count)))
 
     def loss(shown: tuple[int, ...], counts: tuple[int, ...]) -> float:
         e = [a[i] - belief(i, counts[i]) for i in tests]
         m = matrix[shown]
-        return floor[shown] + sum(e[i] * m[i][j] * e[j] for i in tests for j in tests)
+        return float(floor[shown] + sum(e[i] * m[i][j] * e[j] for i in tests for j in tests))
 
     start = (0,) * problem.size
     value = {start: 0.0}
     parents = []
     for t in range(problem.horizon):
         following: dict[tuple[int, ...], float] = {}
-        parent = {}
+        parent: dict[tuple[int, ...], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         for counts, prefix in value.items():
             for shown in sets:
                 cost = prefix + problem.discount**t * loss(shown, counts)

@@ -1,0 +1,91 @@
+"""`preceptor fit`: a person, or people, from a log of what they predicted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from preceptor.cli._app import app
+from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.errors import InvalidInput
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor fit log.csv --data cases.csv --outcome y
+
+  preceptor fit log.csv --data cases.csv --outcome y --columns prediction=answer
+
+  preceptor plan cases.csv --outcome y --learner learner.json
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def fit(
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LOG",
+            help="A row a round: participant, round, shown, values, prediction, outcome "
+            "(.csv, .jsonl or .parquet).",
+        ),
+    ],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The table of cases; left out: an example.", metavar="TABLE"),
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="The column that was to be predicted.", metavar="COLUMN")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Another name of a column in the log, e.g. prediction=answer; repeatable.",
+            metavar="OURS=THEIRS",
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Column of TABLE to ignore.", metavar="COLUMN")
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The learner file to write.")
+    ] = Path("learner.json"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the split into folds.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Estimate how people start and how fast they learn, for `preceptor plan --learner`."""
+    with readable_errors():
+        if not dry_run:
+            check_target(output)
+        renamed = _renamed(columns or [])
+        from preceptor.cli._people import learner_to_data
+        from preceptor.cli._worlds import estimate_world
+        from preceptor.estimation import fit_learner
+        from preceptor.files import write_text
+        from preceptor.logs import Log
+
+        world = estimate_world(
+            data, outcome=outcome, unit=None, example=example, drop=drop or (), seed=seed
+        ).world
+        rounds = Log.read(log, world, columns=renamed)
+        with spinner("fitting"):
+            fitted = fit_learner(world, rounds, random_state=seed)
+        written = json.dumps(learner_to_data(fitted.to_data(), world), indent=2)
+        if not dry_run:
+            write_text(output, written + "\n")
+            say(f"Wrote the learner to {output}; plan with: preceptor plan ... --learner {output}")
+    typer.echo(written if as_json else fitted.summary())
+
+
+def _renamed(columns: list[str]) -> dict[str, str]:
+    wrong = [each for each in columns if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]
+    InvalidInput.raise_if(
+        f"--columns: {each!r}, must be OURS=THEIRS, e.g. prediction=answer" for each in wrong
+    )
+    return dict(each.split("=") for each in columns)

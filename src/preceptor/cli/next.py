@@ -1,0 +1,74 @@
+"""`preceptor next`: what to show one person now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import preceptor
+from preceptor.cli._app import app
+from preceptor.cli._console import readable_errors
+from preceptor.cli._tables import read_named_numbers
+from preceptor.errors import InvalidFile
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor next plan.json
+
+  preceptor next plan.json --shown counts.json
+
+with, for instance, {"abdomen": 12, "wrist": 7} in counts.json
+"""
+
+
+@app.command(name="next", epilog=_EXAMPLES)
+def next_tests(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
+    shown: Annotated[
+        Path | None,
+        typer.Option(
+            help="How often this person was shown each test: a JSON object of name and count, or "
+            "a .csv file with the columns name and count. Left out: a new person.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Say what to show somebody who has seen tests so and so often."""
+    with readable_errors():
+        found = preceptor.Plan.load(plan)
+        problem, world = found.problem, found.problem.world
+        counts = list(problem.start_counts)
+        if shown is not None:
+            for name, count in _counts(shown, world.tests).items():
+                for column in world.columns_of([name]):
+                    counts[column] = count
+        chosen = found.policy.recommend(counts)
+        errors = problem.learner.errors(world, counts)[None, :]
+        loss = float(problem.oracle.loss_of(errors, chosen)[0])
+        names = list(world.name_of(chosen))
+    from preceptor.report.scale import scale_of
+
+    scale = scale_of(problem)
+    expected = float(scale.of(loss))
+    if as_json:
+        data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
+        typer.echo(json.dumps(data | {"for_ever": chosen == found.policy.commit}))
+        return
+    from preceptor.report.phrases import joined, sentence
+
+    typer.echo(sentence(f"show {joined(found, chosen)}"))
+    unit = f" ({scale.unit})" if scale.unit else ""
+    typer.echo(f"Expected of this case: {scale.label} {expected:.3g}{unit}.")
+
+
+def _counts(path: Path, tests: tuple[str, ...]) -> dict[str, int]:
+    found = read_named_numbers(path, ("count",), tests)["count"]
+    wrong = [name for name, count in found.items() if count < 0 or count != int(count)]
+    InvalidFile.raise_if(
+        f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong
+    )
+    return {name: int(count) for name, count in found.items()}

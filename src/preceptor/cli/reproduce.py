@@ -1,0 +1,121 @@
+"""`preceptor reproduce`: the paper's experiments, with what it says beside what we find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from preceptor.cli._app import app
+from preceptor.cli._console import readable_errors, say
+from preceptor.plan import Progress, Update
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor reproduce
+
+  preceptor reproduce --quick
+
+  preceptor reproduce stationary --draws 200 --rho 0:0.99:40
+
+  preceptor reproduce --cluster tcp://127.0.0.1:8786
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[EXPERIMENT]...", help="Which ones; all if none is named."),
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Random draws for each setting (default: as the paper).")
+    ] = None,
+    rho: Annotated[
+        str | None,
+        typer.Option(help="Correlations, first:last:count or with commas.", metavar="A:B:N"),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A coarse pass in seconds.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.", min=0)] = 0,
+    workers: Annotated[
+        int | None, typer.Option(help="Local processes (default: one for each core).", min=1)
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="Run on the Dask cluster with this scheduler.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for data, figures and report.")
+    ] = Path("reproduction"),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Run the paper's experiments and write data (Parquet), figures (PNG, PDF) and a report.
+
+    A run that is stopped goes on where it was when it is started again with the same output folder.
+    """
+    with readable_errors():
+        from preceptor.experiments.executors import connect
+        from preceptor.experiments.experiment import Scale, parse_range
+        from preceptor.experiments.reproduction import reproduce as run_all
+        from preceptor.experiments.written import as_json as to_json
+        from preceptor.experiments.written import time_in_words
+
+        scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed)
+        client = None if cluster is None else connect(cluster).client
+        try:
+            with _bars() as bar_for:
+                results = run_all(
+                    experiments or (),
+                    output=output,
+                    scale=scale,
+                    workers=workers,
+                    client=client,
+                    tell=bar_for,
+                )
+        finally:
+            if client is not None:
+                client.close()
+    if as_json:
+        typer.echo(to_json(results, scale), nl=False)
+        return
+    console = Console(soft_wrap=False)
+    for result in results:
+        table = Table(title=result.experiment.title, title_justify="left", title_style="bold")
+        for column in ("statement", "paper", "ours", ""):
+            table.add_column(column, overflow="fold")
+        for finding in result.findings:
+            colour = {"agrees": "green", "differs": "red"}.get(finding.verdict.value, "dim")
+            verdict = f"[{colour}]{finding.verdict.value}[/{colour}]"
+            table.add_row(finding.claim, finding.paper, finding.ours, verdict)
+        console.print(table)
+    say(time_in_words(results))
+    say(f"Wrote data, figures and report.md to {output}")
+
+
+@contextmanager
+def _bars() -> Iterator[Callable[[str], Progress]]:
+    """A bar for each experiment on stderr, with rate and time left."""
+    columns = (
+        TextColumn("{task.description:<18}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[cells]}"),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+
+        def bar_for(name: str) -> Progress:
+            task = bar.add_task(name, total=1.0, cells="")
+
+            def tell(update: Update) -> None:
+                bar.update(task, completed=update.done or 0.0, cells=update.stage)
+
+            return tell
+
+        yield bar_for

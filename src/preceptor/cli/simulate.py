@@ -1,0 +1,124 @@
+"""`preceptor simulate`: play a plan with simulated people, those it was made for and others."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import preceptor
+from preceptor.cli._app import app
+from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from preceptor.plan import Plan
+    from preceptor.simulation import Comparison
+    from preceptor.simulation.choosing import Chooser
+
+# What people type, and what the cast calls them.
+HUMANS = {
+    "paper": "paper",
+    "lms": "least mean squares",
+    "bayes": "Bayesian",
+    "sgd": "SGDRegressor",
+    "forgets": "forgets",
+    "ignores": "ignores correlation",
+}
+# Rounds are played until this share of the discounted time is covered.
+_COVERED, _MOST_ROUNDS = 0.95, 1_000
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor simulate plan.json --people 200
+
+  preceptor simulate plan.json --human forgets --log forgetful.csv
+
+  preceptor simulate plan.json --human all --people 50
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def simulate(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
+    people: Annotated[int, typer.Option(help="How many people play.", min=1)] = 200,
+    human: Annotated[
+        str,
+        typer.Option(
+            help="How they learn.",
+            metavar="|".join((*HUMANS, "all")),
+            autocompletion=lambda: [*HUMANS, "all"],
+        ),
+    ] = "paper",
+    rounds: Annotated[
+        int | None,
+        typer.Option(help="Cases each of them sees [default: 95% of all that count].", min=1),
+    ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(help="Write what happened under the plan: .csv, .jsonl or .parquet."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of people, cases and answers.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Play a plan, the best fixed set, the most predictive tests and a random order."""
+    with readable_errors():
+        if log is not None:
+            check_target(log)
+        names = _names(human)
+        if log is not None and len(names) > 1:
+            raise InvalidInput("--log: holds one kind of people; name one with --human")
+        found = preceptor.Plan.load(plan)
+        played = _rounds(found) if rounds is None else rounds
+        from preceptor.simulation import RandomOrder, compare, humans_of, most_predictive, rollout
+
+        cast = humans_of(found.problem)
+        players = {name: cast[name] for name in names}
+        rivals: dict[str, Chooser] = {
+            "this plan": found,
+            "most predictive": most_predictive(found.problem),
+            "random order": RandomOrder.of(found.problem),
+        }
+        with spinner("simulating") as tell:
+            table = compare(found.problem, rivals, players, played, people, rng=seed, progress=tell)
+        if log is not None:
+            person = players[names[0]]
+            rollout(found.problem, found, played, people, rng=seed, human=person).log.write(log)
+            say(f"Wrote {people * played:,} rounds to {log}")
+    if as_json:
+        head = {"people": people, "rounds": played, "weight": table.weight, "seed": table.seed}
+        typer.echo(json.dumps(head | {"rows": table.rows()}, indent=2))
+    else:
+        typer.echo(str(table))
+        _expected(found, table)
+
+
+def _names(human: str) -> list[str]:
+    if human == "all":
+        return list(HUMANS.values())
+    if human not in HUMANS:
+        raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(HUMANS)} or all")
+    return [HUMANS[human]]
+
+
+def _rounds(plan: Plan) -> int:
+    problem = plan.problem
+    if problem.horizon is not None:
+        return min(problem.horizon, _MOST_ROUNDS)
+    if problem.discount == 0.0:
+        return 1
+    return min(math.ceil(math.log(1.0 - _COVERED) / math.log(problem.discount)), _MOST_ROUNDS)
+
+
+def _expected(plan: Plan, table: Comparison) -> None:
+    """What theory says about the person the plan was made for, over the same rounds."""
+    if "paper" not in table.humans:
+        return
+    from preceptor.evaluation import discounted_sum, losses_along
+
+    losses = losses_along(plan.problem, plan.policy.schedule(table.rounds))
+    exact = discounted_sum(losses, plan.problem.discount)
+    typer.echo(f"\nThe exact expectation of this plan with the paper's learner is {exact:.6g}.")

@@ -1,0 +1,126 @@
+"""How sure a world is: estimated again and again from cases drawn with replacement.
+
+Every replicate is in the units of the estimate (its averages and standard deviations), so draws can
+be compared with it, with each other, and planned with. Imputation is part of a replicate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor._checks import is_count, is_number
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.estimation.moments import complete, estimate
+from preceptor.problem.world import World
+
+if TYPE_CHECKING:
+    from preceptor.estimation.world_estimate import WorldEstimate
+
+
+@dataclass(frozen=True, eq=False)
+class WorldBootstrap:
+    """Draws of what was estimated.
+
+    `coefficients` (replicates, n), `covariance` (replicates, n, n), `noise_variance` (replicates,);
+    `failed` replicates had too few different cases to be estimated and are left out.
+    """
+
+    world: World
+    coefficients: FloatArray
+    covariance: FloatArray
+    noise_variance: FloatArray
+    failed: int
+    seed: int
+
+    @property
+    def replicates(self) -> int:
+        """How many draws there are."""
+        return int(self.noise_variance.size)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Standard error (n,) of each coefficient."""
+        return np.asarray(self.coefficients.std(axis=0, ddof=1))
+
+    def coefficient_intervals(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper end (n, 2) for each coefficient."""
+        return _percentiles(self.coefficients, level)
+
+    def covariance_intervals(self, level: float = 0.95) -> FloatArray:
+        """Lower and upper end (n, n, 2) for each covariance, in standardised units."""
+        return _percentiles(self.covariance, level)
+
+    def noise_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Lower and upper end for the noise variance."""
+        low, high = _percentiles(self.noise_variance, level)
+        return float(low), float(high)
+
+    def world_of(self, replicate: int) -> World:
+        """One replicate as a world, named and measured like the estimate."""
+        return World(
+            self.coefficients[replicate],
+            self.covariance[replicate],
+            float(self.noise_variance[replicate]),
+            self.world.names,
+            units=self.world.units,
+            groups=self.world.groups,
+        )
+
+    def summary(self, level: float = 0.95) -> str:
+        """A table of the coefficients with their intervals."""
+        width = max(len(name) for name in (*self.world.labels, "test"))
+        intervals = self.coefficient_intervals(level)
+        lines = [f"{'test':<{width}}  {'weight of 1 sd':>14}  {f'{level:.0%} interval':>22}"]
+        for name, weight, (low, high) in zip(
+            self.world.labels, self.world.coefficients, intervals, strict=True
+        ):
+            between = f"{low:.4g} to {high:.4g}"
+            lines.append(f"{name:<{width}}  {weight:>14.4g}  {between:>22}")
+        lines.append(f"From {self.replicates:,} bootstrap replicates (seed {self.seed}).")
+        if self.failed:
+            lines.append(f"{self.failed:,} more could not be estimated and were left out.")
+        return "\n".join(lines)
+
+
+def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBootstrap:
+    """Draw cases with replacement and estimate, `replicates` times."""
+    if not is_count(replicates, least=2):
+        raise InvalidInput(f"replicates: {replicates!r}, must be a whole number of at least 2")
+    units = fitted.world.units
+    assert units is not None
+    rng = np.random.default_rng(seed)
+    draws, failed = [], 0
+    for _ in range(replicates):
+        rows = rng.integers(fitted.rows, size=fitted.rows)
+        try:
+            values = units.standardise(complete(fitted.design.values[rows], fitted.recipe))
+            drawn = estimate(values, units.centre(fitted.design.outcome[rows]), fitted.recipe)
+        except (InvalidInput, ValueError, np.linalg.LinAlgError):
+            failed += 1
+            continue
+        draws.append(drawn)
+    if len(draws) < 2:
+        raise InvalidInput(
+            f"replicates: {failed} of {replicates} could not be estimated; there are too few "
+            "cases for a bootstrap, or a test has too few values"
+        )
+    return WorldBootstrap(
+        world=fitted.world,
+        coefficients=np.array([drawn.coefficients for drawn in draws]),
+        covariance=np.array([drawn.covariance for drawn in draws]),
+        noise_variance=np.array([drawn.noise_variance for drawn in draws]),
+        failed=failed,
+        seed=seed,
+    )
+
+
+def _percentiles(draws: FloatArray, level: float) -> FloatArray:
+    if not is_number(level) or not 0.0 < level < 1.0:
+        raise InvalidInput(f"level: {level!r}, must be a number between 0 and 1")
+    tail = (1.0 - level) / 2.0
+    ends = np.quantile(draws, [tail, 1.0 - tail], axis=0)
+    return np.asarray(np.moveaxis(ends, 0, -1), dtype=np.float64)

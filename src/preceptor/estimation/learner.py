@@ -1,0 +1,279 @@
+"""A learner from a log of what people predicted.
+
+The estimator follows scikit-learn's conventions: options in the constructor, `fit`, `predict`,
+`score`, fitted attributes with a trailing underscore, and `get_params`, so that its `clone` works.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._checks import is_count, is_number
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.estimation.learner_answers import Answers
+from preceptor.estimation.learner_comparison import FamilyScore, baselines, compare, folds_of
+from preceptor.estimation.learner_doubts import doubts_of
+from preceptor.estimation.learner_families import FAMILIES, Family, chosen_families
+from preceptor.estimation.learner_fit import FamilyFit, fit_family
+from preceptor.estimation.learner_intervals import Uncertainty
+from preceptor.estimation.learner_model import Model
+from preceptor.estimation.learner_people import Population, fit_people
+from preceptor.estimation.tracking import Tracker
+from preceptor.logs import Log
+from preceptor.problem.learner import Learner
+from preceptor.problem.world import World
+
+
+def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
+    """Estimate the person, or the people, behind a log; options as of `LearnerEstimator`.
+
+    >>> world = World([1.0, 0.5], [[1.0, 0.3], [0.3, 1.0]], names=["bmi", "bp"])
+    >>> cases, rng = world.sample(200, rng=1), np.random.default_rng(2)
+    >>> known = 1.0 - np.outer(1.05 ** -np.arange(200.0), [1.0, 1.0])   # a novice who learns
+    >>> answers = np.sum(cases.features * world.coefficients * known, axis=1)
+    >>> log = Log(world.names, ["ann"] * 200, range(200), np.ones((200, 2), bool), cases.features,
+    ...           answers + 0.1 * rng.standard_normal(200), cases.outcomes)
+    >>> fitted = fit_learner(world, log)
+    >>> fitted.family_, round(fitted.learner_.curves.alpha, 2)
+    ('geometric', 1.05)
+    """
+    return LearnerEstimator(world, **options).fit(log)
+
+
+@dataclass(eq=False, repr=False)
+class LearnerEstimator:
+    """Initial coefficients, learning curve, response noise and imputation dial of people in a log.
+
+    A person answers with a weighted sum of the tests they see and fill in, plus a constant `bias`,
+    plus normal noise. Weights move from `initial` toward the truth along one curve for all tests.
+
+    - `families`: curves to compare, of "none", "geometric", "power-law", "geometric-floor",
+      "power-law-floor"; "none" (no learning) is always among them;
+    - `imputation`: κ if known, None to estimate it;
+    - `biased`: whether answers may be off by a constant. A `Learner` has no such thing, so a bias
+      is kept out of the coefficients and reported, and plans do not know of it;
+    - `default`: beliefs (n,) that are kept where the log says nothing; zero, a novice, if left out;
+    - `select`: choose the family by "aic" or by "held-out" error;
+    - `folds`: in how many parts people are left out in turn (of one person, the last rounds are);
+    - `per_person`: whether to estimate everybody of several participants too;
+    - `random_state`: seed of the split into folds.
+
+    After `fit`: `learner_` (everybody pooled) and `learners_` (by participant, drawn toward the
+    population where rows are few), both in the world's units and ready for `Problem`; `family_`,
+    `curve_`, `initial_`, `imputation_`, `bias_`, `noise_sd_`; `intervals_` at 95%; `comparison_` of
+    the families; `baselines_`; and `doubts_`, sentences on what the log cannot tell.
+    """
+
+    world: World
+    families: Sequence[str] | str = dataclasses.field(default=tuple(FAMILIES), kw_only=True)
+    imputation: float | None = dataclasses.field(default=None, kw_only=True)
+    biased: bool = dataclasses.field(default=True, kw_only=True)
+    default: npt.ArrayLike | None = dataclasses.field(default=None, kw_only=True)
+    select: str = dataclasses.field(default="aic", kw_only=True)
+    folds: int = dataclasses.field(default=5, kw_only=True)
+    per_person: bool = dataclasses.field(default=True, kw_only=True)
+    random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The options, by name; `deep` is there because scikit-learn passes it."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **options: Any) -> Self:
+        """Change options; returns itself."""
+        unknown = sorted(set(options) - set(self.get_params()))
+        if unknown:
+            raise InvalidInput(
+                f"{', '.join(unknown)}: not an option; there are {', '.join(self.get_params())}"
+            )
+        for name, value in options.items():
+            setattr(self, name, value)
+        return self
+
+    def fit(self, log: Log, y: None = None) -> Self:
+        """Estimate everything; `y` is ignored, the answers are in the log."""
+        families = self._checked()
+        answers = Answers.of(self.world, log)
+        self.participants_ = log.participants
+        self.rows_ = len(log)
+        models = self._models(answers, families)
+        fits = [fit_family(model) for model in models]
+        folds = folds_of(answers, self.folds, np.random.default_rng(self.random_state))
+        self.comparison_: tuple[FamilyScore, ...] = tuple(compare(fits, folds))
+        self.baselines_ = baselines(models[0], folds)
+        self.fit_: FamilyFit = fits[self._best()]
+        self.uncertainty_ = Uncertainty.of(self.fit_)
+        self.intervals_ = self.intervals()
+        self._read_off()
+        self.population_: Population | None = None
+        self.learners_ = dict.fromkeys(log.participants, self.learner_)
+        varies = bool(np.any(self.uncertainty_.identified))
+        if self.per_person and len(log.participants) > 1 and varies:
+            self._fit_people()
+        self.doubts_: tuple[str, ...] = doubts_of(self)
+        return self
+
+    def predict(self, log: Log, *, pooled: bool = False) -> FloatArray:
+        """What these people would answer (rows,), in the units of the log.
+
+        Participants of the fitted log are predicted with their own numbers, unless `pooled`;
+        others with everybody's.
+        """
+        self._must_be_fitted()
+        model = self.fit_.model.on(Answers.of(self.world, log))
+        found = model.mean(self.fit_.bias, self.fit_.initial, self.fit_.point)
+        if self.population_ is not None and not pooled:
+            for name, person in zip(self.participants_, self.population_.people, strict=True):
+                rows = log.participant == name
+                if np.any(rows):
+                    own = model.on(model.answers.rows(rows))
+                    found[rows] = own.mean(person.bias, person.initial, person.point)
+        return found if self.world.units is None else self.world.units.uncentre(found)
+
+    def score(self, log: Log, y: None = None) -> float:
+        """R²: the share of the variance of the answers that `predict` accounts for."""
+        from preceptor.errors import MissingExtra
+
+        try:
+            from sklearn.metrics import r2_score
+        except ImportError:
+            raise MissingExtra("scikit-learn", "data", "a score") from None
+        return float(r2_score(log.prediction, self.predict(log)))
+
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Intervals by name: bias, "initial <test>", rate, floor, imputation and noise.
+
+        `rate` and `floor` are as the families are fitted: the logarithm of alpha (or half the
+        exponent), and the share of the error that stays.
+        """
+        self._must_be_fitted()
+        if not (is_number(level) and 0.0 < level < 1.0):
+            raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
+        return self.uncertainty_.intervals(level)
+
+    def tracker(self, *, drift: float = 0.0) -> Tracker:
+        """Follows somebody new, about whom only the population is known.
+
+        With one participant, the prior is what the log says about that person's beginning.
+        """
+        self._must_be_fitted()
+        model, labels = self.fit_.model, self.world.labels
+        if self.population_ is None:
+            names, mean = model.names, self.fit_.initial
+            spread, noise, bias = self.uncertainty_.covariance, self.noise_sd_, self.bias_
+        else:
+            names, spread = self.population_.names, self.population_.covariance
+            noise = self.population_.noise_sd
+            mean = self.fit_.initial.copy()
+            averages = dict(zip(names, self.population_.mean, strict=True))
+            mean[:] = [averages.get(f"initial {t}", m) for t, m in zip(labels, mean, strict=True)]
+            bias = averages.get("bias", self.bias_)
+        # Of tests the log says nothing about, a belief may be as far off as any coefficient.
+        prior = np.eye(self.world.size) * max(float(np.mean(self.world.coefficients**2)), 1e-12)
+        known = [i for i, test in enumerate(labels) if f"initial {test}" in names]
+        known = [i for i in known if self._is_identified(f"initial {labels[i]}")]
+        columns = [names.index(f"initial {labels[i]}") for i in known]
+        prior[np.ix_(known, known)] = spread[np.ix_(columns, columns)]
+        start = Learner(mean, self.curve_, self.imputation_)
+        return Tracker(self.world, start, noise, covariance=prior, bias=bias, drift=drift)
+
+    def summary(self) -> str:
+        """The fit in words, with a table of the families and what is doubtful."""
+        from preceptor.estimation.learner_words import summary_of
+
+        self._must_be_fitted()
+        return summary_of(self)
+
+    def to_data(self) -> dict[str, Any]:
+        """The results as plain data, for a file or `--json`."""
+        from preceptor.estimation.learner_words import data_of
+
+        self._must_be_fitted()
+        return data_of(self)
+
+    def __repr__(self) -> str:
+        fitted = f", fitted to {self.rows_} rows: {self.family_}" if hasattr(self, "fit_") else ""
+        return f"LearnerEstimator({', '.join(self.world.labels)}{fitted})"
+
+    def _models(self, answers: Answers, families: list[Family]) -> list[Model]:
+        default = np.zeros(self.world.size)
+        if self.default is not None:
+            default = np.asarray(self.default, dtype=np.float64)
+        dial = self.imputation
+        if dial is None and not answers.depends_on_imputation:
+            dial = 0.0
+        free = np.any(answers.shown, axis=0)
+        if not np.any(answers.counts):
+            families = families[:1]
+        models = [Model(answers, f, free, default, dial, bool(self.biased)) for f in families]
+        enough = [model for model in models if len(answers) > len(model.names)]
+        if not enough:
+            raise InvalidInput(
+                f"log: {len(answers)} rows cannot tell {len(models[0].names)} numbers apart "
+                f"({', '.join(models[0].names)}); gather more rows, or give imputation= and "
+                "biased=False"
+            )
+        return enough
+
+    def _best(self) -> int:
+        by_error = self.select == "held-out"
+        values = [score.held_out if by_error else score.aic for score in self.comparison_]
+        if not np.any(np.isfinite(values)):
+            values = [score.aic for score in self.comparison_]
+        return int(np.nanargmin(values))
+
+    def _read_off(self) -> None:
+        model = self.fit_.model
+        parameters, dial = model.split(self.fit_.point)
+        self.family_ = model.family.name
+        self.curve_ = model.family.curve(parameters)
+        self.initial_ = self.fit_.initial
+        self.imputation_ = dial
+        self.bias_ = self.fit_.bias
+        self.noise_sd_ = self.fit_.noise_sd
+        self.learner_ = Learner(self.initial_, self.curve_, dial)
+
+    def _fit_people(self) -> None:
+        self.population_ = fit_people(self.fit_, self.uncertainty_.identified)
+        for name, person in zip(self.participants_, self.population_.people, strict=True):
+            parameters, dial = self.fit_.model.split(person.point)
+            curve = self.fit_.model.family.curve(parameters)
+            self.learners_[name] = Learner(person.initial, curve, dial)
+
+    def _is_identified(self, name: str) -> bool:
+        return bool(self.uncertainty_.identified[self.fit_.model.names.index(name)])
+
+    def _must_be_fitted(self) -> None:
+        if not hasattr(self, "fit_"):
+            raise InvalidInput("this estimator has not seen a log yet; call fit(log) first")
+
+    def _checked(self) -> list[Family]:
+        """Options are checked when they are used, as scikit-learn wants it."""
+        faults: list[str] = []
+        families: list[Family] = []
+        try:
+            families = chosen_families(self.families)
+        except InvalidInput as error:
+            faults += error.faults
+        if not isinstance(self.world, World):
+            raise InvalidInput(f"world: {self.world!r} is not a World")
+        dial = self.imputation
+        if dial is not None and not (is_number(dial) and 0.0 <= dial <= 1.0):
+            faults.append(f"imputation: {dial!r}, must be from 0 to 1, or None to estimate it")
+        if self.default is not None and np.shape(self.default) != (self.world.size,):
+            faults.append(
+                f"default: shape {np.shape(self.default)}, must be one belief for each of the "
+                f"{self.world.size} tests"
+            )
+        if self.select not in ("aic", "held-out"):
+            faults.append(f"select: {self.select!r}, must be 'aic' or 'held-out'")
+        if not is_count(self.folds, least=2):
+            faults.append(f"folds: {self.folds!r}, must be a whole number of at least 2")
+        InvalidInput.raise_if(faults)
+        return families

@@ -1,0 +1,114 @@
+"""A log arranged for fitting: what each answer was made from, in the world's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._value import FloatArray, IntArray
+from preceptor.errors import InvalidInput
+from preceptor.logs import Log
+from preceptor.problem.world import World
+
+
+class _Guesses(NamedTuple):
+    """Rows that showed equally many tests: the sets (sets, k), each row's set, and its results."""
+
+    members: IntArray
+    rows: IntArray
+    which: IntArray
+    results: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Rows of a log as arrays.
+
+    - `person` (rows,): index of who answered;
+    - `shown` (rows, n), `features` (rows, n): results in the world's units, 0 where hidden;
+    - `counts` (rows, n): showings with feedback before this row;
+    - `answers` (rows,): predictions as deviations from the average outcome.
+    """
+
+    world: World
+    person: IntArray
+    shown: npt.NDArray[np.bool_]
+    features: FloatArray
+    counts: FloatArray
+    answers: FloatArray
+
+    @classmethod
+    def of(cls, world: World, log: Log) -> Answers:
+        """The rows of a log about the tests of this world."""
+        if log.names != world.labels:
+            raise InvalidInput(
+                f"log: its tests are {', '.join(log.names)}, those of the world are "
+                f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
+            )
+        values, answers = log.values, log.prediction
+        if world.units is not None:
+            values, answers = world.units.standardise(values), world.units.centre(answers)
+        index = {name: i for i, name in enumerate(log.participants)}
+        return cls(
+            world,
+            np.array([index[name] for name in log.participant.tolist()], dtype=np.int64),
+            log.shown,
+            np.where(log.shown, values, 0.0),
+            log.counts_before.astype(np.float64),
+            answers,
+        )
+
+    def __len__(self) -> int:
+        return int(self.answers.size)
+
+    def rows(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Answers:
+        """Some of the rows; counts stay those of the whole log."""
+        return Answers(
+            self.world,
+            self.person[chosen],
+            self.shown[chosen],
+            self.features[chosen],
+            self.counts[chosen],
+            self.answers[chosen],
+        )
+
+    @cached_property
+    def _guesses(self) -> list[_Guesses]:
+        """Rows that left something to fill in, grouped by how many tests they showed."""
+        found = []
+        sizes = self.shown.sum(axis=1)
+        for size in np.unique(sizes[(sizes > 0) & (sizes < self.world.size)]).tolist():
+            rows = np.flatnonzero(sizes == size)
+            seen = np.nonzero(self.shown[rows])[1].reshape(-1, size)
+            members, which = np.unique(seen, axis=0, return_inverse=True)
+            results = np.take_along_axis(self.features[rows], seen, axis=1)
+            found.append(_Guesses(members, rows, which.ravel(), results))
+        return found
+
+    @cached_property
+    def depends_on_imputation(self) -> bool:
+        """Whether any answer would change if the person imputed differently."""
+        return bool(np.any(self.imputed(0.5)[1]))
+
+    def imputed(self, dial: float) -> tuple[FloatArray, FloatArray]:
+        """Tests as a person with this κ fills them in (rows, n), and the derivative by κ.
+
+        With Ω = (1-κ)Σ + κ diag Σ, hidden tests H are x̂_H = Ω_HS Ω_SS⁻¹ x_S; and since Ω changes
+        by D = diag Σ - Σ, they change by (D_HS - Ω_HS Ω_SS⁻¹ D_SS) Ω_SS⁻¹ x_S.
+        """
+        covariance = self.world.covariance
+        change = np.diag(np.diag(covariance)) - covariance
+        omega = covariance + dial * change
+        filled, slope = self.features.copy(), np.zeros(self.features.shape)
+        for members, rows, which, results in self._guesses:
+            block = (members[:, :, None], members[:, None, :])
+            reading = np.linalg.solve(omega[block], omega[members])
+            moved = np.linalg.solve(omega[block], change[members] - change[block] @ reading)
+            hidden, at = ~self.shown[rows], results[:, None, :]
+            filled[rows] += hidden * (at @ reading[which])[:, 0]
+            slope[rows] = hidden * (at @ moved[which])[:, 0]
+        return filled, slope

@@ -1,0 +1,150 @@
+"""How sure a fit is of its numbers: standard errors and intervals.
+
+Bias and initial coefficients enter (almost) linearly, so theirs come from the curvature of the sum
+of squares ("delta method"). Curve parameters and κ have bounds and lopsided intervals: theirs are
+profiles, all values at which the best fit of everything else is not significantly worse.
+
+Answers of one person are alike. With enough people, standard errors allow for that by summing over
+people before squaring ("clustered"), and profiles are widened by the same factor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._value import FloatArray
+from preceptor.estimation.learner_fit import FamilyFit, searched_with
+from preceptor.estimation.learner_model import SINGULAR
+
+# Fewer people than this say too little about how people differ.
+FEWEST_CLUSTERS = 10
+# How near a bound a profile may come before it counts as reaching it.
+_NEAR = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Standard errors and intervals of a fit; `clustered` allows for differences of people."""
+
+    fit: FamilyFit
+    clustered: bool
+
+    @classmethod
+    def of(cls, fit: FamilyFit) -> Uncertainty:
+        """Clustered if there are people enough, at least twice as many as parameters."""
+        people = np.unique(fit.model.answers.person).size
+        return cls(fit, people >= max(FEWEST_CLUSTERS, 2 * len(fit.model.names)))
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the t distribution behind intervals."""
+        if self.clustered:
+            return int(np.unique(self.fit.model.answers.person).size) - 1
+        return max(self.fit.freedom, 1)
+
+    @cached_property
+    def _decomposition(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """(JᵀJ)⁻¹ where the log says anything, and about which parameters that is."""
+        jacobian = self.fit.jacobian
+        scale = np.linalg.norm(jacobian, axis=0)
+        silent = scale == 0.0
+        scale = np.where(silent, 1.0, scale)
+        triangle = np.linalg.qr(jacobian / scale, mode="r")
+        _, singular, right = np.linalg.svd(triangle, full_matrices=True)
+        rank = int(np.sum(singular > SINGULAR * singular.max(initial=0.0)))
+        root = (right[:rank].T / singular[:rank]) / scale[:, None]
+        open_ends = np.linalg.norm(right[rank:], axis=0) > 1e-6
+        return root @ root.T, ~(open_ends | silent)
+
+    @property
+    def identified(self) -> npt.NDArray[np.bool_]:
+        """(parameters,) whether the log says anything about the parameter."""
+        return self._decomposition[1]
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance (parameters, parameters) of the estimates, in the order of `model.names`."""
+        inverse, _ = self._decomposition
+        independent = inverse * self.fit.noise_sd**2
+        return self._sandwich(inverse) if self.clustered else independent
+
+    def _sandwich(self, inverse: FloatArray) -> FloatArray:
+        person = self.fit.model.answers.person
+        _, cluster = np.unique(person, return_inverse=True)
+        people, (rows, width) = int(cluster.max()) + 1, self.fit.jacobian.shape
+        scores = np.zeros((people, width))
+        np.add.at(scores, cluster, self.fit.jacobian * self.fit.residuals[:, None])
+        small_sample = people / (people - 1) * (rows - 1) / max(self.fit.freedom, 1)
+        spread: FloatArray = small_sample * (inverse @ (scores.T @ scores) @ inverse)
+        return spread
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """(parameters,) infinite where the log says nothing."""
+        errors: FloatArray = np.sqrt(np.diag(self.covariance))
+        return np.where(self.identified, errors, np.inf)
+
+    def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """An interval for every parameter by name, and for `noise`."""
+        names, searched = self.fit.model.names, self.fit.model.searched
+        linear = len(names) - len(searched)
+        estimates = self._linear_estimates()
+        reach = _quantile(level, self.freedom) * self.standard_errors
+        found = {
+            names[i]: (float(estimates[i] - reach[i]), float(estimates[i] + reach[i]))
+            for i in range(linear)
+        }
+        for i, name in enumerate(searched):
+            found[name] = self._profile(i, level)
+        found["noise"] = self._noise_interval(level)
+        return found
+
+    def _linear_estimates(self) -> FloatArray:
+        initial = self.fit.initial[self.fit.model.free]
+        return np.append(self.fit.bias, initial) if self.fit.model.biased else initial
+
+    def _profile(self, held: int, level: float) -> tuple[float, float]:
+        """Where the sum of squares, at its best over all else, reaches its critical value."""
+        fit = self.fit
+        critical = _quantile(level, self.freedom) ** 2 * self._widening(held)
+        limit = fit.rss * (1.0 + critical / max(fit.freedom, 1))
+        estimate = float(fit.point[held])
+        ends = [self._crossing(held, estimate, end, limit) for end in fit.model.bounds[held]]
+        return ends[0], ends[1]
+
+    def _crossing(self, held: int, inside: float, bound: float, limit: float) -> float:
+        from scipy.optimize import brentq
+
+        def excess(value: float) -> float:
+            point = searched_with(self.fit.model, self.fit.point, held, value)
+            residuals = self.fit.model.solve(point).residuals
+            return float(residuals @ residuals) - limit
+
+        if abs(inside - bound) < _NEAR or excess(bound) <= 0.0:
+            return bound
+        return float(brentq(excess, inside, bound, xtol=1e-5, rtol=1e-6))
+
+    def _widening(self, held: int) -> float:
+        """Variance allowing for clusters over the variance without, for a searched parameter."""
+        column = len(self.fit.model.names) - len(self.fit.model.searched) + held
+        independent = self._decomposition[0][column, column] * self.fit.noise_sd**2
+        if not self.clustered or not self.identified[column] or independent == 0.0:
+            return 1.0
+        return float(self.covariance[column, column] / independent)
+
+    def _noise_interval(self, level: float) -> tuple[float, float]:
+        from scipy.special import chdtri
+
+        freedom, tail = max(self.fit.freedom, 1), (1.0 - level) / 2.0
+        low, high = (float(np.sqrt(self.fit.rss / chdtri(freedom, q))) for q in (tail, 1.0 - tail))
+        return low, high
+
+
+def _quantile(level: float, freedom: int) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2.0))

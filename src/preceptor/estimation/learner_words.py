@@ -1,0 +1,129 @@
+"""A fitted learner in words, and as plain data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from preceptor._value import plain
+from preceptor.estimation.learner_families import FAMILIES
+from preceptor.problem.curves import Curve, Geometric, PowerLaw
+
+if TYPE_CHECKING:
+    from preceptor.estimation.learner import LearnerEstimator
+
+
+def summary_of(fitted: LearnerEstimator) -> str:
+    """A paragraph, the coefficients, the families compared, and the doubts."""
+    lines = [*_opening(fitted), "", *_coefficients(fitted), "", *_comparison(fitted)]
+    if fitted.doubts_:
+        lines += ["", "What the log cannot tell, or what is doubtful:"]
+        lines += [f"  - {doubt}" for doubt in fitted.doubts_]
+    return "\n".join(lines)
+
+
+def curve_in_words(curve: Curve) -> str:
+    """How fast somebody with this curve learns.
+
+    >>> curve_in_words(Geometric.from_half_life(14))
+    'each showing divides the error of a coefficient by 1.051; it halves every 14 showings'
+    """
+    floor = ""
+    if curve.floor > 0.0:
+        floor = f"; {np.sqrt(curve.floor):.0%} of the error stays for ever"
+    if isinstance(curve, Geometric) and curve.alpha > 1.0:
+        halving = np.log(2.0) / np.log(curve.alpha)
+        return (
+            f"each showing divides the error of a coefficient by {curve.alpha:.4g}; it halves "
+            f"every {halving:.3g} showings{floor}"
+        )
+    if isinstance(curve, PowerLaw) and curve.exponent > 0.0:
+        halving = 2.0 ** (2.0 / curve.exponent) - 1.0
+        return (
+            f"the squared error of a coefficient falls as (showings + 1)^-{curve.exponent:.3g}; "
+            f"the error halves after {halving:.3g} showings{floor}"
+        )
+    return "nothing is learned"
+
+
+def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
+    """Results, not options: plain numbers, text, lists and tables."""
+    return {
+        "rows": fitted.rows_,
+        "participants": list(fitted.participants_),
+        "family": fitted.family_,
+        "learner": plain(fitted.learner_),
+        "learners": {name: plain(one) for name, one in fitted.learners_.items()},
+        "bias": fitted.bias_,
+        "noise_sd": fitted.noise_sd_,
+        "intervals": {
+            name: [end if np.isfinite(end) else None for end in ends]
+            for name, ends in fitted.intervals_.items()
+        },
+        "comparison": [
+            {
+                "family": score.family,
+                "parameters": score.parameters,
+                "log_likelihood": score.log_likelihood,
+                "aic": score.aic,
+                "held_out": score.held_out if np.isfinite(score.held_out) else None,
+            }
+            for score in fitted.comparison_
+        ],
+        "baselines": dict(fitted.baselines_),
+        "doubts": list(fitted.doubts_),
+    }
+
+
+def _opening(fitted: LearnerEstimator) -> list[str]:
+    people = len(fitted.participants_)
+    who = "1 participant" if people == 1 else f"{people} participants"
+    dial = f"{fitted.imputation_:.2f}"
+    if "imputation" in fitted.intervals_:
+        low, high = fitted.intervals_["imputation"]
+        dial += f" ({low:.2f} to {high:.2f})"
+    return [
+        f"{fitted.rows_} answers of {who}.",
+        f"Learning ({FAMILIES[fitted.family_].words}): {curve_in_words(fitted.curve_)}.",
+        *_speed(fitted),
+        f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.",
+        f"Answers scatter by {fitted.noise_sd_:.3g} around the model; bias {fitted.bias_:+.3g}.",
+    ]
+
+
+def _speed(fitted: LearnerEstimator) -> list[str]:
+    family = fitted.fit_.model.family
+    found = []
+    for i, name in enumerate(family.parameters):
+        ends = [family.natural(name, end)[1] for end in fitted.intervals_[name]]
+        known_as, value = family.natural(name, float(fitted.fit_.point[i]))
+        found.append(f"{known_as} {value:.4g} (95%: {ends[0]:.4g} to {ends[1]:.4g})")
+    return [f"  {', '.join(found)}"] if found else []
+
+
+def _coefficients(fitted: LearnerEstimator) -> list[str]:
+    labels = fitted.world.labels
+    width = max(len("test"), *map(len, labels))
+    lines = [f"{'test':<{width}}  {'at first':>9}  {'95% interval':>21}  {'truth':>9}"]
+    for i, name in enumerate(labels):
+        low, high = fitted.intervals_.get(f"initial {name}", (-np.inf, np.inf))
+        interval = f"{low:.3g} to {high:.3g}" if np.isfinite(low) else "unknown"
+        truth = fitted.world.coefficients[i]
+        lines.append(f"{name:<{width}}  {fitted.initial_[i]:>9.3g}  {interval:>21}  {truth:>9.3g}")
+    return lines
+
+
+def _comparison(fitted: LearnerEstimator) -> list[str]:
+    lines = [f"{'curve':<24}{'parameters':>10}{'AIC':>11}{'error on rows left out':>24}"]
+    least = min(score.aic for score in fitted.comparison_)
+    for score in fitted.comparison_:
+        mark = "  chosen" if score.family == fitted.family_ else ""
+        lines.append(
+            f"{FAMILIES[score.family].words:<24}{score.parameters:>10}{score.aic - least:>+11.1f}"
+            f"{score.held_out:>24.4g}{mark}"
+        )
+    words = {"default": "default beliefs", "constant": "average answer"}
+    for name, error in fitted.baselines_.items():
+        lines.append(f"{words[name]:<24}{'':>10}{'':>11}{error:>24.4g}")
+    return lines

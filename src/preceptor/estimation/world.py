@@ -1,0 +1,103 @@
+"""A world from a table of cases: test results and outcomes.
+
+Tests are standardised (mean 0, standard deviation 1), the outcome is centred but keeps its units,
+so a loss is in squared units of the outcome and its root is a typical error. Two estimates make a
+world: a covariance of the tests, and a linear regression of the outcome on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from preceptor._checks import is_count
+from preceptor.errors import InvalidData, InvalidInput
+from preceptor.estimation.encoding import encode
+from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate
+from preceptor.estimation.table import read_table
+from preceptor.estimation.world_estimate import WorldEstimate
+from preceptor.problem.units import Units
+from preceptor.problem.world import World
+
+
+def fit_world(
+    X: Any,
+    y: Any,
+    *,
+    covariance: Any = None,
+    regression: Any = None,
+    missing: Any = "pairwise",
+    names: Sequence[str] | None = None,
+    outcome: str | None = None,
+    drop: Iterable[str] = (),
+    seed: int = 0,
+) -> WorldEstimate:
+    """Estimate a world from cases.
+
+    - `X`: a pandas or polars frame (or another that narwhals knows), a mapping of columns, or an
+      array, one row a case. Categories and text become one test of several columns.
+    - `y`: outcomes as a series or an array, or the name of a column of X.
+    - `covariance`: any scikit-learn covariance estimator; Ledoit-Wolf if left out.
+    - `regression`: any linear regressor with `coef_`; ridge with its strength chosen by
+      leave-one-out if left out.
+    - `missing`: "pairwise" takes each correlation over the cases that know both tests; or a
+      scikit-learn imputer, which gets the encoded table as it is.
+    - `names`, `outcome`: what to call the columns and the outcome; `drop`: columns to ignore.
+    - `seed`: of cross-validation, and of the stand-in cases where values are missing.
+
+    Rows without an outcome, constant and repeated columns are left out, and `notes` says so.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal([170.0, 70.0], [10.0, 8.0], size=(2_000, 2))
+    >>> y = 0.1 * X[:, 0] - 0.05 * X[:, 1] + rng.normal(size=2_000)
+    >>> fitted = fit_world(X, y, names=["height", "weight"], outcome="score")
+    >>> fitted.world.coefficients.round(1), fitted.world.units.means.round()
+    (array([ 1. , -0.4]), array([170.,  70.]))
+    """
+    recipe = _recipe(covariance, regression, missing, seed)
+    design = encode(read_table(X, y, names=names, outcome=outcome, drop=drop))
+    values = complete(design.values, recipe)
+    means, scales = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    outcome_mean = float(design.outcome.mean())
+    try:
+        moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
+    except TooFewShared as error:
+        first, second = (design.names[i] for i in error.columns)
+        raise InvalidData(
+            f"columns {first!r} and {second!r}: both known in {error.shared} cases only, too few "
+            "for a correlation; drop one, or impute (missing=SimpleImputer())"
+        ) from None
+    world = World(
+        moments.coefficients,
+        moments.covariance,
+        moments.noise_variance,
+        design.names,
+        units=Units(means, scales, design.outcome_name, outcome_mean),
+        groups=design.groups or None,
+    )
+    return WorldEstimate(world, design, recipe, moments)
+
+
+def _recipe(covariance: Any, regression: Any, missing: Any, seed: int) -> Recipe:
+    """Check that the estimators can be what they are given as."""
+    faults = []
+    wanted = (
+        ("covariance", covariance, "fit", "a scikit-learn covariance estimator such as OAS()"),
+        ("regression", regression, "fit", "a scikit-learn linear regressor such as LassoCV()"),
+    )
+    for name, given, method, what in wanted:
+        if given is not None and (isinstance(given, type) or not hasattr(given, method)):
+            faults.append(f"{name}: {given!r}, must be {what}")
+    if missing != "pairwise" if isinstance(missing, str) else not hasattr(missing, "fit_transform"):
+        faults.append(
+            f"missing: {missing!r}, must be 'pairwise' or a scikit-learn imputer such as "
+            "SimpleImputer()"
+        )
+    if not is_count(seed, least=0):
+        faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
+    InvalidInput.raise_if(faults)
+    chosen = {"covariance": covariance, "regression": regression}
+    given_ones = {name: value for name, value in chosen.items() if value is not None}
+    return Recipe(missing=missing, seed=int(seed), **given_ones)

@@ -1,0 +1,168 @@
+"""Beam search against truncated planning in the same time, on problems too large to solve.
+
+(n, k) = (10,2) to (25,5) with every set of exactly k tests, ρ = .99, α = 1.05, T = 600, three
+draws. For each beam the best truncated plan that took no longer on the same instance is taken, and
+the ratio of their losses drawn: above 100% the beam is better. The paper's truncated plan repeats
+its last set; with the end and the final set chosen together, truncated planning is a far stronger
+opponent, so both are shown (up to (15,3): beyond, weighing every end with every final set takes
+longer than the beams). Times are measured one after another with nothing beside them; how far a
+beam gets in a time depends on the program, so these ratios are ours, not the paper's.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor.experiments import paper
+from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.instances import budget_of, draw, instance
+from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.statistics import Mean, means
+from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.planning.count_space import CountSpace
+from preceptor.problem.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+RHO, ALPHA = 0.99, 1.05
+# (width, rounds) of the beams; each takes some seconds at most.
+BEAMS = {
+    (10, 2): ((1, 20), (4, 20), (16, 20), (64, 20)),
+    (15, 3): ((1, 20), (4, 20), (16, 20)),
+    (20, 4): ((1, 20), (4, 20)),
+    (25, 5): ((1, 6),),
+}
+SUFFIXES = {"last": "last set repeated (the paper)", "best": "end and final set chosen (ours)"}
+# Beyond this many sets, weighing every end with every final set takes longer than the beams.
+_MOST_SETS_CHOSEN = 1000
+_MOST_PLANNED = 8
+# No truncated plan gets through more states x sets than this in a second.
+_FASTEST = 1e7
+
+
+def sweeps(scale: Scale) -> tuple[Sweep, ...]:
+    """Every size, three draws, timed alone."""
+    sizes = [(10, 2)] if scale.quick else list(BEAMS)
+    settings = tuple({"n": n, "k": k} for n, k in sizes)
+    return (Sweep("matched", task, settings, scale.draws_or(3), scale.seed, alone=True),)
+
+
+def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """All beams, then truncated plans of growing length while they take no longer."""
+    size, k = setting["n"], setting["k"]
+    problem = instance(draw(size, seed), RHO, ALPHA, budget_of("exactly", k))
+    _warm(problem)
+    beams = [
+        (width, *_timed(problem, "beam", width=width, layers=layers))
+        for width, layers in BEAMS[size, k]
+    ]
+    longest = max(seconds for _, _, seconds in beams)
+    rows: list[Row] = []
+    for suffix in SUFFIXES:
+        if suffix == "best" and len(problem.sets) > _MOST_SETS_CHOSEN:
+            continue
+        plans = _truncated_within(problem, suffix, longest)
+        for width, plan, seconds in beams:
+            matched = [value for value, took in plans if took <= seconds]
+            rows.append(
+                {
+                    "suffix": suffix,
+                    "width": width,
+                    "beam": plan.value,
+                    "truncated": min(matched) if matched else float("nan"),
+                    "ratio": 100.0 * min(matched) / plan.value if matched else float("nan"),
+                    "seconds_beam": seconds,
+                    "lengths": len(plans),
+                }
+            )
+    return rows
+
+
+def _truncated_within(problem: Problem, suffix: str, seconds: float) -> list[tuple[float, float]]:
+    """Value and time of truncated plans, until one takes longer than that."""
+    plans: list[tuple[float, float]] = []
+    sets = problem.sets
+    for length in range(1, _MOST_PLANNED + 1):
+        # The last layer is only weighed with final sets where these are chosen.
+        layers = length if suffix == "best" else length - 1
+        weighed = CountSpace.smallest(sets, layers).states() if layers else 1.0
+        if weighed * len(sets) > _FASTEST * seconds:
+            break
+        plan, took = _timed(problem, "truncated", length=length, suffix=suffix)
+        plans.append((plan.value, took))
+        if took > seconds:
+            break
+    return plans
+
+
+def _timed(problem: Problem, method: str, **options: object) -> tuple[Plan, float]:
+    started = time.perf_counter()
+    plan = solve(problem, method, **options)
+    return plan, time.perf_counter() - started
+
+
+def _warm(problem: Problem) -> None:
+    """Compile and list what all methods share, so that it is nobody's time."""
+    problem.oracle.floors()
+    small = instance(draw(3, np.random.SeedSequence(0)), RHO, ALPHA, budget_of("exactly", 2))
+    solve(small, "beam", width=1, layers=2)
+    for suffix in SUFFIXES:
+        solve(small, "truncated", length=1, suffix=suffix)
+
+
+def figure(frame: pd.DataFrame) -> Figure:
+    """Ratio of losses against the beam's time, one panel for each suffix rule."""
+    drawn, axes = new_figure(2, height=4.0)
+    for ax, (suffix, name) in zip(axes[0], SUFFIXES.items(), strict=True):
+        _panel(ax, frame[frame["suffix"] == suffix])
+        ax.set_title(f"truncated: {name}", fontsize=10)
+    return drawn
+
+
+def _panel(ax: Axes, frame: pd.DataFrame) -> None:
+    for style, ((n, k), group) in enumerate(frame.groupby(["n", "k"], sort=True)):
+        table = means(group, ["width"], "ratio")
+        seconds = means(group, ["width"], "seconds_beam")["mean"]
+        draw_means(ax, seconds, table, label=f"({n}, {k})", style=style)
+    ax.axhline(100.0, color="0.4", linewidth=1, linestyle="--")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("time of the beam (s), growing with its width")
+    ax.set_ylabel("loss of truncated / loss of beam")
+    as_percent(ax)
+    legend_below(ax, columns=4, title="(n, k)")
+
+
+def findings(frame: pd.DataFrame) -> list[Finding]:
+    """Whether the beam wins in the same time, for both opponents."""
+    lines = []
+    for suffix, name in SUFFIXES.items():
+        for (n, k), group in frame[frame["suffix"] == suffix].groupby(["n", "k"]):
+            widest = group[group["width"] == group["width"].max()]
+            ratio = Mean.of(widest["ratio"])
+            claim = f"beam / truncated at equal time, ({n},{k}), {name}"
+            text = paper.shown(ratio, "%")
+            if suffix == "last":
+                wins = ratio.draws > 0 and ratio.value > 100.0
+                lines.append(paper.said(claim, "> 100%", text, bool(wins)))
+            else:
+                lines.append(paper.unsaid(claim, text))
+    return lines
+
+
+EXPERIMENT = Experiment(
+    name="beam",
+    title="Beam search against truncated planning in the same time",
+    about=__doc__,
+    sweeps=sweeps,
+    figure=figure,
+    findings=findings,
+)

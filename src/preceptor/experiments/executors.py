@@ -1,0 +1,154 @@
+"""Where cells are run: in this process, in local processes, or on a Dask cluster.
+
+All three take a function and batches, and give back batches with their answers in whatever order
+they finish. A worker that dies costs the batches it was working on, which are run again.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context, parent_process
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+from preceptor._checks import is_count
+from preceptor.errors import InvalidInput, MissingExtra, NotApplicable
+
+Batch = TypeVar("Batch")
+Answer = TypeVar("Answer")
+
+# How often a batch may lose its worker before it is taken to be what kills them.
+_MOST_LOSSES = 3
+
+
+class Executor(Protocol):
+    """Runs a function on batches."""
+
+    def run(
+        self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
+    ) -> Iterator[tuple[Batch, Answer]]:
+        """Each batch with its answer, in the order in which they finish."""
+
+
+class Serial:
+    """One batch after another, here."""
+
+    def run(
+        self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
+    ) -> Iterator[tuple[Batch, Answer]]:
+        """In order."""
+        for batch in batches:
+            yield batch, function(batch)
+
+
+class LocalProcesses:
+    """That many processes on this machine (default: one for each core)."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        if workers is not None and not is_count(workers, least=1):
+            raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
+        self.workers = workers or os.cpu_count() or 1
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(
+        self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
+    ) -> Iterator[tuple[Batch, Answer]]:
+        """By whichever process is free; a pool whose worker died is replaced."""
+        waiting = dict.fromkeys(range(len(batches)), 0)
+        while waiting:
+            pool = self._pool or self._start()
+            futures = {pool.submit(function, batches[i]): i for i in waiting}
+            try:
+                for future in as_completed(futures):
+                    index = futures[future]
+                    answer = future.result()
+                    del waiting[index]
+                    yield batches[index], answer
+            except BrokenProcessPool:
+                self.close()
+                waiting = {index: losses + 1 for index, losses in waiting.items()}
+                if max(waiting.values()) > _MOST_LOSSES:
+                    raise NotApplicable(
+                        "experiments: worker processes keep dying, perhaps for lack of memory; "
+                        "use fewer with workers=1"
+                    ) from None
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+    def _start(self) -> ProcessPoolExecutor:
+        # "spawn": a fork would copy compiled code's threads and locks in an unknown state.
+        self._pool = ProcessPoolExecutor(
+            self.workers, mp_context=get_context("spawn"), initializer=_end_with_parent
+        )
+        return self._pool
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _end_with_parent() -> None:
+    """In a worker: do not outlive the process that started us, however it ends."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+class DaskCluster:
+    """The workers of a `distributed.Client`; a batch whose worker dies goes to another one."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def run(
+        self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
+    ) -> Iterator[tuple[Batch, Answer]]:
+        """As the scheduler sees fit."""
+        from distributed import as_completed as as_dask_completes
+
+        futures = {
+            self.client.submit(function, batch, pure=False, retries=_MOST_LOSSES): index
+            for index, batch in enumerate(batches)
+        }
+        try:
+            for future in as_dask_completes(list(futures)):
+                yield batches[futures[future]], future.result()
+        finally:
+            self.client.cancel(list(futures))
+
+
+def connect(address: str, seconds: float = 10.0) -> DaskCluster:
+    """The cluster whose scheduler listens at that address."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingExtra("distributed", "cluster", "Running on a cluster") from None
+    try:
+        client = Client(address, timeout=seconds)
+    except (OSError, ValueError) as error:
+        raise InvalidInput(
+            f"cluster: no scheduler answers at {address!r} ({error}); give an address such as "
+            "tcp://127.0.0.1:8786, as printed by `dask scheduler`"
+        ) from None
+    return DaskCluster(client)

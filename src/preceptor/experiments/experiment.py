@@ -1,0 +1,117 @@
+"""What an experiment is: sweeps to run, a figure to draw, and statements to compare."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor._checks import is_count
+from preceptor.errors import InvalidInput
+from preceptor.experiments.sweep import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# 0, .05, ..., .95 and .99: the paper plots 0 to .99 and names .5, .6, .8 and .99.
+CORRELATIONS = (*(round(0.05 * i, 2) for i in range(20)), 0.99)
+_QUICK_CORRELATIONS = (0.0, 0.5, 0.6, 0.8, 0.99)
+_QUICK_DRAWS = 4
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much to run: `draws` and correlations `rho` (None: as the paper), or a `quick` pass."""
+
+    draws: int | None = None
+    rho: tuple[float, ...] | None = None
+    quick: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        faults = []
+        if self.draws is not None and not is_count(self.draws, least=1):
+            faults.append(f"draws: {self.draws!r}, must be a whole number of at least 1")
+        for value in self.rho or ():
+            if not 0.0 <= value < 1.0:
+                faults.append(f"rho: {value}, must be at least 0 and below 1")
+        if self.rho is not None and not self.rho:
+            faults.append("rho: no correlation given; give some, or leave it out")
+        if not is_count(self.seed, least=0):
+            faults.append(f"seed: {self.seed!r}, must be a whole number of at least 0")
+        InvalidInput.raise_if(faults)
+
+    def draws_or(self, usual: int) -> int:
+        """The number asked for, the usual one, or fewer in a quick pass."""
+        if self.draws is not None:
+            return self.draws
+        return min(usual, _QUICK_DRAWS) if self.quick else usual
+
+    def correlations(
+        self, usual: Sequence[float] = CORRELATIONS, quick: Sequence[float] = _QUICK_CORRELATIONS
+    ) -> tuple[float, ...]:
+        """The correlations asked for, the usual ones, or fewer in a quick pass."""
+        if self.rho is not None:
+            return self.rho
+        return tuple(quick if self.quick else usual)
+
+
+def parse_range(text: str) -> tuple[float, ...]:
+    """Numbers from `first:last:how many`, or a list with commas.
+
+    >>> parse_range("0:0.9:4"), parse_range("0.5,0.99")
+    ((0.0, 0.3, 0.6, 0.9), (0.5, 0.99))
+    """
+    try:
+        if ":" in text:
+            first, last, count = text.split(":")
+            if not 1 <= int(count) <= 10_000:
+                raise ValueError
+            points = np.linspace(float(first), float(last), int(count))
+            # 12 digits: so that 0.6 is 0.6 and is found when the paper names it
+            return tuple(round(float(point), 12) for point in points)
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(
+            f"rho: {text!r}, must be first:last:count such as 0:0.99:40, or numbers with commas"
+        ) from None
+
+
+class Verdict(enum.Enum):
+    """How our figure stands to the paper's."""
+
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    NOT_SAID = "the paper does not say"
+    NOT_RUN = "not run at this scale"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: what the paper says, what we find, and whether they agree."""
+
+    claim: str
+    paper: str
+    ours: str
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One figure of the paper.
+
+    `sweeps` says what to run at a scale, `figure` draws the table that comes back, `findings`
+    compares it with the paper.
+    """
+
+    name: str
+    title: str
+    about: str
+    sweeps: Callable[[Scale], tuple[Sweep, ...]]
+    figure: Callable[[pd.DataFrame], Figure]
+    findings: Callable[[pd.DataFrame], list[Finding]]

@@ -1,0 +1,189 @@
+"""Planning with a wrong input, living with the right one.
+
+One fixed instance: two tests, at most one shown a round, a = (1, .8), â = (.2, 1.3), ρ = .8,
+α = 1.10, δ = .99, 600 rounds. One input is wrong by a share η: the person's beliefs (in a random
+direction), the speed of learning (log α times 1 ± η), the correlation in the loss (ρ times 1 ± η,
+while the person is known to impute rightly), or the correlation by which the person is taken to
+impute. The plan made with it is then evaluated with the right inputs. 80 repeats with random signs
+or directions.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.evaluation import evaluate
+from preceptor.experiments import paper
+from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE
+from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.statistics import Mean, mean_where, means
+from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.planning import solve
+from preceptor.planning.bounds import remaining_floor
+from preceptor.problem.budgets import AtMost
+from preceptor.problem.curves import Geometric
+from preceptor.problem.learner import Learner
+from preceptor.problem.matrices import equicorrelation
+from preceptor.problem.problem import Problem
+from preceptor.problem.world import World
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+COEFFICIENTS, BELIEFS = (1.0, 0.8), (0.2, 1.3)
+RHO, ALPHA = 0.8, 1.10
+INPUTS = {
+    "beliefs": "beliefs â",
+    "learning": "learning curve φ",
+    "loss": "correlation in the loss",
+    "imputation": "imputation",
+}
+LEVELS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+# Wrong correlations are kept this far from 1, as the paper keeps them below it.
+_LARGEST_RHO = 0.999
+
+
+def sweeps(scale: Scale) -> tuple[Sweep, ...]:
+    """Random repeats as in the paper, and both signs by themselves."""
+    levels = (0.1, 0.2, 0.5) if scale.quick else LEVELS
+    repeats = tuple({"input": name, "level": level} for name in INPUTS for level in levels)
+    signs = tuple(
+        {"input": name, "level": level, "sign": sign}
+        for name in INPUTS
+        if name != "beliefs"
+        for level in levels
+        for sign in (1, -1)
+    )
+    return (
+        Sweep("repeats", repeat_task, repeats, scale.draws_or(80), scale.seed, batch=80),
+        Sweep("signs", sign_task, signs, 1, scale.seed, batch=6),
+    )
+
+
+def repeat_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """One random sign, or one random direction of the beliefs."""
+    rng = np.random.default_rng(seed)
+    sign = int(rng.integers(2)) * 2 - 1
+    direction = rng.standard_normal(2)
+    if setting["input"] != "beliefs":
+        return [{"sign": sign, **outcome(setting["input"], sign * setting["level"])}]
+    length = setting["level"] * np.linalg.norm(BELIEFS)
+    wrong = np.array(BELIEFS) + length * direction / np.linalg.norm(direction)
+    return [deployed(planned_with(beliefs=wrong))]
+
+
+def sign_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """The same for a given sign; nothing about it is random."""
+    return [outcome(setting["input"], setting["sign"] * setting["level"])]
+
+
+@cache
+def outcome(wrong_input: str, change: float) -> dict[str, float]:
+    """Many repeats share a sign, so each is planned once."""
+    rho = float(np.clip(RHO * (1.0 + change), -_LARGEST_RHO, _LARGEST_RHO))
+    if wrong_input == "learning":
+        return deployed(planned_with(alpha=ALPHA ** (1.0 + change)))
+    if wrong_input == "loss":
+        return deployed(planned_with(rho_of_loss=rho))
+    return deployed(planned_with(rho_imputed=rho))
+
+
+def planned_with(
+    *,
+    beliefs: tuple[float, ...] | FloatArray = BELIEFS,
+    alpha: float = ALPHA,
+    rho_of_loss: float = RHO,
+    rho_imputed: float = RHO,
+) -> Problem:
+    """The instance, with some of its inputs replaced."""
+    world = World.equicorrelated(COEFFICIENTS, rho_of_loss, noise_variance=NOISE)
+    learner = Learner(beliefs, Geometric(alpha), equicorrelation(2, rho_imputed))
+    return Problem(world, learner, AtMost(1), DISCOUNT, HORIZON)
+
+
+def deployed(believed: Problem) -> dict[str, float]:
+    """Plan with these inputs, then evaluate the plan with the right ones."""
+    truth, best = _truth()
+    value = evaluate(truth, solve(believed, "finite").policy)
+    floor = remaining_floor(truth, after=0)
+    return {
+        "retained": 100.0 * best / value,
+        "excess": 100.0 * (best - floor) / (value - floor),
+    }
+
+
+@cache
+def _truth() -> tuple[Problem, float]:
+    truth = planned_with()
+    return truth, solve(truth, "finite").value
+
+
+def figure(frame: pd.DataFrame) -> Figure:
+    """Retained optimality and excess loss against η."""
+    drawn, axes = new_figure(2, height=4.0)
+    for ax, column, name in (
+        (axes[0, 0], "retained", "retained optimality"),
+        (axes[0, 1], "excess", "excess loss of the optimum,\nas part of the misled plan's"),
+    ):
+        for style, wrong_input in enumerate(INPUTS):
+            rows = frame[(frame["part"] == "repeats") & (frame["input"] == wrong_input)]
+            table = means(rows, ["level"], column)
+            draw_means(ax, 100 * table["level"], table, label=INPUTS[wrong_input], style=style)
+            signs = frame[(frame["part"] == "signs") & (frame["input"] == wrong_input)]
+            for sign, mark in ((1, "+"), (-1, "_")):
+                chosen = signs[signs["sign"] == sign]
+                ax.plot(100 * chosen["level"], chosen[column], mark, color="0.35", markersize=7)
+        ax.set_xlabel("the input is wrong by η (%)")
+        ax.set_ylabel(name)
+        ax.set_title("grey + and -: always too large, always too small", fontsize=10)
+        ax.set_ylim(None, 102)
+        as_percent(ax)
+        legend_below(ax)
+    return drawn
+
+
+def findings(frame: pd.DataFrame) -> list[Finding]:
+    """The printed drops, the exact values between which they lie, and J* itself."""
+    repeats = frame[frame["part"] == "repeats"]
+    lines = []
+    for printed, wrong_input, level in (
+        (paper.DROP_LEARNING_50, "learning", 0.5),
+        (paper.DROP_LOSS_50, "loss", 0.5),
+        (paper.DROP_IMPUTATION_20, "imputation", 0.2),
+        (paper.DROP_IMPUTATION_50, "imputation", 0.5),
+    ):
+        mean = mean_where(repeats, "retained", input=wrong_input, level=level)
+        drop = Mean(100.0 - mean.value, mean.error, mean.draws)
+        each = _by_sign(frame, wrong_input, level)
+        why = f"too large {100 - each[1]:.2f}%, too small {100 - each[-1]:.2f}%, both exact"
+        lines.append(paper.compare(printed, drop, why=why))
+    kept = [mean_where(repeats, "retained", input=name, level=0.1) for name in INPUTS]
+    lines.append(paper.compare(paper.KEPT_AT_10, min(kept, key=lambda mean: mean.value)))
+    worst = mean_where(repeats, "excess", input="imputation", level=0.5)
+    why = "of the loss that the misled plan could avoid, the optimum still has this much"
+    lines.append(paper.unsaid("excess-loss ratio, imputation wrong by 50%", worst, why=why))
+    return lines
+
+
+def _by_sign(frame: pd.DataFrame, wrong_input: str, level: float) -> dict[int, float]:
+    rows = frame[(frame["part"] == "signs") & (frame["input"] == wrong_input)]
+    rows = rows[np.isclose(rows["level"], level)]
+    return {
+        int(sign): float(kept) for sign, kept in zip(rows["sign"], rows["retained"], strict=True)
+    }
+
+
+EXPERIMENT = Experiment(
+    name="misspecification",
+    title="Planning with a wrong input",
+    about=__doc__,
+    sweeps=sweeps,
+    figure=figure,
+    findings=findings,
+)

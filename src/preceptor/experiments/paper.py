@@ -1,0 +1,113 @@
+"""What the paper reports, number by number, so that experiments can compare with it.
+
+Guan, Raman and Fang (2026). Percentages are written as such. `rounding` is half a unit of the last
+printed digit: 93% may be anything from 92.5 to 93.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from preceptor.experiments.experiment import Finding, Verdict
+from preceptor.experiments.statistics import Mean
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number of the paper: `relation` is "=", "≥", "≤", "<" or ">", over that many `draws`."""
+
+    claim: str
+    value: float
+    rounding: float
+    unit: str = "%"
+    relation: str = "="
+    draws: int = 20
+
+    @property
+    def text(self) -> str:
+        """As a reader would quote it."""
+        digits = max(0, round(-math.log10(2 * self.rounding)))
+        sign = "" if self.relation == "=" else f"{self.relation} "
+        return f"{sign}{self.value:.{digits}f}{_unit(self.unit)}"
+
+
+STATIONARY_HALF = Printed("best fixed set at ρ=.5 (α=1.10)", 93, 0.5)
+STATIONARY_HIGH = Printed("best fixed set at ρ=.99 (α=1.10)", 53, 0.5)
+STATIONARY_SLOW = Printed("best fixed set at ρ=.5, slow learning (α=1.05)", 97, 0.5)
+STATIONARY_FAST = Printed("best fixed set at ρ=.5, fast learning (α=1.20)", 89, 0.5)
+
+MAP_LAST_STATIONARY = Printed("nothing is explored up to ρ", 0.5, 0.05, "", "≥")
+MAP_AT_SIXTY = Printed("exploration at ρ=.6 lasts", 49, 0.5, " rounds")
+MAP_AT_HIGH = Printed("exploration at ρ=.99 lasts", 150, 0.5, " rounds", ">")
+
+EXPLORATION_PAIR = Printed("mean exploration of (2,1) at ρ=.99", 121.00, 0.005, " rounds")
+EXPLORATION_TRIPLE = Printed("largest mean exploration of (3,2)", 23.65, 0.005, " rounds", "≤")
+
+TRUNCATED_80 = Printed("truncated at T̄=80 keeps (α=1.10)", 98, 0.5)
+TRUNCATED_120 = Printed("truncated at T̄=120 keeps, for every α", 99, 0.5, "%", "≥")
+TRUNCATED_TIME_80 = Printed("time at T̄=80, of that at T=600", 2, 0.5)
+TRUNCATED_TIME_120 = Printed("time at T̄=120, of that at T=600", 4, 0.5, "%", "≤")
+
+DROP_LEARNING_50 = Printed("φ wrong by 50% loses", 1.5, 0.05, draws=80)
+DROP_LOSS_50 = Printed("loss oracle wrong by 50% loses", 9.4, 0.05, draws=80)
+DROP_IMPUTATION_20 = Printed("imputation wrong by 20% loses", 5.9, 0.05, draws=80)
+DROP_IMPUTATION_50 = Printed("imputation wrong by 50% loses", 19.0, 0.05, draws=80)
+KEPT_AT_10 = Printed("any input wrong by 10% keeps", 98.4, 0.05, "%", "≥", draws=80)
+
+VARIANTS_LONGEST = Printed("largest T̄ keeps, in every scenario", 97, 0.5, "%", "≥", draws=3)
+
+
+def compare(printed: Printed, mean: Mean, *, claim: str = "", why: str = "") -> Finding:
+    """Set a mean of ours beside a number of the paper.
+
+    An equation agrees if a mean of as many draws as the paper's could well have come out as
+    printed, given how much ours vary. An inequality agrees if our mean satisfies it,
+    as printed or within its 95% interval.
+    """
+    name = claim or printed.claim
+    if mean.draws == 0:
+        return Finding(name, printed.text, "-", Verdict.NOT_RUN, why)
+    margin = 0.0 if math.isnan(mean.margin) else mean.margin
+    if printed.relation == "=":
+        agrees = mean.is_compatible_with(printed.value, printed.draws, printed.rounding)
+    elif printed.relation in ("≥", ">"):
+        agrees = mean.value + margin >= printed.value - printed.rounding
+    else:
+        agrees = mean.value - margin <= printed.value + printed.rounding
+    verdict = Verdict.AGREES if agrees else Verdict.DIFFERS
+    return Finding(name, printed.text, shown(mean, printed.unit), verdict, why)
+
+
+def compare_number(printed: Printed, value: float, *, claim: str = "", why: str = "") -> Finding:
+    """The same for a number without sampling error."""
+    return compare(printed, Mean(value, math.nan, 1), claim=claim, why=why)
+
+
+def unsaid(claim: str, ours: Mean | str, unit: str = "%", why: str = "") -> Finding:
+    """A figure of ours that has no counterpart in the paper."""
+    text = ours if isinstance(ours, str) else shown(ours, unit)
+    return Finding(claim, "-", text, Verdict.NOT_SAID, why)
+
+
+def said(claim: str, paper: str, ours: str, agrees: bool, why: str = "") -> Finding:
+    """A statement in words, and whether we find it so."""
+    return Finding(claim, paper, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
+
+
+def shown(mean: Mean, unit: str) -> str:
+    """A mean with its interval, e.g. `93.8 ± 2.1%`."""
+    if math.isnan(mean.value):
+        return "-"
+    margin = "" if math.isnan(mean.margin) else f" ± {_number(mean.margin)}"
+    return f"{_number(mean.value)}{margin}{_unit(unit)}"
+
+
+def _number(value: float) -> str:
+    """Two decimals for small numbers, fewer for large ones; never an exponent."""
+    size = abs(value)
+    return f"{value:,.0f}" if size >= 1000 else f"{value:.1f}" if size >= 100 else f"{value:.2f}"
+
+
+def _unit(unit: str) -> str:
+    return unit if unit in ("", "%") else f" {unit.strip()}"

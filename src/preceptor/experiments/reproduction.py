@@ -1,0 +1,145 @@
+"""Run one experiment for its table, or all of them for data, figures and a report.
+
+In the output folder: for each experiment `NAME.parquet`, `NAME.png` and `NAME.pdf`; `report.md` for
+people and `report.json` for programs. While a run is under way, what is finished lies in
+`unfinished.jsonl`; a run that was killed goes on from there.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.experiments import look, written
+from preceptor.experiments.executors import DaskCluster, Executor, LocalProcesses, Serial
+from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.journal import Journal
+from preceptor.experiments.registry import EXPERIMENTS
+from preceptor.experiments.sweep import require_pandas, run_sweeps
+from preceptor.files import write_bytes, write_text
+from preceptor.plan import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNFINISHED = "unfinished.jsonl"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one experiment: its table, its findings and how long its parts took."""
+
+    experiment: Experiment
+    frame: pd.DataFrame
+    findings: list[Finding]
+    seconds: dict[str, float]
+
+
+def run(
+    name: str,
+    *,
+    draws: int | None = None,
+    rho: Sequence[float] | None = None,
+    quick: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+    client: Any = None,
+    journal: str | Path | None = None,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """The table of one experiment, one row for each setting and draw.
+
+    Runs in `workers` processes (default: one for each core; 1 is this process), or on the cluster
+    of a `distributed.Client`. With a `journal` file a run that is stopped can be taken up again.
+    The table does not depend on any of these, except for columns that measure time.
+    """
+    scale = Scale(draws, None if rho is None else tuple(map(float, rho)), quick, seed)
+    chosen = find([name])[0]
+    book = None if journal is None else Journal(journal)
+    with executor_for(workers, client) as executor:
+        return run_sweeps(chosen.sweeps(scale), executor=executor, journal=book, progress=progress)
+
+
+def reproduce(
+    names: Sequence[str] = (),
+    *,
+    output: str | Path,
+    scale: Scale | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    tell: Callable[[str], Progress] | None = None,
+) -> list[Result]:
+    """Run experiments (all if none is named) and write data, figures and the report to `output`.
+
+    `tell` is asked for a progress callback at the start of every experiment.
+    """
+    require_pandas()
+    folder = Path(output)
+    chosen = find(names)
+    much = scale if scale is not None else Scale()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidFile(f"{folder}: cannot be made ({error.strerror})") from None
+    journal = Journal(folder / UNFINISHED)
+    results = []
+    with executor_for(workers, client) as executor:
+        for experiment in chosen:
+            progress = None if tell is None else tell(experiment.name)
+            results.append(_run_one(experiment, much, executor, journal, folder, progress))
+    write_text(folder / "report.md", written.as_markdown(results, much))
+    write_text(folder / "report.json", written.as_json(results, much))
+    journal.remove()
+    return results
+
+
+def find(names: Sequence[str]) -> list[Experiment]:
+    """The named experiments in the paper's order, all of them if none is named."""
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    InvalidInput.raise_if(
+        f"experiment: {name!r} is unknown; there are {', '.join(EXPERIMENTS)}" for name in unknown
+    )
+    return [e for name, e in EXPERIMENTS.items() if not names or name in names]
+
+
+@contextmanager
+def executor_for(workers: int | None, client: Any) -> Iterator[Executor]:
+    """The cluster if there is one, else processes, which are ended afterwards."""
+    if client is not None:
+        yield DaskCluster(client)
+    elif workers == 1:
+        yield Serial()
+    else:
+        with LocalProcesses(workers) as processes:
+            yield processes
+
+
+def _run_one(
+    experiment: Experiment,
+    scale: Scale,
+    executor: Executor,
+    journal: Journal,
+    folder: Path,
+    progress: Progress | None,
+) -> Result:
+    seconds: dict[str, float] = {}
+    frame = run_sweeps(
+        experiment.sweeps(scale),
+        executor=executor,
+        journal=journal,
+        progress=progress,
+        seconds=seconds,
+    )
+    started = time.perf_counter()
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    write_bytes(folder / f"{experiment.name}.parquet", buffer.getvalue())
+    look.save(experiment.figure(frame), folder / experiment.name)
+    seconds["files and figure"] = time.perf_counter() - started
+    return Result(experiment, frame, experiment.findings(frame), seconds)

@@ -1,0 +1,150 @@
+"""How much of the best plan's value the best fixed set keeps, as tests become more correlated.
+
+Two tests, at most one shown a round, planned over 600 rounds. Left: three speeds of learning α.
+Right: four discounts δ. *Retained optimality* is the least loss divided by the loss of the fixed
+set; it contains the loss that nobody can avoid, so below it the same is drawn for the excess over
+that floor. The numbers that the paper prints are compared with 400 draws, because these losses are
+skewed and twenty draws say little about how much a mean of twenty varies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor.experiments import paper
+from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.instances import BUDGETS, DISCOUNT, budget_of, draw, instance
+from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.statistics import mean_where, means
+from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.planning import solve
+from preceptor.planning.bounds import remaining_floor
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ALPHAS = (1.05, 1.10, 1.20)
+DISCOUNTS = (0.85, 0.90, 0.95, 0.99)
+USUAL_ALPHA = 1.10
+NAMED = (  # what the paper prints, with α and ρ
+    (paper.STATIONARY_HALF, 1.10, 0.5),
+    (paper.STATIONARY_HIGH, 1.10, 0.99),
+    (paper.STATIONARY_SLOW, 1.05, 0.5),
+    (paper.STATIONARY_FAST, 1.20, 0.5),
+)
+
+
+def sweeps(scale: Scale) -> tuple[Sweep, ...]:
+    """The curves of the figure, and the named points with both budgets and many draws."""
+    pairs = [(alpha, DISCOUNT) for alpha in ALPHAS]
+    pairs += [(USUAL_ALPHA, discount) for discount in DISCOUNTS if discount != DISCOUNT]
+    curves = tuple(
+        {"budget": "at most", "alpha": alpha, "discount": discount, "rho": rho}
+        for alpha, discount in pairs
+        for rho in scale.correlations()
+    )
+    named = tuple(
+        {"budget": budget, "alpha": alpha, "discount": DISCOUNT, "rho": rho}
+        for _, alpha, rho in NAMED
+        for budget in BUDGETS
+    )
+    return (
+        Sweep("curves", task, curves, scale.draws_or(20), scale.seed, batch=40),
+        Sweep("named points", task, named, scale.draws_or(400), scale.seed, batch=40),
+    )
+
+
+def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """Retained optimality and excess-loss ratio of the best fixed set."""
+    problem = instance(
+        draw(2, seed),
+        setting["rho"],
+        setting["alpha"],
+        budget_of(setting["budget"], 1),
+        discount=setting["discount"],
+    )
+    best = solve(problem, "finite").value
+    fixed = solve(problem, "stationary").value
+    floor = remaining_floor(problem, after=0)
+    return [
+        {
+            "best": best,
+            "fixed": fixed,
+            "floor": floor,
+            "retained": 100.0 * best / fixed,
+            # Both are sums of what nobody can avoid and more; this compares only the more.
+            "excess": 100.0 * (best - floor) / (fixed - floor),
+        }
+    ]
+
+
+def figure(frame: pd.DataFrame) -> Figure:
+    """Four panels: retained optimality and excess loss, against α and against δ."""
+    curves = frame[frame["part"] == "curves"]
+    drawn, axes = new_figure(2, 2)
+    for row, (column, name) in enumerate(
+        [
+            ("retained", "retained optimality"),
+            ("excess", "excess loss of the best plan,\nas part of the fixed set's"),
+        ]
+    ):
+        left = curves[curves["discount"] == DISCOUNT]
+        right = curves[curves["alpha"] == USUAL_ALPHA]
+        _panel(axes[row, 0], left, "alpha", column, f"δ = {DISCOUNT}, learning speed varies", "α")
+        _panel(axes[row, 1], right, "discount", column, f"α = {USUAL_ALPHA}, discount varies", "δ")
+        for ax in axes[row]:
+            ax.set_ylabel(name)
+    return drawn
+
+
+def _panel(ax: Axes, frame: pd.DataFrame, key: str, column: str, title: str, letter: str) -> None:
+    for style, value in enumerate(sorted(frame[key].unique())):
+        table = means(frame[frame[key] == value], ["rho"], column)
+        draw_means(ax, table["rho"], table, label=f"{letter} = {value:.2f}", style=style)
+    ax.set_xlabel("correlation ρ between the tests")
+    ax.set_title(title, fontsize=10)
+    ax.set_ylim(0, 104)
+    as_percent(ax)
+    legend_below(ax, columns=4)
+
+
+def findings(frame: pd.DataFrame) -> list[Finding]:
+    """The paper's four percentages for both budgets, its two trends, and the excess loss."""
+    named = frame[frame["part"] == "named points"]
+    lines = []
+    for printed, alpha, rho in NAMED:
+        for budget in BUDGETS:
+            mean = mean_where(named, "retained", budget=budget, alpha=alpha, rho=rho)
+            lines.append(paper.compare(printed, mean, claim=f"{printed.claim}, {budget} one"))
+    lines.append(_falls(frame, "alpha", "faster learning makes fixed sets worse"))
+    lines.append(_falls(frame, "discount", "longer horizons make fixed sets worse"))
+    for _, alpha, rho in NAMED[:2]:
+        mean = mean_where(named, "excess", budget="at most", alpha=alpha, rho=rho)
+        why = "of the loss that the fixed set could avoid, the best plan still has this much"
+        lines.append(paper.unsaid(f"excess-loss ratio at ρ={rho:g} (α={alpha})", mean, why=why))
+    return lines
+
+
+def _falls(frame: pd.DataFrame, key: str, claim: str) -> Finding:
+    """Whether retained optimality, averaged over all ρ, falls with α or with δ."""
+    fixed = ("discount", DISCOUNT) if key == "alpha" else ("alpha", USUAL_ALPHA)
+    curves = frame[(frame["part"] == "curves") & (frame[fixed[0]] == fixed[1])]
+    table = means(curves, [key], "retained")
+    text = ", ".join(f"{m:.1f}%" for m in table["mean"])
+    values = ", ".join(f"{v:.2f}" for v in table[key])
+    falling = bool(np.all(np.diff(table["mean"]) < 0))
+    return paper.said(claim, "yes", f"mean over all ρ: {text} at {values}", falling)
+
+
+EXPERIMENT = Experiment(
+    name="stationary",
+    title="Retained optimality of the best stationary set",
+    about=__doc__,
+    sweeps=sweeps,
+    figure=figure,
+    findings=findings,
+)

@@ -1,0 +1,94 @@
+"""Means over draws with 95% intervals, and when two such means agree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over draws, its standard error (0 if all are equal) and how many draws there were."""
+
+    value: float
+    error: float
+    draws: int
+
+    @classmethod
+    def of(cls, values: Sequence[float] | Any) -> Mean:
+        """Mean and standard error of a sample; NaN are left out."""
+        array = np.asarray(values, dtype=np.float64)
+        array = array[~np.isnan(array)]
+        if array.size == 0:
+            return cls(math.nan, math.nan, 0)
+        spread = float(array.std(ddof=1)) if array.size > 1 else math.nan
+        return cls(float(array.mean()), spread / math.sqrt(array.size), array.size)
+
+    @property
+    def margin(self) -> float:
+        """Half the width of the 95% interval, by Student's t."""
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.draws - 1, 0.975)) * self.error if self.draws > 1 else math.nan
+
+    @property
+    def low(self) -> float:
+        """Lower end of the 95% interval."""
+        return self.value - self.margin
+
+    @property
+    def high(self) -> float:
+        """Upper end of the 95% interval."""
+        return self.value + self.margin
+
+    def is_compatible_with(self, other: float, draws: int, rounding: float = 0.0) -> bool:
+        """Whether a mean of `draws` other draws could well have come out as `other`.
+
+        Both means vary; `rounding` is half a unit of the last digit that was printed.
+        """
+        if self.draws < 2:
+            return abs(self.value - other) <= rounding
+        both = self.margin * math.sqrt(1.0 + self.draws / draws)
+        return abs(self.value - other) <= both + rounding
+
+
+def means(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
+    """One row for each group: its keys, `mean`, `low`, `high`, `error` and `draws`."""
+    import pandas
+
+    rows = []
+    for keys, group in frame.groupby(list(by), sort=True, dropna=False):
+        mean = Mean.of(group[column])
+        margin = mean.margin
+        rows.append(
+            {
+                **dict(zip(by, keys, strict=True)),
+                "mean": mean.value,
+                "low": mean.value if math.isnan(margin) else mean.low,
+                "high": mean.value if math.isnan(margin) else mean.high,
+                "error": mean.error,
+                "draws": mean.draws,
+            }
+        )
+    return pandas.DataFrame(rows)
+
+
+def mean_where(frame: pd.DataFrame, column: str, **chosen: Any) -> Mean:
+    """Mean of a column over the rows in which other columns have these values.
+
+    Numbers are matched up to rounding, so that `rho=0.6` finds 0.6000000000000001.
+    """
+    picked = np.ones(len(frame), dtype=np.bool_)
+    for name, value in chosen.items():
+        if isinstance(value, float):
+            picked &= np.isclose(frame[name].astype(float), value, rtol=0.0, atol=1e-9)
+        else:
+            picked &= (frame[name] == value).to_numpy()
+    return Mean.of(frame.loc[picked, column])

@@ -1,0 +1,205 @@
+"""Planning only the first T̄ rounds: what it keeps of the optimum, and what time it saves.
+
+Two tests, at most one shown, ρ = .8, δ = .99, against the optimal plan over 600 rounds. The paper
+repeats the last set of the T̄-round plan; choosing the end state and the final set together is never
+worse. Time is a share of the time for 600 rounds, measured with nothing else running: once for the
+algorithm written down plainly in Python, as the paper's presumably is, and once for the compiled
+planner, which needs less than a millisecond for 600 rounds and so is bound by fixed costs.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor.experiments import paper
+from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.instances import BUDGETS, HORIZON, budget_of, draw, instance
+from preceptor.experiments.look import (
+    COLOURS,
+    MARKERS,
+    as_percent,
+    draw_means,
+    legend_below,
+    new_figure,
+)
+from preceptor.experiments.plain_program import algorithm1
+from preceptor.experiments.statistics import Mean, mean_where, means
+from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.planning import solve
+from preceptor.planning.bounds import remaining_floor
+from preceptor.planning.finite import DEFAULT_MEMORY, fill
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ALPHAS = (1.05, 1.10, 1.20)
+RHO = 0.8
+LENGTHS = (5, 10, 20, 40, 60, 80, 120, 200, 300)
+SUFFIXES = {"last": "last set repeated (the paper)", "best": "end and final set chosen (ours)"}
+PROGRAMS = {"plain": 1, "compiled": 15}  # and how often each is timed
+
+
+def sweeps(scale: Scale) -> tuple[Sweep, ...]:
+    """Quality for every α, T̄, suffix rule and budget; time for every T̄, alone."""
+    lengths = (10, 80, 120) if scale.quick else LENGTHS
+    quality = tuple(
+        {"budget": budget, "alpha": alpha, "length": length}
+        for budget in BUDGETS
+        for alpha in ALPHAS
+        for length in lengths
+    )
+    timing = tuple(
+        {"program": program, "length": length}
+        for program in PROGRAMS
+        for length in (*lengths, HORIZON)
+    )
+    return (
+        Sweep("quality", task, quality, scale.draws_or(20), scale.seed, batch=20),
+        Sweep("time", time_task, timing, 1, scale.seed, alone=True),
+    )
+
+
+def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """Retained optimality and excess-loss ratio with either suffix."""
+    problem = instance(draw(2, seed), RHO, setting["alpha"], budget_of(setting["budget"], 1))
+    best = solve(problem, "finite").value
+    floor = remaining_floor(problem, after=0)
+    rows: list[Row] = []
+    for suffix in SUFFIXES:
+        value = solve(problem, "truncated", length=setting["length"], suffix=suffix).value
+        rows.append(
+            {
+                "suffix": suffix,
+                "retained": 100.0 * best / value,
+                "excess": 100.0 * (best - floor) / (value - floor),
+            }
+        )
+    return rows
+
+
+def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
+    """The least of several times for planning T̄ rounds."""
+    length = setting["length"]
+    problem = instance(draw(2, seed), RHO, 1.10, budget_of("exactly", 1), horizon=length)
+    times = []
+    for _ in range(PROGRAMS[setting["program"]]):
+        started = time.perf_counter()
+        if setting["program"] == "plain":
+            algorithm1(problem)
+        else:
+            fill(problem, length, DEFAULT_MEMORY, method="truncated")
+        times.append(time.perf_counter() - started)
+    return [{"seconds": min(times)}]
+
+
+def figure(frame: pd.DataFrame) -> Figure:
+    """Quality, excess loss, and time."""
+    drawn, axes = new_figure(3, height=4.0)
+    quality = frame[(frame["part"] == "quality") & (frame["budget"] == "at most")]
+    for ax, column, name in (
+        (axes[0, 0], "retained", "retained optimality"),
+        (axes[0, 1], "excess", "excess loss of the optimum,\nas part of the truncated plan's"),
+    ):
+        _quality_panel(ax, quality, column)
+        ax.set_ylabel(name)
+    _time_panel(axes[0, 2], frame)
+    return drawn
+
+
+def _quality_panel(ax: Axes, frame: pd.DataFrame, column: str) -> None:
+    for style, alpha in enumerate(ALPHAS):
+        for suffix, dash in (("last", "--"), ("best", "-")):
+            rows = frame[(frame["alpha"] == alpha) & (frame["suffix"] == suffix)]
+            table = means(rows, ["length"], column)
+            label = f"α = {alpha:.2f}, {suffix}"
+            draw_means(ax, table["length"], table, label=label, style=style, dash=dash)
+    ax.set_xlabel("planned rounds T̄")
+    ax.set_title("dashed: last set repeated, solid: chosen", fontsize=10)
+    ax.set_ylim(None, 102)
+    as_percent(ax)
+    legend_below(ax, columns=3)
+
+
+def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
+    from matplotlib.ticker import FuncFormatter
+
+    for style, (program, name) in enumerate(
+        {"plain": "plain Python, as written down", "compiled": "compiled"}.items()
+    ):
+        shares = relative_times(frame, program)
+        ax.plot(
+            list(shares),
+            list(shares.values()),
+            f"{MARKERS[style]}-",
+            color=COLOURS[style],
+            markersize=3.5,
+            label=name,
+        )
+    lengths = np.array(list(relative_times(frame, "plain")), dtype=float)
+    states = 100.0 * (lengths * (lengths + 1.0)) / (HORIZON * (HORIZON + 1.0))
+    ax.plot(lengths, states, "k:", linewidth=1, label="number of states")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("planned rounds T̄")
+    ax.set_ylabel("as part of that for T = 600")
+    ax.set_title("time", fontsize=10)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}%"))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    legend_below(ax, columns=1)
+
+
+def relative_times(frame: pd.DataFrame, program: str) -> dict[int, float]:
+    """Time for T̄ rounds in per cent of the time for 600."""
+    rows = frame[(frame["part"] == "time") & (frame["program"] == program)]
+    seconds = dict(zip(rows["length"], rows["seconds"], strict=True))
+    return {int(length): 100.0 * took / seconds[HORIZON] for length, took in seconds.items()}
+
+
+def findings(frame: pd.DataFrame) -> list[Finding]:
+    """The paper's numbers with its own suffix rule, and ours beside them."""
+    quality = frame[frame["part"] == "quality"]
+    lines = []
+    for budget in BUDGETS:
+        rows = quality[quality["budget"] == budget]
+        mean = mean_where(rows, "retained", alpha=1.10, length=80, suffix="last")
+        name = f"{paper.TRUNCATED_80.claim}, {budget} one"
+        lines.append(paper.compare(paper.TRUNCATED_80, mean, claim=name))
+        worst = _worst(rows, "last")
+        name = f"{paper.TRUNCATED_120.claim}, {budget} one"
+        lines.append(paper.compare(paper.TRUNCATED_120, worst, claim=name))
+    ours = quality[quality["budget"] == "at most"]
+    for length in (10, 80):
+        mean = mean_where(ours, "retained", alpha=1.10, length=length, suffix="best")
+        lines.append(paper.unsaid(f"chosen end and final set, T̄={length} (α=1.10)", mean))
+    mean = mean_where(ours, "excess", alpha=1.10, length=80, suffix="last")
+    lines.append(paper.unsaid("excess-loss ratio, last set repeated, T̄=80 (α=1.10)", mean))
+    for program in PROGRAMS:
+        times = relative_times(frame, program)
+        why = "" if program == "plain" else "a plan takes under a millisecond; fixed costs show"
+        for printed, length in ((paper.TRUNCATED_TIME_80, 80), (paper.TRUNCATED_TIME_120, 120)):
+            claim = f"{printed.claim}, {program}"
+            lines.append(paper.compare_number(printed, times[length], claim=claim, why=why))
+    return lines
+
+
+def _worst(rows: pd.DataFrame, suffix: str) -> Mean:
+    """The α with the least mean at T̄ = 120."""
+    each = [
+        mean_where(rows, "retained", alpha=alpha, length=120, suffix=suffix) for alpha in ALPHAS
+    ]
+    return min(each, key=lambda mean: mean.value)
+
+
+EXPERIMENT = Experiment(
+    name="truncation",
+    title="Truncated planning: quality and time against T̄",
+    about=__doc__,
+    sweeps=sweeps,
+    figure=figure,
+    findings=findings,
+)

@@ -1,0 +1,5 @@
+"""Logs: what people were shown, what they predicted, and what was true; one row a round."""
+
+from preceptor.logs.log import Log
+
+__all__ = ["Log"]

@@ -1,0 +1,250 @@
+"""A log: what people were shown, what they predicted, and what was true; one row a round.
+
+Everything is in the units that the person read. `world.units` translates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._checks import is_number
+from preceptor._value import FloatArray, IntArray, Value, frozen_array
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.logs.checks import array_faults, row_faults
+from preceptor.problem.world import World
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMAT = "preceptor-log/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Log(Value):
+    """Rounds of one or more people, ordered by participant and round.
+
+    - `names`: the tests, n of them;
+    - `participant`: (rows,) text, who; people keep the order in which they first appear;
+    - `rounds`: (rows,) whole numbers, each at most once for a participant;
+    - `shown`: (rows, n) whether the test was shown;
+    - `values`: (rows, n) its result, NaN where it was hidden;
+    - `prediction`: (rows,) what the person said;
+    - `outcome`: (rows,) what was true, NaN where the person was not told.
+
+    Rows may be given in any order. Everything is checked once, here; a fault names its row.
+
+    >>> log = Log(["bmi"], ["ann", "ann"], [1, 2], [[True], [True]], [[1.0], [2.0]],
+    ...           prediction=[0.5, 1.5], outcome=[1.0, 2.0])
+    >>> log.participants, log.counts_before.tolist()
+    (('ann',), [[0], [1]])
+    """
+
+    names: tuple[str, ...]
+    participant: npt.NDArray[np.str_]
+    rounds: IntArray
+    shown: npt.NDArray[np.bool_]
+    values: FloatArray
+    prediction: FloatArray
+    outcome: FloatArray
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        participant: npt.ArrayLike,
+        rounds: npt.ArrayLike,
+        shown: npt.ArrayLike,
+        values: npt.ArrayLike,
+        prediction: npt.ArrayLike,
+        outcome: npt.ArrayLike | None = None,
+    ) -> None:
+        labels = tuple(str(name) for name in names)
+        who = np.asarray(participant, dtype=np.str_)
+        told = np.full(np.shape(prediction), np.nan) if outcome is None else outcome
+        faults: list[str] = []
+        arrays: dict[str, Any] = {"participant": who}
+        for field, given, kind in (
+            ("rounds", rounds, np.int64),
+            ("shown", shown, np.bool_),
+            ("values", values, np.float64),
+            ("prediction", prediction, np.float64),
+            ("outcome", told, np.float64),
+        ):
+            try:
+                arrays[field] = _exact(given, kind)
+            except (TypeError, ValueError, OverflowError):
+                faults.append(f"{field}: cannot be read as {_IN_WORDS[kind]}")
+        InvalidInput.raise_if(faults)
+        InvalidInput.raise_if(array_faults(labels, arrays))
+        InvalidInput.raise_if(row_faults(labels, arrays, lambda row: f"row {row}"))
+        first_seen = np.unique(who, return_index=True, return_inverse=True)
+        order = np.lexsort((arrays["rounds"], first_seen[1][first_seen[2]]))
+        object.__setattr__(self, "names", labels)
+        for field, array in arrays.items():
+            object.__setattr__(self, field, frozen_array(array[order], array.dtype))
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        names: Sequence[str] | World,
+        *,
+        columns: Mapping[str, str] | None = None,
+    ) -> Log:
+        """Read a .csv, .jsonl or .parquet file about these tests.
+
+        A row is a round: `participant`, `round`, `prediction`, where known `outcome`, and the tests
+        in one of two layouts: `shown` and `values` as lists ("bmi;bp" and "31.2;88" in CSV), or a
+        column for each test, empty where it was hidden. `columns` maps these names to those of
+        the file. Other columns are ignored. Faults name the line and the column.
+        """
+        from preceptor.logs.reading import read_log
+
+        return read_log(path, _labels(names), dict(columns or {}))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, names: Sequence[str] | World, *, columns: Mapping[str, str] | None = None
+    ) -> Log:
+        """The same from a data frame (pandas, polars, or any that narwhals knows)."""
+        from preceptor.logs.reading import log_from_frame
+
+        return log_from_frame(frame, _labels(names), dict(columns or {}))
+
+    def to_frame(self, *, layout: str = "wide") -> pd.DataFrame:
+        """A pandas frame: a column for each test ("wide"), or `shown` and `values` ("lists")."""
+        from preceptor.logs.writing import log_to_frame
+
+        return log_to_frame(self, layout)
+
+    def write(self, path: str | Path, *, layout: str = "lists") -> None:
+        """Write a .csv, .jsonl or .parquet file that `read` reads, whole or not at all."""
+        from preceptor.logs.writing import write_log
+
+        write_log(self, path, layout)
+
+    def __len__(self) -> int:
+        return int(self.prediction.size)
+
+    @property
+    def size(self) -> int:
+        """How many tests there are, n."""
+        return len(self.names)
+
+    @cached_property
+    def participants(self) -> tuple[str, ...]:
+        """Who took part, in the order of the rows."""
+        return tuple(dict.fromkeys(self.participant.tolist()))
+
+    @cached_property
+    def told(self) -> npt.NDArray[np.bool_]:
+        """(rows,) whether the person heard the outcome: without it, nothing is learned."""
+        return frozen_array(~np.isnan(self.outcome), np.bool_)
+
+    @cached_property
+    def counts_before(self) -> IntArray:
+        """(rows, n): how often each test was shown to that person before, with feedback."""
+        taught = (self.shown & self.told[:, None]).astype(np.int64)
+        before = np.cumsum(taught, axis=0) - taught
+        starts = np.r_[True, self.participant[1:] != self.participant[:-1]]
+        first_row = np.maximum.accumulate(np.where(starts, np.arange(len(self)), 0))
+        return frozen_array(before - before[first_row], np.int64)
+
+    def for_participant(self, *who: str) -> Log:
+        """The rows of one or more people."""
+        unknown = [name for name in who if name not in self.participants]
+        if unknown or not who:
+            raise InvalidInput(
+                f"participant: {', '.join(map(repr, unknown)) or 'nobody'} is not in the log; "
+                f"in it are {_some(self.participants)}"
+            )
+        return self._rows(np.isin(self.participant, who))
+
+    def split(
+        self, share: float = 0.25, rng: np.random.Generator | int | None = None
+    ) -> tuple[Log, Log]:
+        """Two logs with different people: about `share` of the people are in the second one."""
+        people = len(self.participants)
+        if not (is_number(share) and 0 < share < 1):
+            raise InvalidInput(f"share: {share!r}, must be between 0 and 1")
+        if people < 2:
+            raise InvalidInput(f"split: the log has {people} participant, splitting needs two")
+        away = min(max(round(share * people), 1), people - 1)
+        chosen = np.random.default_rng(rng).choice(self.participants, size=away, replace=False)
+        held_out = np.isin(self.participant, chosen)
+        return self._rows(~held_out), self._rows(held_out)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data: the names, and one table for each row."""
+        from preceptor.logs.writing import plain_rows
+
+        return {"format": FORMAT, "names": list(self.names), "rows": plain_rows(self)}
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Log:
+        """Rebuild from plain data."""
+        from preceptor.logs.reading import log_from_rows
+
+        if data.get("format", FORMAT) != FORMAT:
+            raise InvalidFile(f"format: {data['format']!r}, this version reads {FORMAT!r}")
+        missing = [key for key in ("names", "rows") if not isinstance(data.get(key), list)]
+        if missing:
+            raise InvalidFile(f"log: {' and '.join(missing)} must be lists")
+        return log_from_rows(data["rows"], tuple(str(name) for name in data["names"]))
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        assert isinstance(other, Log)
+        return self.names == other.names and all(
+            np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name in _WITH_NAN)
+            for name in ("participant", "rounds", "shown", *_WITH_NAN)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.participant.tobytes(), self.prediction.tobytes()))
+
+    def __repr__(self) -> str:
+        people = len(self.participants)
+        return f"Log({len(self)} rows, {people} participants, tests {', '.join(self.names)})"
+
+    def _rows(self, chosen: npt.NDArray[np.bool_]) -> Log:
+        """Some rows as a log of their own; whole people only, or counts would begin anew."""
+        fields = ("participant", "rounds", "shown", "values", "prediction", "outcome")
+        return Log(self.names, *(getattr(self, field)[chosen] for field in fields))
+
+
+_WITH_NAN = ("values", "prediction", "outcome")
+_IN_WORDS: dict[Any, str] = {
+    np.int64: "whole numbers, one for each row",
+    np.bool_: "true or false for each row and test",
+    np.float64: "numbers",
+}
+
+
+def _exact(given: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
+    """The array in this type, refused when conversion would change a value."""
+    array = np.asarray(given)
+    converted = array.astype(kind)
+    if kind is not np.float64 and not np.array_equal(converted, array):
+        raise ValueError
+    return converted
+
+
+def _labels(names: Sequence[str] | World) -> tuple[str, ...]:
+    if isinstance(names, World):
+        return names.labels
+    if isinstance(names, str):
+        raise InvalidInput(f"names: {names!r}, must be a list of the names of tests, or a World")
+    return tuple(str(name) for name in names)
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,178 @@
+"""Rows and sentences of the report, ready to be laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from preceptor.evaluation import counts_after
+from preceptor.plan import Plan
+from preceptor.report.phrases import joined, listed, percent, sentence
+from preceptor.report.plots import rounds_shown
+from preceptor.report.scale import per_case, scale_of
+from preceptor.report.words import how_sure, least_loss
+from preceptor.tails import geometric_sum
+
+if TYPE_CHECKING:
+    from preceptor.comparison import Alternative, Change
+    from preceptor.verification import Verification
+
+
+def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
+    """What the plan gains over its rivals, in a sentence."""
+    problem, scale = plan.problem, scale_of(plan.problem)
+    unit = f" ({scale.unit})" if scale.unit else ""
+    own = f"{per_case(problem, plan.value):.3g}"
+    others = [f"{per_case(problem, r.value):.3g} with {r.title.lower()}" for r in rivals]
+    text = f"Over all cases, the {scale.label} of this plan is {own}{unit}"
+    if others:
+        text += f", against {listed(others)}"
+    floor = least_loss(plan)
+    if floor is not None:
+        text += f"; nobody can be below {float(scale.of(floor)):.3g}"
+    return f"{text}."
+
+
+class RivalRow(NamedTuple):
+    """A way to choose tests: per case, more than the plan, loss above the floor."""
+
+    title: str
+    detail: str
+    per_case: str
+    more: str
+    avoidable: str
+    is_plan: bool
+
+
+def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
+    """The plan and its rivals, and what nobody can go below."""
+    problem = plan.problem
+    floor = least_loss(plan)
+    weight = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    unavoidable = None if floor is None else floor * weight
+    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, unavoidable)]
+    for rival in rivals:
+        commit = None if rival.policy is None else rival.policy.commit
+        detail = "" if commit is None else joined(plan, commit)
+        rows.append(
+            _rival_row(plan, rival.title, detail, rival.value, rival.standard_error, unavoidable)
+        )
+    if unavoidable is not None:
+        detail = "the best set, read by somebody who knows every weight from the first case"
+        least = f"{per_case(problem, unavoidable):.3g}"
+        rows.append(RivalRow("Nobody can be below", detail, least, "", "0%", False))
+    return rows
+
+
+def _rival_row(
+    plan: Plan, title: str, detail: str, value: float, error: float, unavoidable: float | None
+) -> RivalRow:
+    is_plan = title == "This plan"
+    more = "" if is_plan or plan.value <= 0 else f"{value / plan.value - 1.0:+.1%}"
+    if error and plan.value > 0:
+        more += f" ± {error / plan.value:.1%}"
+    avoidable = ""
+    if unavoidable is not None and plan.value - unavoidable > 1e-12 * plan.value:
+        avoidable = f"{(value - unavoidable) / (plan.value - unavoidable):.0%}"
+    return RivalRow(title, detail, f"{per_case(plan.problem, value):.3g}", more, avoidable, is_plan)
+
+
+class WeightRow(NamedTuple):
+    """A test: its true weight, the person's at first and when the plan settles, showings."""
+
+    name: str
+    truth: str
+    first: str
+    showings: int
+    later: str
+    is_committed: bool
+
+
+def weight_rows(plan: Plan) -> list[WeightRow]:
+    """How each weight is learned until the plan settles (or over the rounds drawn)."""
+    problem = plan.problem
+    rounds = plan.exploration_length or rounds_shown(plan)
+    counts = counts_after(problem, plan.policy.schedule(rounds))
+    scale = np.sqrt(np.diag(problem.world.covariance))
+    truth = problem.world.coefficients * scale
+    first = problem.learner.beliefs(problem.world, problem.start_counts) * scale
+    later = problem.learner.beliefs(problem.world, counts) * scale
+    committed = plan.policy.commit or ()
+    order = np.argsort(-np.abs(truth), kind="stable")
+    return [
+        WeightRow(
+            problem.world.labels[i],
+            f"{truth[i]:+.2f}",
+            f"{first[i]:+.2f}".replace("+0.00", "0"),
+            int(counts[i] - problem.start_counts[i]),
+            f"{later[i]:+.2f}".replace("+0.00", "0"),
+            i in committed,
+        )
+        for i in map(int, order)
+    ]
+
+
+class ChangeRow(NamedTuple):
+    """A changed assumption: cost of a case if this plan is kept, saving found, saving possible."""
+
+    direction: str
+    kept: str
+    again: str
+    saving: str
+    at_most: str
+
+
+def change_rows(plan: Plan, changes: Sequence[Change]) -> list[ChangeRow]:
+    """One row a change, what hurts most first."""
+    return [
+        ChangeRow(
+            change.direction[0].upper() + change.direction[1:],
+            f"{per_case(change.problem, change.kept):.4g}",
+            f"{per_case(change.problem, change.again):.4g}",
+            f"{change.saving:.2%}",
+            percent(change.saving_at_most),
+        )
+        for change in changes
+    ]
+
+
+def most_sensitive(changes: Sequence[Change]) -> str:
+    """The change that costs most, in a sentence."""
+    if not changes:
+        return "No assumption could be changed."
+    worst = changes[0]
+    if worst.saving < 5e-5:
+        return (
+            "None of the changes below makes another plan better by a hundredth of a percent, "
+            "as far as a quick search can tell."
+        )
+    return (
+        f"Of what was varied, the plan depends most on {worst.assumption}: if {worst.direction}, "
+        f"a plan made for that would save {worst.saving:.2%} of the loss; none can save more than "
+        f"{percent(worst.saving_at_most)}."
+    )
+
+
+def certificate_rows(plan: Plan, verification: Verification | None) -> list[tuple[str, str]]:
+    """What was proven about the plan, and how."""
+    rows = [
+        ("Status", plan.status.value),
+        ("Expected loss of the plan", f"{plan.value:.8g} (exact)"),
+        ("No plan whatsoever is below", f"{plan.lower_bound:.8g}"),
+        ("Gap", sentence(how_sure(plan))),
+        ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
+    ]
+    if plan.certificate is not None:
+        proof = "dual multipliers for every round; they are in the plan file"
+    else:
+        proof = "a bound on every round, or an exact method; it can be computed again"
+    rows.append(("Proof of the bound", proof))
+    if verification is None:
+        checked = "not checked again for this report; plan.verify() does so with independent code"
+    else:
+        verdict = "both stand" if verification.ok else "FAILED"
+        checked = f"{verdict}: value added up round by round again; {verification.how}"
+    rows.append(("Checked independently", checked))
+    return rows

@@ -1,0 +1,60 @@
+"""Cases for a crowd: every person has streams of chance of their own, all from one seed.
+
+Person p's cases depend on the seed and p alone. So more people change nothing for those before
+them, more rounds nothing in the rounds before, and two policies or two kinds of humans played
+with one seed meet the very same cases: differences between them carry little noise.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from preceptor._checks import is_count
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.problem.world import Cases, World
+from preceptor.simulation.human import Seed
+
+# Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds
+# leaves the earlier ones as they were.
+_BLOCK = 64
+
+
+class Stream(IntEnum):
+    """What a stream of chance is for."""
+
+    CASES = 0
+    ANSWERS = 1
+    CHOICES = 2
+
+
+def seed_of(rng: Seed) -> int:
+    """One number that stands for all that is random; a generator gives its next one."""
+    if rng is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    if is_count(rng, least=0):
+        return int(rng)
+    raise InvalidInput(f"rng: {rng!r}, must be a whole number of at least 0 or a NumPy generator")
+
+
+def stream(seed: int, person: int, purpose: Stream) -> np.random.Generator:
+    """The generator of one person for one purpose."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(person, purpose)))
+
+
+def draw_cases(world: World, rounds: int, people: int, seed: int) -> Cases:
+    """Features (people, rounds, n) and outcomes (people, rounds)."""
+    features: FloatArray = np.empty((people, rounds, world.size))
+    outcomes: FloatArray = np.empty((people, rounds))
+    for person in range(people):
+        rng = stream(seed, person, Stream.CASES)
+        for begin in range(0, rounds, _BLOCK):
+            drawn = world.sample(_BLOCK, rng)
+            end = min(begin + _BLOCK, rounds)
+            features[person, begin:end] = drawn.features[: end - begin]
+            outcomes[person, begin:end] = drawn.outcomes[: end - begin]
+    return Cases(features, outcomes)

@@ -1,0 +1,85 @@
+"""A cast of people for one problem: the one it was made for, and five that it was not.
+
+All start with the problem's beliefs, fill in hidden tests as its learner does unless that is the
+difference, and learn about as fast in the beginning. So what differs in a table is how they learn.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._value import FloatArray
+from preceptor.errors import MissingExtra
+from preceptor.problem.problem import Problem
+from preceptor.simulation.choosing import most_predictive
+from preceptor.simulation.human import Human
+from preceptor.simulation.paper import Forgetful, PaperLearner
+from preceptor.simulation.partial_fit import PartialFit
+from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares
+
+
+def humans_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Human]:
+    """People by name, with settings derived from the problem.
+
+    - **paper**: the problem's own learner;
+    - **least mean squares**: the delta rule on shown tests, at `matched_rate(problem)`;
+    - **Bayesian**: as unsure of the weights as they are in fact wrong, and expecting the scatter
+      that is left around the most predictive set;
+    - **SGDRegressor**: scikit-learn's, with its usual settings but `matched_rate` as first
+      step; takes hidden tests to be average. Needs the extra `data`;
+    - **forgets**: the paper's learner who loses `forgetting` of the exposure to hidden tests;
+    - **ignores correlation**: the paper's learner who takes hidden tests to be average.
+    """
+    world, start = problem.world, problem.start_counts
+    beliefs = problem.learner.beliefs(world, start)
+    imputation = problem.learner.imputation
+    rate = matched_rate(problem)
+    return {
+        "paper": PaperLearner.of(problem),
+        "least mean squares": LeastMeanSquares(world, beliefs, rate, imputation),
+        "Bayesian": BayesianRegressor(
+            world, beliefs, _prior_variance(problem), _scatter(problem), imputation
+        ),
+        "SGDRegressor": _sgd(beliefs, rate),
+        "forgets": Forgetful.of(problem, forgetting=forgetting),
+        "ignores correlation": PaperLearner.ignoring_correlation(problem),
+    }
+
+
+def matched_rate(problem: Problem) -> float:
+    """The delta rule's rate at which the first showing teaches as much as the curve says.
+
+    With one test shown, a step takes away a share rate x variance of its expected error; the curve
+    says which share, and tests are averaged. At most 1 / (3 x the variance that can be shown at
+    once): from twice that on, squared errors of the delta rule may grow without end.
+    """
+    variances = np.diag(problem.world.covariance)
+    start = np.asarray(problem.start_counts)
+    now, later = (problem.learner.retention(counts) for counts in (start, start + 1))
+    learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
+    shown = problem.budget.maximise(variances.copy())
+    return float(min(np.mean(learned / variances), 1.0 / (3.0 * variances[list(shown)].sum())))
+
+
+def _prior_variance(problem: Problem) -> FloatArray:
+    """Per test: the average squared error of standardised weights, in the test's own scale."""
+    variances = np.diag(problem.world.covariance)
+    squared = np.mean(problem.initial_errors**2 * variances)
+    return np.asarray(squared / variances)
+
+
+def _scatter(problem: Problem) -> float:
+    """Variance left to a perfect reader of the most predictive set; never quite 0."""
+    shown = list(most_predictive(problem).shown)
+    world = problem.world
+    target = (world.covariance @ world.coefficients)[shown]
+    explained = target @ np.linalg.solve(world.covariance[np.ix_(shown, shown)], target)
+    return max(world.outcome_variance - float(explained), 1e-9 * world.outcome_variance, 1e-300)
+
+
+def _sgd(beliefs: FloatArray, rate: float) -> PartialFit:
+    try:
+        from sklearn.linear_model import SGDRegressor
+    except ImportError as error:
+        raise MissingExtra("scikit-learn", "data", "The cast of simulated people") from error
+    return PartialFit(beliefs, SGDRegressor(eta0=max(rate, 1e-12)))

@@ -1,0 +1,228 @@
+"""Play a policy with simulated people: cases, answers, outcomes, and what it all cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from preceptor._checks import is_count
+from preceptor._value import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.logs import Log
+from preceptor.plan import Progress, report
+from preceptor.problem.problem import Problem
+from preceptor.problem.world import Cases
+from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
+from preceptor.simulation.choosing import Chooser, schedules
+from preceptor.simulation.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
+from preceptor.simulation.paper import PaperLearner
+
+# A crowd is asked in groups of so many numbers (people x rounds x tests): 16 MB an array.
+_GROUP = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """What happened when a policy was played.
+
+    `predictions` and `losses` are (people, rounds); a loss is the risk's charge for outcome minus
+    prediction, plus the price of what was shown. Numbers are the world's, `log` has them in the
+    units that people read. The same `seed` gives the same cases again.
+    """
+
+    problem: Problem
+    sessions: Sessions
+    predictions: FloatArray
+    losses: FloatArray
+    seed: int
+
+    @property
+    def people(self) -> int:
+        """How many people played."""
+        return self.sessions.people
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds each of them played."""
+        return self.sessions.rounds
+
+    @property
+    def mean_loss(self) -> FloatArray:
+        """Average loss of each round over people, (rounds,)."""
+        mean: FloatArray = self.losses.mean(axis=0)
+        return mean
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard error of each round's average, (rounds,); NaN for one person."""
+        return standard_error(self.losses)
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """Discounted loss of each person over the rounds played, (people,)."""
+        weights = self.problem.discount ** np.arange(self.rounds, dtype=np.float64)
+        totals: FloatArray = self.losses @ weights
+        return totals
+
+    @property
+    def total(self) -> float:
+        """Average discounted loss: estimates `evaluate`, up to the rounds that were not played."""
+        return float(self.totals.mean())
+
+    @property
+    def total_error(self) -> float:
+        """Standard error of `total`; NaN for one person."""
+        return float(standard_error(self.totals))
+
+    @property
+    def weight(self) -> float:
+        """Share of the whole discounted time that was played; 1 if nothing is left out."""
+        return played_weight(self.problem, self.rounds)
+
+    @cached_property
+    def log(self) -> Log:
+        """One row a person and round, in the units that people read."""
+        sessions, world = self.sessions, self.problem.world
+        values = sessions.values.reshape(-1, world.size)
+        predictions, outcomes = self.predictions.ravel(), sessions.outcomes.ravel()
+        if world.units is not None:
+            values = world.units.restore(values)
+            predictions = world.units.uncentre(predictions)
+            outcomes = world.units.uncentre(outcomes)
+        width = max(5, len(str(self.people)))  # at least five, so that names do not change
+        who = [f"p{person:0{width}d}" for person in range(1, self.people + 1)]
+        return Log(
+            names=world.labels,
+            participant=np.repeat(np.array(who), self.rounds),
+            rounds=np.tile(np.arange(self.rounds), self.people),
+            shown=sessions.shown.reshape(-1, world.size),
+            values=values,
+            prediction=predictions,
+            outcome=outcomes,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The numbers a reader wants first, as plain data."""
+        return {
+            "people": self.people,
+            "rounds": self.rounds,
+            "discount": self.problem.discount,
+            "weight": self.weight,
+            "total": self.total,
+            "total_error": self.total_error,
+            "first_round_loss": float(self.mean_loss[0]),
+            "last_round_loss": float(self.mean_loss[-1]),
+            "seed": self.seed,
+        }
+
+
+def rollout(
+    problem: Problem,
+    policy: Chooser,
+    rounds: int,
+    people: int,
+    rng: Seed = None,
+    human: Human | None = None,
+) -> Rollout:
+    """Let `people` go through `rounds` cases each, shown what `policy` chooses.
+
+    - `policy`: a `Policy`, a `Plan`, a function from counts to a set, or anything with
+      `recommend(counts)` or `schedule_for(rounds, rng)`;
+    - `rng`: a seed or a generator; people, rounds, policies and humans that are added later
+      change nothing in what is played with the same seed;
+    - `human`: one person, reset for everybody in turn; the problem's own learner if left out.
+
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=50)
+    >>> played = rollout(problem, pr.Stationary((0,)), rounds=50, people=1000, rng=1)
+    >>> exact = pr.evaluate(problem, pr.Stationary((0,)))
+    >>> abs(played.total - exact) < 3 * played.total_error
+    True
+    """
+    check_request(problem, rounds, people)
+    seed = seed_of(rng)
+    person = PaperLearner.of(problem) if human is None else human
+    if not isinstance(person, Human):
+        raise InvalidInput(f"human: {human!r}, must have reset, predict and feedback")
+    cases = draw_cases(problem.world, rounds, people, seed)
+    return play(problem, policy, cases, seed, person)
+
+
+def play(
+    problem: Problem,
+    policy: Chooser,
+    cases: Cases,
+    seed: int,
+    human: Human,
+    progress: Progress | None = None,
+) -> Rollout:
+    """Like `rollout`, with cases (people, rounds, n) that have been drawn already."""
+    people, rounds, _ = cases.features.shape
+    sets, which = schedules(problem, policy, rounds, people, seed)
+    sessions = Sessions.hiding(sets, which, cases)
+    predictions = np.empty((people, rounds))
+    group = max(1, _GROUP // (rounds * problem.size)) if isinstance(human, BatchHuman) else 1
+    for first in range(0, people, group):
+        last = min(first + group, people)
+        rngs = [stream(seed, person, Stream.ANSWERS) for person in range(first, last)]
+        with np.errstate(over="ignore", invalid="ignore"):  # who diverges is reported below
+            predictions[first:last] = _answers(human, sessions.of(first, last), rngs)
+        report(progress, "simulate", done=last / people)
+    _check_answers(human, predictions)
+    prices = problem.budget.prices(problem.size)
+    charged = problem.risk.charge(cases.outcomes - predictions)
+    losses = charged + np.array([prices[list(shown)].sum() for shown in sets])[which]
+    return Rollout(problem, sessions, predictions, losses, seed)
+
+
+def _answers(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
+    if isinstance(human, BatchHuman):
+        return human.predict_many(sessions, rngs)
+    return answer_one_by_one(human, sessions, rngs)
+
+
+def check_request(problem: Problem, rounds: int, people: int) -> None:
+    """Raise `InvalidInput` if so many rounds or people cannot be played."""
+    faults = [
+        f"{name}: {value!r}, must be a whole number of at least 1"
+        for name, value in (("rounds", rounds), ("people", people))
+        if not is_count(value, least=1)
+    ]
+    if not faults and problem.horizon is not None and rounds > problem.horizon:
+        faults.append(f"rounds: {rounds}, but the problem ends after {problem.horizon}")
+    InvalidInput.raise_if(faults)
+
+
+def standard_error(samples: FloatArray) -> FloatArray:
+    """Standard error of the mean over the first axis; NaN where there is one sample only."""
+    count = samples.shape[0]
+    if count < 2:
+        return np.full(samples.shape[1:], np.nan)
+    error: FloatArray = np.asarray(samples.std(axis=0, ddof=1) / np.sqrt(count))
+    return error
+
+
+def played_weight(problem: Problem, rounds: int) -> float:
+    """Discounted length of the first rounds as a share of that of all rounds."""
+    discount, horizon = problem.discount, problem.horizon
+    if discount == 1.0:
+        assert horizon is not None
+        return rounds / horizon
+    whole = 1.0 if horizon is None else 1.0 - discount**horizon
+    return float((1.0 - discount**rounds) / whole)
+
+
+def _check_answers(human: Human, predictions: FloatArray) -> None:
+    wrong = np.argwhere(~np.isfinite(predictions))
+    if wrong.size:
+        person, t = (int(i) for i in wrong[0])
+        raise InvalidInput(
+            f"human: {type(human).__name__} predicted {predictions[person, t]} in round {t} of "
+            f"person {person + 1}, must be a finite number (a learning rate that is too large "
+            "diverges)"
+        )

@@ -1,0 +1,167 @@
+"""`next`, `examples`, `fit`, `simulate` and `explain`."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import preceptor as pr
+from preceptor.datasets import load_body_fat
+from preceptor.evaluation import discounted_sum, losses_along
+from preceptor.logs import Log
+
+
+def test_next_follows_the_plan(run, plan_file, tmp_path):
+    assert run("next", plan_file).stdout.startswith("Show bp.")
+    (tmp_path / "some.json").write_text('{"bp": 2}')
+    assert run("next", plan_file, "--shown", "some.json").stdout.startswith("Show bp.")
+    (tmp_path / "all.csv").write_text("name,count\nbp,3\n")
+    assert run("next", plan_file, "--shown", "all.csv").stdout.startswith("Show bmi.")
+
+
+def test_next_as_json_has_the_expected_loss(run, plan_file, tmp_path):
+    (tmp_path / "counts.json").write_text('{"bp": 3, "bmi": 1}')
+    data = json.loads(run("next", plan_file, "--shown", "counts.json", "--json").stdout)
+    problem = pr.Plan.load(plan_file).problem
+    errors = problem.learner.errors(problem.world, [1, 3])[None, :]
+    assert data["show"] == ["bmi"]
+    assert data["for_ever"]
+    assert data["expected_loss"] == pytest.approx(float(problem.oracle.loss_of(errors, (0,))[0]))
+    assert data["expected"] == pytest.approx(np.sqrt(data["expected_loss"]))
+    assert data["scale"] == "typical error (risk)"
+
+
+def test_next_counts_tests_of_several_columns_once(run, tmp_path):
+    world = pr.World([1.0, 2.0, 3.0], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
+    problem = pr.Problem(world, pr.Learner(np.zeros(3), pr.Geometric(1.1)), 1)
+    policy = pr.ExploreThenCommit([(1, 2)] * 2, (0,))
+    value = pr.evaluate(problem, policy)
+    pr.Plan(problem, policy, value, 0.0, pr.Status.BOUNDED, "by hand", 0.0).save("plan.json")
+    assert run("next", "plan.json").stdout.startswith("Show site.")
+    (tmp_path / "counts.json").write_text('{"site": 2}')
+    assert run("next", "plan.json", "--shown", "counts.json").stdout.startswith("Show age.")
+
+
+def test_examples_are_listed_and_written(run, tmp_path):
+    text = run("examples").stdout
+    assert "body-fat" in text
+    assert "Johnson (1996)" in text
+    listed = json.loads(run("examples", "--json").stdout)
+    assert [table["name"] for table in listed] == ["body-fat", "diabetes"]
+    written = run("examples", "--write", "body-fat")
+    assert written.exit_code == 0
+    assert written.stdout == ""
+    assert "body-fat.csv" in written.stderr
+    frame = pd.read_csv(tmp_path / "body-fat.csv")
+    assert frame.equals(load_body_fat().frame)
+    assert run("examples", "--write", "diabetes", "-o", "d.csv").exit_code == 0
+    assert len(pd.read_csv("d.csv")) == 442
+
+
+def test_simulation_agrees_with_the_exact_value(run, plan_file):
+    result = run("simulate", plan_file, "--people", 400, "--rounds", 20, "--seed", 1, "--json")
+    assert result.exit_code == 0, result.stderr
+    data = json.loads(result.stdout)
+    plan = pr.Plan.load(plan_file)
+    exact = discounted_sum(losses_along(plan.problem, plan.policy.schedule(20)), 0.9)
+    own = next(row for row in data["rows"] if row["policy"] == "this plan")
+    assert abs(own["loss"] - exact) < 4 * own["standard_error"]
+    assert {row["policy"] for row in data["rows"]} == {
+        "this plan",
+        "most predictive",
+        "random order",
+        "best fixed set",
+    }
+    words = run("simulate", plan_file, "--people", 5, "--rounds", 20).stdout
+    assert f"learner is {exact:.6g}" in words
+
+
+@pytest.mark.parametrize("human", ["lms", "bayes", "forgets", "ignores"])
+def test_other_people_can_be_simulated(run, plan_file, human):
+    first = run("simulate", plan_file, "--people", 3, "--rounds", 5, "--human", human, "--json")
+    again = run("simulate", plan_file, "--people", 3, "--rounds", 5, "--human", human, "--json")
+    assert first.exit_code == 0
+    assert first.stdout == again.stdout
+
+
+def test_everybody_at_once(run, plan_file):
+    text = run("simulate", plan_file, "--people", 2, "--rounds", 4, "--human", "all").stdout
+    for human in ("paper", "least mean squares", "Bayesian", "SGDRegressor", "forgets"):
+        assert human in text
+
+
+def test_from_a_simulated_log_to_a_learner_to_a_plan(run, cases, tmp_path):
+    table = ("--outcome", "y")
+    quick = ("--half-life", 4, "--cases", 4, "--tests", 2)
+    assert run("plan", cases, *table, *quick).exit_code == 0
+    simulated = run("simulate", "plan.json", "--people", 6, "--rounds", 20, "--log", "log.csv")
+    assert simulated.exit_code == 0, simulated.stderr
+    log = Log.read("log.csv", pr.Plan.load("plan.json").problem.world)
+    assert len(log) == 120
+    fitted = run("fit", "log.csv", "--data", cases, *table)
+    assert fitted.exit_code == 0, fitted.stderr
+    assert "halves every 4 showings" in fitted.stdout
+    again = run("plan", cases, *table, "--learner", "learner.json", "--cases", 4, "--tests", 2)
+    assert again.exit_code == 0, again.stderr
+    learner = pr.Plan.load("plan.json").problem.learner
+    assert learner.retention(4) == pytest.approx(0.5, rel=1e-3)
+    assert np.allclose(learner.initial, 0.0, atol=1e-3)
+    person = ("--learner", "learner.json", "--participant", "p00002")
+    options = (*person, "--cases", 4, "--tests", 2, "--dry-run")
+    assert run("plan", cases, *table, *options).exit_code == 0
+    assert run("plan", cases, *table, *options[:-6], "nobody", "--dry-run").exit_code == 2
+
+
+def test_a_learner_is_read_in_the_units_of_the_new_table(run, cases, tmp_path):
+    """Weights are for a standard deviation, so another table rescales them."""
+    learner = {
+        "format": "preceptor-learner/1",
+        "tests": ["bmi", "bp", "age"],
+        "scales": [1.0, 2.0, 4.0],
+        "learner": {"initial": [1.0, 1.0, 1.0], "curves": {"kind": "geometric", "alpha": 2.0}},
+    }
+    (tmp_path / "l.json").write_text(json.dumps(learner))
+    arguments = ("--learner", "l.json", "--cases", 4, "--dry-run", "--json")
+    data = json.loads(run("plan", cases, "--outcome", "y", *arguments).stdout)
+    problem = pr.Plan.from_data(data["plan"]).problem
+    assert np.allclose(problem.learner.initial, problem.world.units.scales / [1.0, 2.0, 4.0])
+
+
+def test_fit_as_json_and_column_names(run, cases, tmp_path):
+    world = {"bmi": 100.0, "bp": 5.0}
+    lines = ["who,trial,shown,values,answer"]
+    rng = np.random.default_rng(0)
+    for t in range(30):
+        values = [mean + rng.normal() for mean in world.values()]
+        lines.append(f"ann,{t},bmi;bp,{values[0]};{values[1]},{20 + rng.normal()}")
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    names = ("participant=who", "round=trial", "prediction=answer")
+    renamed = [part for name in names for part in ("--columns", name)]
+    arguments = ("--data", cases, "--outcome", "y", "--dry-run", "--json")
+    result = run("fit", "log.csv", *arguments, *renamed)
+    assert result.exit_code == 0, result.stderr
+    data = json.loads(result.stdout)
+    assert data["tests"] == ["bmi", "bp", "age"]
+    assert data["rows"] == 30
+    assert not (tmp_path / "learner.json").exists()
+
+
+def test_explain_as_json(run, plan_file):
+    data = json.loads(run("explain", plan_file, "--json").stdout)
+    plan = pr.Plan.load(plan_file)
+    assert data["value"] == plan.value
+    assert data["commit"] == ["bmi"]
+    titles = [section["title"] for section in data["sections"]]
+    assert titles[1:3] == ["What to show", "What it costs"]
+
+
+def test_completion_is_offered(run):
+    assert "--install-completion" in run("--help").stdout
+
+
+def test_every_command_has_examples_or_help(run):
+    for command in ("plan", "fit", "simulate", "next", "examples", "explain"):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert "--json" in result.stdout

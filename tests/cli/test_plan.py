@@ -1,0 +1,197 @@
+"""`preceptor plan`: options mean what they say, and files appear as promised."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.cli._advice import MORE_SECONDS, QUICK_SECONDS
+from preceptor.estimation import fit_world
+
+Y = ("--outcome", "y")
+# Somebody who learns fast in few cases is planned for in no time.
+QUICK = (*Y, "--half-life", 1, "--cases", 4)
+
+
+def planned(run, *arguments, quick=QUICK):
+    result = run("plan", *arguments, *quick, "--dry-run", "--json")
+    assert result.exit_code == 0, result.stderr
+    return pr.Plan.from_data(json.loads(result.stdout)["plan"])
+
+
+def test_it_prints_words_and_a_table_and_writes_two_files(run, cases, tmp_path):
+    result = run("plan", cases, *QUICK, "--tests", 1)
+    assert result.exit_code == 0, result.stderr
+    for words in ("What to show", "The best fixed set", "The most predictive tests"):
+        assert words in result.stdout
+    assert "A random order" in result.stdout
+    assert "above the best possible" in result.stdout or "No plan can" in result.stdout
+    assert "plan.policy" not in result.stdout
+    assert "Wrote the plan to plan.json and the report to report.html" in result.stderr
+    plan = pr.Plan.load(tmp_path / "plan.json")
+    assert plan.problem.world.names == ("bmi", "bp", "age")
+    assert f"{plan.value:.6g}" in result.stdout
+    assert "<!DOCTYPE html>" in (tmp_path / "report.html").read_text("utf-8")
+    assert {p.name for p in tmp_path.iterdir()} == {"cases.csv", "plan.json", "report.html"}
+
+
+def test_a_dry_run_writes_nothing(run, cases, tmp_path):
+    planned(run, cases)
+    assert list(tmp_path.iterdir()) == [cases]
+
+
+def test_people_s_words_become_the_model_s_numbers(run, cases):
+    problem = planned(run, cases, "--tests", 2, "--half-life", 3, "--cases", 5, quick=Y).problem
+    assert problem.learner.curves.alpha == pytest.approx(2 ** (1 / 3))
+    assert problem.discount == pytest.approx(1 - 1 / 5)
+    assert problem.horizon is None
+    assert problem.budget == pr.AtMost(2)
+    assert np.all(problem.learner.initial == 0)
+    exact = planned(run, cases, "--alpha", 1.5, "--discount", 0.8, quick=Y).problem
+    assert (exact.learner.curves.alpha, exact.discount) == (1.5, 0.8)
+    usual = planned(run, cases, "--drop", "bp", "--tests", 1, quick=Y).problem
+    assert usual.learner.curves.retention(14) == pytest.approx(0.5)
+    assert usual.discount == pytest.approx(0.99)
+
+
+def test_the_world_is_that_of_the_table(run, cases):
+    import pandas as pd
+
+    world = planned(run, cases, "--unit", "mg").problem.world
+    direct = fit_world(pd.read_csv(cases), "y", outcome="y, mg").world
+    assert world == direct
+    assert planned(run, cases, "--drop", "bp").problem.world.names == ("bmi", "age")
+
+
+def test_beliefs_by_name(run, cases):
+    world = planned(run, cases).problem.world
+    equal = planned(run, cases, "--beliefs", "equal").problem.learner.initial
+    assert np.ptp(np.abs(equal) * np.sqrt(np.diag(world.covariance))) == pytest.approx(0)
+    marginal = planned(run, cases, "--beliefs", "marginal").problem.learner.initial
+    slopes = (world.covariance @ world.coefficients) / np.diag(world.covariance)
+    assert np.allclose(marginal, slopes)
+
+
+def test_beliefs_from_a_file_are_in_people_s_units(run, cases, tmp_path):
+    scales = planned(run, cases).problem.world.units.scales
+    (tmp_path / "b.csv").write_text("name,weight\nbmi,0.5\nage,-3\n")
+    (tmp_path / "b.json").write_text('{"bmi": 0.5, "age": -3}')
+    for name in ("b.csv", "b.json"):
+        initial = planned(run, cases, "--beliefs", name).problem.learner.initial
+        assert np.allclose(initial, np.array([0.5, 0.0, -3.0]) * scales)
+    standard = planned(run, cases, "--beliefs", "b.csv", "--standardised").problem
+    deviations = np.sqrt(np.diag(standard.world.covariance))
+    assert np.allclose(standard.learner.initial * deviations, [0.5, 0.0, -3.0])
+
+
+def test_costs_become_a_knapsack_and_prices_are_charged(run, cases, tmp_path):
+    (tmp_path / "c.csv").write_text("name,cost,price\nbmi,2,0.5\nbp,1,\nage,1,0.25\n")
+    budget = planned(run, cases, "--costs", "c.csv", "--limit", 2).problem.budget
+    assert budget == pr.Knapsack([2.0, 1.0, 1.0], 2.0, price=[0.5, 0.0, 0.25])
+    (tmp_path / "p.csv").write_text("name,price\nbmi,0.5\n")
+    budget = planned(run, cases, "--costs", "p.csv", "--tests", 2).problem.budget
+    assert budget == pr.AtMost(2, price=[0.5, 0.0, 0.0])
+
+
+def test_json_holds_the_comparison(run, cases):
+    result = run("plan", cases, *QUICK, "--json")
+    data = json.loads(result.stdout)
+    plan = pr.Plan.from_data(data["plan"])
+    fixed, predictive, random = data["alternatives"]
+    shown = plan.problem.world.columns_of(fixed["shows"])
+    assert fixed["value"] == pytest.approx(pr.evaluate(plan.problem, pr.Stationary(shown)))
+    assert fixed["value"] <= predictive["value"] + 1e-9
+    assert random["standard_error"] > 0
+    assert data["per_case"] == pytest.approx(np.sqrt(plan.value * (1 - plan.problem.discount)))
+    assert len(data["sensitivity"]) == 6
+    assert data["world"]["cases"] == 60
+
+
+def test_seeds_and_verification(run, cases):
+    first = run("plan", cases, *QUICK, "--json", "--dry-run", "--seed", 3, "--verify")
+    again = run("plan", cases, *QUICK, "--json", "--dry-run", "--seed", 3)
+    assert first.exit_code == 0, first.stderr
+    orders = [json.loads(r.stdout)["alternatives"][2]["value"] for r in (first, again)]
+    assert orders[0] == orders[1]
+
+
+def test_categories_are_one_test(run, cases, tmp_path):
+    lines = cases.read_text().splitlines()
+    sites = ["site"] + ["ABC"[i % 3] for i in range(len(lines) - 1)]
+    mixed = tmp_path / "mixed.csv"
+    rows = (f"{s},{line}" for s, line in zip(sites, lines, strict=True))
+    mixed.write_text("\n".join(rows) + "\n")
+    plan = planned(run, mixed, "--tests", 1)
+    assert plan.problem.world.tests[0] == "site"
+    assert run("plan", mixed, *QUICK).exit_code == 0
+
+
+@pytest.mark.parametrize("suffix", [".tsv", ".jsonl", ".parquet"])
+def test_other_kinds_of_tables(run, cases, tmp_path, suffix):
+    import pandas as pd
+
+    frame, path = pd.read_csv(cases), tmp_path / f"cases{suffix}"
+    if suffix == ".tsv":
+        frame.to_csv(path, sep="\t", index=False)
+    elif suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True, double_precision=15)
+    else:
+        frame.to_parquet(path)
+    assert np.allclose(
+        planned(run, path).problem.world.coefficients,
+        planned(run, cases).problem.world.coefficients,
+    )
+
+
+def test_without_a_table_it_plans_body_fat(run, tmp_path):
+    result = run("plan", "--dry-run", "--json", "--time-limit", "0.05")
+    assert result.exit_code == 0
+    plan = pr.Plan.from_data(json.loads(result.stdout)["plan"])
+    assert plan.problem.size == 13
+    assert plan.problem.world.units.outcome == "body fat, %"
+    assert "Body fat from tape measures" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("gap", "asked", "seconds"),
+    [
+        (0.02, (), [QUICK_SECONDS]),
+        (0.5, (), [QUICK_SECONDS, MORE_SECONDS]),
+        (0.5, ("--time-limit", 3), [3.0]),
+    ],
+)
+def test_a_wide_gap_is_worth_more_time(run, cases, monkeypatch, gap, asked, seconds):
+    spent = []
+
+    def solve(problem, method, *, time_limit, seed, progress):
+        spent.append(time_limit)
+        value = pr.evaluate(problem, pr.Stationary((0,))) * (1 - time_limit / 100)
+        status = pr.Status.TIME_LIMIT
+        bound = value / (1 + gap)
+        return pr.Plan(problem, pr.Stationary((0,)), value, bound, status, method, time_limit)
+
+    monkeypatch.setattr("preceptor.cli._advice.solve", solve)
+    plan = planned(run, cases, *asked)
+    assert spent == seconds
+    assert plan.seconds == seconds[-1]
+
+
+@pytest.mark.slow
+def test_the_example_is_planned_in_three_seconds_when_warm(tmp_path):
+    """From the start of the process to its end, report and files included; best of five."""
+    if os.getloadavg()[0] > 1.0:
+        pytest.skip("the machine is busy with something else, so times mean nothing")
+    command = [sys.executable, "-m", "preceptor.cli", "plan"]
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+        times.append(time.perf_counter() - began)
+    assert (tmp_path / "report.html").stat().st_size > 50_000
+    assert min(times) < 3.0

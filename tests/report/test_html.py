@@ -1,0 +1,237 @@
+"""The report: one whole, safe, self-contained page that says what the plan says."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor import comparison
+from preceptor.comparison import alternatives, sensitivity
+from preceptor.errors import InvalidFile, MissingExtra
+from preceptor.problem.units import Units
+from preceptor.report.html import render_report, write_report
+from preceptor.report.scale import per_case, scale_of
+from preceptor.report.tables import certificate_rows, rival_rows, weight_rows
+
+WORLD = pr.World(
+    [1.0, 0.8, 0.5],
+    pr.World.equicorrelated([1, 1, 1], 0.6).covariance,
+    0.5,
+    names=["bmi", "<b>bp</b>", 'co$t & "more"'],
+    units=Units([25, 90, 3], [4, 10, 1], "fat, <%>", 19.0),
+)
+PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1)), budget=2)
+POLICIES = {
+    "explores": pr.ExploreThenCommit([(0, 1)] * 5 + [(2,), (1,)] * 4, (0, 2)),
+    "alternating": pr.Alternating([(0,), (1,)]),
+    "stationary": pr.Stationary((0, 1)),
+    "nothing": pr.Stationary(()),
+}
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+def plan_of(policy, problem=PROBLEM):
+    value = pr.evaluate(problem, policy)
+    return pr.Plan(problem, policy, value, 0.9 * value, pr.Status.BOUNDED, "by hand", 0.0)
+
+
+PLAN = plan_of(POLICIES["explores"])
+CHANGES = sensitivity(PLAN)
+
+
+class Page(HTMLParser):
+    """Tags must close in order; ids, links and text are kept."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.links, self.text = [], [], [], [], []
+        self.attributes = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.append(tag)
+        self.attributes.append((tag, given))
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given[k] for k in ("href", "src", "xlink:href") if k in given]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def page():
+    return render_report(PLAN)
+
+
+def words_of(page):
+    return re.sub(r"\s+", " ", " ".join(Page(page).text))
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_any_plan_becomes_a_well_formed_page(policy):
+    plan = plan_of(policy)
+    parsed = Page(render_report(plan, alternatives=alternatives(plan), changes=CHANGES))
+    assert len(parsed.ids) == len(set(parsed.ids))
+    assert parsed.tags.count("h1") == 1
+    assert parsed.tags.count("h2") == 7
+    assert parsed.tags.count("svg") == 5
+
+
+def test_nothing_comes_from_outside(page):
+    parsed = Page(page)
+    assert not {"script", "link", "iframe", "img", "object"} & set(parsed.tags)
+    inside = [link for link in parsed.links if not link.startswith("data:image/png;base64,")]
+    assert all(link.startswith("#") for link in inside)
+    assert {link[1:] for link in inside} <= set(parsed.ids)
+    loaded = re.findall(r"url\(([^)]*)\)", page)
+    assert all(target.startswith("#") and target[1:] in parsed.ids for target in loaded)
+    assert "@import" not in page
+
+
+def test_pictures_and_tables_can_be_heard(page):
+    parsed = Page(page)
+    pictures = [given for tag, given in parsed.attributes if tag == "svg"]
+    assert all(given["role"] == "img" and len(given["aria-label"]) > 20 for given in pictures)
+    heads = [given for tag, given in parsed.attributes if tag == "th"]
+    assert all(given["scope"] in ("row", "col") for given in heads)
+    assert ("html", {"lang": "en"}) in parsed.attributes
+
+
+def test_names_cannot_break_the_page(page):
+    assert "<b>bp" not in page
+    assert "fat, <%>" not in page
+    words = words_of(page)
+    assert "<b>bp</b>" in words
+    assert 'co$t & "more"' in words
+
+
+def test_the_page_says_what_the_plan_says(page):
+    words = words_of(page)
+    assert f"{PLAN.value:.8g} (exact)" in words
+    assert f"{PLAN.lower_bound:.8g}" in words
+    assert "11.2% above the best possible" in words
+    assert "from case 14" in words
+    assert f"{per_case(PROBLEM, PLAN.value):.3g}" in words
+    assert "error of a weight halves every 7.27 showings" in words
+    assert "plan.policy" not in words
+
+
+def test_the_same_plan_gives_the_same_bytes(page):
+    assert render_report(PLAN) == page
+
+
+def test_given_numbers_are_drawn_not_computed(monkeypatch, page):
+    rivals = alternatives(PLAN)
+    for name in ("alternatives", "sensitivity"):
+        monkeypatch.setattr(comparison, name, lambda *_, **__: pytest.fail("planned in a report"))
+    assert render_report(PLAN, alternatives=rivals, changes=CHANGES) == page
+
+
+def test_without_changes_and_rivals_there_is_still_a_page():
+    text = render_report(PLAN, alternatives=(), changes=())
+    assert Page(text).tags.count("svg") == 4
+    assert "No assumption could be changed" in text
+
+
+class Estimate:
+    notes = ("Two rows were left out.",)
+    doubts = ("bmi and bp are <nearly> copies.",)
+
+    def summary(self):
+        return "A world of 3 tests\n" + "\n".join(self.notes + self.doubts)
+
+
+def test_doubts_of_the_estimate_are_told():
+    words = words_of(render_report(PLAN, estimate=Estimate(), alternatives=(), changes=()))
+    assert "bmi and bp are <nearly> copies." in words
+    assert "Two rows were left out." in words
+
+
+def test_rows_of_rivals_are_shares_of_the_plan():
+    rivals = alternatives(PLAN)
+    rows = rival_rows(PLAN, rivals)
+    assert [row.title for row in rows] == [
+        "This plan",
+        *(rival.title for rival in rivals),
+        "Nobody can be below",
+    ]
+    least = float(PROBLEM.oracle.floors().min()) / (1 - PROBLEM.discount)
+    for row, rival in zip(rows[1:3], rivals[:2], strict=True):
+        assert row.more == f"{rival.value / PLAN.value - 1:+.1%}"
+        assert row.avoidable == f"{(rival.value - least) / (PLAN.value - least):.0%}"
+    assert "±" in rows[3].more
+
+
+def test_weights_follow_the_learner():
+    rows = {row.name: row for row in weight_rows(PLAN)}
+    later = PROBLEM.learner.beliefs(WORLD, [5, 9, 4])
+    assert rows["bmi"].showings == 5
+    assert rows["<b>bp</b>"].showings == 9
+    assert rows["bmi"].truth == "+1.00"
+    assert rows["bmi"].first == "+0.20"
+    for name, belief in zip(WORLD.labels, later, strict=True):
+        assert float(rows[name].later) == pytest.approx(belief, abs=0.006)
+
+
+def test_a_verification_is_reported():
+    plan = pr.solve(PROBLEM, "truncated", length=3)
+    good = dict(certificate_rows(plan, plan.verify()))["Checked independently"]
+    assert good.startswith("both stand")
+    wrong = replace(plan, value=plan.value * 1.1)
+    assert "FAILED" in dict(certificate_rows(wrong, wrong.verify()))["Checked independently"]
+
+
+def test_losses_are_roots_of_squares_where_that_means_something():
+    losses = np.array([4.0, 9.0])
+    assert scale_of(PROBLEM).of(losses).tolist() == [2.0, 3.0]
+    assert scale_of(PROBLEM).axis == "typical error (fat, <%>)"
+    absolute = PROBLEM.replace(risk=pr.AbsoluteError())
+    assert scale_of(absolute).of(losses).tolist() == [4.0, 9.0]
+    assert "prices" in scale_of(PROBLEM.replace(budget=pr.AtMost(2, price=0.1))).axis
+    assert scale_of(PROBLEM.replace(risk=pr.Huber(1.0))).unit == ""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": pr.AtMost(2, price=0.1)},
+        {"risk": pr.Huber(1.0)},
+        {"horizon": 20, "discount": 1.0},
+        {"learner": pr.Learner([0, 0, 0], [pr.OneShot(), pr.PowerLaw(1.0), pr.Geometric(1.1)])},
+        {"learner": pr.Learner([0, 0, 0], pr.Geometric(1.2, floor=0.1), 0.5)},
+        {"start": (3, 0, 1)},
+    ],
+    ids=["priced", "Huber", "finite", "three curves", "floor", "has seen some"],
+)
+def test_other_problems_have_reports_too(changes):
+    problem = PROBLEM.replace(**changes)
+    Page(render_report(plan_of(pr.Stationary((0, 1)), problem), alternatives=(), changes=()))
+
+
+def test_a_report_is_written_whole_or_not_at_all(tmp_path, page):
+    target = tmp_path / "report.html"
+    write_report(PLAN, target)
+    assert target.read_text("utf-8") == page
+    with pytest.raises(InvalidFile, match="no such folder"):
+        write_report(PLAN, tmp_path / "nowhere" / "report.html", alternatives=(), changes=())
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_without_jinja_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
+    with pytest.raises(MissingExtra, match=r"preceptor\[cli\]"):
+        render_report(PLAN, alternatives=(), changes=())

@@ -1,0 +1,213 @@
+"""Each kind of person against an independent implementation of what they are said to do."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import BayesianRidge, SGDRegressor
+
+import preceptor as pr
+from preceptor.simulation import (
+    BayesianRegressor,
+    Forgetful,
+    LeastMeanSquares,
+    PaperLearner,
+    PartialFit,
+    check_human,
+    humans_of,
+    matched_rate,
+    most_predictive,
+)
+from tests.oracles import beliefs_at
+from tests.strategies import covariance
+
+RNG = np.random.default_rng(0)
+WORLD = pr.World([1.0, 0.8, -0.5], covariance(RNG, 3), 0.2)
+BELIEFS = np.array([0.2, 1.3, 0.4])
+PROBLEM = pr.Problem(WORLD, pr.Learner(BELIEFS, pr.Geometric(1.1)), 2, start=[0, 2, 1])
+SETS = [(0, 1), (2,), (), (0, 1, 2), (1, 2), (0,)] * 6
+CASES = WORLD.sample(len(SETS), 1)
+
+
+def play(human, sets=SETS):
+    answers = []
+    for shown, x, y in zip(sets, *CASES, strict=False):
+        values = x[list(shown)]
+        answers.append(human.predict(shown, values))
+        human.feedback(shown, values, y)
+    return np.array(answers)
+
+
+def filled_in(x, shown, omega=WORLD.covariance):
+    """Conditional means by a dense inverse."""
+    s = list(shown)
+    return omega[:, s] @ np.linalg.inv(omega[np.ix_(s, s)]) @ x[s] if s else np.zeros(x.size)
+
+
+def test_paper_learner_follows_the_curve():
+    counts, expected = list(PROBLEM.start_counts), []
+    for shown, x in zip(SETS, CASES.features, strict=True):
+        expected.append(beliefs_at(PROBLEM, counts) @ filled_in(x, shown))
+        for i in shown:
+            counts[i] += 1
+    person = PaperLearner.of(PROBLEM)
+    assert_allclose(play(person), expected, atol=1e-12)
+    assert_allclose(person.weights, beliefs_at(PROBLEM, counts), atol=1e-12)
+
+
+def test_ignoring_correlation_takes_hidden_tests_to_be_average():
+    person = PaperLearner.ignoring_correlation(PROBLEM)
+    assert person.predict((1,), np.array([2.0])) == pytest.approx(2.0 * person.weights[1])
+    assert_array_equal(person.weights, PaperLearner.of(PROBLEM).weights)
+
+
+def test_slips_come_from_the_rng_and_are_not_learned_from():
+    noisy, sure = PaperLearner.of(PROBLEM, response_noise=0.3), PaperLearner.of(PROBLEM)
+    noisy.reset(5)
+    slips = 0.3 * np.random.default_rng(5).standard_normal(len(SETS))
+    assert_allclose(play(noisy) - play(sure), slips, atol=1e-12)
+    assert_array_equal(noisy.weights, sure.weights)
+
+
+def test_nobody_forgets_at_rate_zero():
+    assert_array_equal(play(Forgetful.of(PROBLEM, forgetting=0.0)), play(PaperLearner.of(PROBLEM)))
+
+
+def test_exposure_fades_by_its_rate():
+    person = Forgetful.of(PROBLEM.replace(start=None), forgetting=0.1)
+    for shown in [(0,)] * 4 + [(1,)] * 3:
+        person.feedback(shown, np.ones(1), 0.0)
+    left = np.array([4 * 0.9**3, 3.0, 0.0])
+    assert_allclose(WORLD.coefficients - person.weights, (A - BELIEFS) * 1.1**-left)
+
+
+A = WORLD.coefficients
+
+
+@pytest.mark.parametrize("imputation", [0.0, 1.0])
+@pytest.mark.parametrize("learns_from_imputed", [False, True])
+def test_least_mean_squares_is_three_lines(imputation, learns_from_imputed):
+    omega = WORLD.covariance if imputation == 0 else np.diag(np.diag(WORLD.covariance))
+    h, expected = BELIEFS.copy(), []
+    for shown, x, y in zip(SETS, *CASES, strict=True):
+        guess = filled_in(x, shown, omega)
+        expected.append(h @ guess)
+        moves = guess if learns_from_imputed else guess * [i in shown for i in range(3)]
+        h = h + 0.05 * (y - h @ guess) * moves
+    person = LeastMeanSquares(WORLD, BELIEFS, 0.05, imputation, learns_from_imputed)
+    assert_allclose(play(person), expected, atol=1e-12)
+    assert_allclose(person.weights, h, atol=1e-12)
+
+
+def test_bayesian_is_the_closed_form_posterior():
+    person = BayesianRegressor(WORLD, BELIEFS, [0.5, 1.0, 2.0], noise_variance=0.4)
+    play(person)
+    x = np.array([filled_in(x, s) for s, x in zip(SETS, CASES.features, strict=True)])
+    precision = np.diag([2.0, 1.0, 0.5]) + x.T @ x / 0.4
+    mean = np.linalg.solve(
+        precision, np.diag([2.0, 1.0, 0.5]) @ BELIEFS + x.T @ CASES.outcomes / 0.4
+    )
+    assert_allclose(person.weights, mean, rtol=1e-9)
+    assert_allclose(person._state.covariance, np.linalg.inv(precision), rtol=1e-9)
+
+
+def test_bayesian_is_bayesian_ridge_with_its_scales_held():
+    hold = 1e12  # priors of the scales so sharp that data do not move them
+    noise, prior = 0.4, 0.7
+    ridge = BayesianRidge(
+        fit_intercept=False,
+        alpha_1=hold / noise, alpha_2=hold, lambda_1=hold / prior, lambda_2=hold,
+        alpha_init=1 / noise, lambda_init=1 / prior,
+    )  # fmt: skip
+    ridge.fit(CASES.features, CASES.outcomes)
+    person = BayesianRegressor(WORLD, np.zeros(3), prior, noise)
+    play(person, [(0, 1, 2)] * len(SETS))
+    assert_allclose(person.weights, ridge.coef_, rtol=1e-6)
+    assert_allclose(person._state.covariance, ridge.sigma_, rtol=1e-6)
+
+
+def test_partial_fit_is_scikit_learn_used_directly():
+    model, expected = SGDRegressor(eta0=0.05, random_state=3), []
+    for shown, x, y in zip(SETS, *CASES, strict=True):
+        row = np.where([i in shown for i in range(3)], x, 0.0)[None, :]
+        expected.append(model.predict(row)[0] if expected else 0.0)
+        model.partial_fit(row, [y])
+    assert_allclose(play(PartialFit(np.zeros(3), SGDRegressor(eta0=0.05))), expected, atol=1e-12)
+
+
+def test_plain_sgd_from_any_beliefs_is_the_delta_rule():
+    plain = SGDRegressor(penalty=None, learning_rate="constant", eta0=0.05, fit_intercept=False)
+    delta = LeastMeanSquares(WORLD, BELIEFS, 0.05, imputation=1.0)
+    assert_allclose(play(PartialFit(BELIEFS, plain)), play(delta), atol=1e-12)
+    assert not hasattr(plain, "coef_")
+
+
+def test_everybody_starts_with_the_same_beliefs():
+    shown, values = (0, 1, 2), CASES.features[0]
+    answers = {name: h.predict(shown, values) for name, h in humans_of(PROBLEM).items()}
+    assert len(answers) == 6
+    start = PROBLEM.learner.beliefs(WORLD, PROBLEM.start_counts)
+    assert_allclose(list(answers.values()), start @ values)
+
+
+@pytest.mark.parametrize("name", list(humans_of(PROBLEM)))
+def test_everybody_keeps_to_the_protocol(name):
+    check_human(lambda: humans_of(PROBLEM)[name], WORLD)
+    check_human(lambda: PaperLearner.of(PROBLEM, response_noise=1.0), WORLD, rng=4)
+
+
+def test_the_matched_rate_teaches_what_the_curve_says():
+    one = pr.Problem(pr.World([1.0], [[2.0]]), pr.Learner([0.0], pr.Geometric(1.1)), 1)
+    rng = np.random.default_rng(2)
+    person = LeastMeanSquares(one.world, [0.0], matched_rate(one))
+    left = []
+    for x, y in zip(*one.world.sample(5000, rng), strict=True):
+        person.reset(0)
+        person.feedback((0,), x, y)
+        left.append(1.0 - person.weights[0])
+    error = np.std(left) / np.sqrt(len(left))
+    assert abs(np.mean(left) - 1 / 1.1) < 3.5 * error
+
+
+def test_the_matched_rate_is_never_one_that_diverges():
+    one = pr.Problem(WORLD, pr.Learner(BELIEFS, pr.OneShot()), 2)
+    largest = np.sort(np.diag(WORLD.covariance))[-2:].sum()
+    assert matched_rate(one) == pytest.approx(1 / (3 * largest))
+
+
+def test_most_predictive_is_what_a_perfect_reader_would_pick():
+    def left(shown):
+        s = list(shown)
+        explained = np.linalg.lstsq(WORLD.covariance[np.ix_(s, s)], (WORLD.covariance @ A)[s])[0]
+        return WORLD.outcome_variance - (WORLD.covariance @ A)[s] @ explained
+
+    priced = PROBLEM.replace(budget=pr.AtMost(2, price=100.0), risk=pr.Huber(1.0))
+    assert most_predictive(priced).shown == min(list(PROBLEM.sets)[1:], key=left)
+
+
+@pytest.mark.parametrize(
+    ("make", "names"),
+    [
+        (lambda: PaperLearner(WORLD, pr.Learner([1.0], pr.OneShot()), [1]), ["learner", "start"]),
+        (lambda: PaperLearner.of(PROBLEM, response_noise=-1.0), ["response_noise"]),
+        (lambda: Forgetful.of(PROBLEM, forgetting=1.5), ["forgetting"]),
+        (lambda: LeastMeanSquares(WORLD, [1.0], -0.1, 2.0), ["imputation", "rate"]),
+        (lambda: LeastMeanSquares(WORLD, [1.0], 0.1), ["beliefs"]),
+        (lambda: LeastMeanSquares(WORLD, "abc", 0.1), ["beliefs"]),
+        (
+            lambda: BayesianRegressor(WORLD, BELIEFS, [1, 2], 0),
+            ["noise_variance", "prior_variance"],
+        ),
+        (lambda: BayesianRegressor(WORLD, BELIEFS, -1.0, 1.0), ["prior_variance"]),
+        (lambda: PartialFit([[1.0]], object()), ["beliefs", "regressor"]),
+        (lambda: PartialFit("abc"), ["beliefs"]),
+    ],
+)
+def test_every_bad_setting_is_named(make, names):
+    with pytest.raises(pr.InvalidProblem) as caught:
+        make()
+    assert [fault.split(":")[0] for fault in caught.value.faults] == names
+
+
+def test_bad_settings_of_a_regressor_are_found_by_scikit_learn():
+    with pytest.raises(ValueError, match="eta0"):
+        play(PartialFit(BELIEFS, SGDRegressor(eta0=-1.0)))

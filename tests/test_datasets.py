@@ -1,0 +1,84 @@
+"""The built-in tables are what their sources say they are."""
+
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import preceptor as pr
+from preceptor.datasets import load_body_fat, load_diabetes
+from preceptor.estimation import fit_world
+
+both = pytest.mark.parametrize("load", [load_body_fat, load_diabetes])
+
+
+@both
+def test_every_column_has_a_unit_and_the_frame_ends_with_the_outcome(load):
+    data = load()
+    assert set(data.units) == set(data.columns) == {*data.tests, data.outcome}
+    assert list(data.frame.columns) == [*data.tests, data.outcome]
+    assert data.frame.shape == (data.rows, len(data.tests) + 1)
+    assert not data.frame.isna().to_numpy().any()
+    assert data.source in data.describe()
+    assert data.licence in data.describe()
+
+
+@both
+def test_a_world_comes_out(load):
+    data = load()
+    fitted = fit_world(data.frame, data.outcome)
+    assert fitted.rows == data.rows
+    assert fitted.world.names == data.tests
+    assert fitted.dropped == ()
+    assert fitted.world == fit_world(data.columns, data.outcome).world
+
+
+def test_body_fat_is_the_published_table():
+    data = load_body_fat()
+    assert (data.rows, len(data.tests)) == (252, 13)
+    correlation = np.corrcoef([data.columns[test] for test in data.tests])
+    strongest = np.abs(correlation - np.eye(13)).max()
+    assert round(float(strongest), 2) == 0.94  # weight and hip
+    # rows of Johnson's table: the first, and the oddities that his notes name
+    row = {name: values[0] for name, values in data.columns.items()}
+    assert (row["brozek"], row["age"], row["weight"], row["wrist"]) == (12.6, 23.0, 154.25, 17.1)
+    assert data.columns["height"][41] == 29.5
+    assert data.columns["brozek"][181] == 0.0
+    assert any("Row 42" in note for note in data.notes)
+    assert any("row 182 is 0" in note for note in data.notes)
+
+
+def test_body_fat_follows_from_density_but_for_the_rows_that_the_notes_name():
+    from importlib.resources import files
+
+    text = files("preceptor.datasets").joinpath("body_fat.csv").read_text("utf-8")
+    header = text.splitlines()[0].split(",")
+    table = np.loadtxt(text.splitlines()[1:], delimiter=",")
+    density = table[:, header.index("density")]
+    for outcome, formula in (("brozek", 457 / density - 414.2), ("siri", 495 / density - 450)):
+        data = load_body_fat(outcome)
+        assert data.outcome == outcome
+        off = np.abs(np.maximum(formula, 0.0) - data.columns[outcome])
+        assert {1 + int(i) for i in np.flatnonzero(off > 2.0)} == {48, 76, 96}
+    assert formula[181] < 0
+
+
+def test_height_is_doubted():
+    data = load_body_fat()
+    [doubt] = fit_world(data.columns, data.outcome).doubts
+    assert "column 'height', row 42" in doubt
+
+
+def test_diabetes_is_on_its_original_scale():
+    data = load_diabetes()
+    assert (data.rows, len(data.tests)) == (442, 10)
+    assert 18 < data.columns["age"].min() < data.columns["age"].max() < 80
+    assert_allclose(data.columns["progression"].mean(), 152.13, atol=0.01)
+
+
+def test_an_unknown_outcome():
+    with pytest.raises(
+        pr.InvalidInput, match=re.escape("outcome: 'fat', must be 'brozek' or 'siri'")
+    ):
+        load_body_fat("fat")
