@@ -19,8 +19,8 @@ UV_VERSION  := 0.13.7
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.run ## install what is needed to use the package, then plan the diabetes example
-	$(BIN)/preceptor solve examples/diabetes.toml --plot diabetes-plan.png
+run: $(VENV)/.run ## install what is needed, then plan the body-fat example: plan.json, report.html
+	$(BIN)/preceptor plan
 
 test: lint ## check style and types, then run the fast tests with coverage
 	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
@@ -56,9 +56,9 @@ lock: $(VENV)/.python ## lock the requirements again after a change of pyproject
 	$(COMPILE) --extra dev --extra docs --extra bench --constraint requirements/dev.lock \
 		--output-file requirements/bench.lock
 
-clean: ## remove the environment and everything that was built
+clean: ## remove the environment, what was built and what `make run` wrote
 	rm -rf $(VENV) build dist site htmlcov .coverage .mypy_cache .pytest_cache .ruff_cache \
-		.hypothesis diabetes-plan.png
+		.hypothesis plan.json report.html
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # --- environments: run is contained in dev, and dev in bench ---------------------------------------

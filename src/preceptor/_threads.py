@@ -1,4 +1,4 @@
-"""Both cores for kernels that let go of the interpreter lock.
+"""All cores for kernels that let go of the interpreter lock, and one for linear algebra.
 
 Work is cut into fixed pieces, so that results do not depend on how many threads there are.
 """
@@ -6,8 +6,9 @@ Work is cut into fixed pieces, so that results do not depend on how many threads
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 _PIECE = 1024
 
@@ -23,3 +24,17 @@ def in_threads(work: Callable[[slice], None], size: int, piece: int = _PIECE) ->
     with ThreadPoolExecutor(workers) as pool:
         for done in pool.map(work, pieces):
             assert done is None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep linear algebra on one core: our matrices are small, and threads would only wait.
+
+    On a busy machine that waiting can take longer than the work, and it is not counted on by time
+    limits.
+    """
+    import scipy.linalg  # noqa: F401  limits hold for libraries that have been loaded
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from preceptor._threads import one_blas_thread
 from preceptor.cli._console import fail, say, spinner
-from preceptor.cli._speed import one_blas_thread
 from preceptor.comparison import Alternative, Change, alternatives, sensitivity
 from preceptor.plan import Plan, Status
 from preceptor.planning import solve

@@ -45,18 +45,3 @@ def load_report() -> None:
     import matplotlib.figure  # noqa: F401
 
     import preceptor.report.html  # noqa: F401
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Keep linear algebra on one core: our matrices are small, and threads would only wait.
-
-    It holds for what has been loaded, so load the solvers first.
-    """
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-    except ImportError:
-        yield
-        return
-    with threadpool_limits(limits=1, user_api="blas"):
-        yield

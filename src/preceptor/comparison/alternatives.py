@@ -20,6 +20,7 @@ from preceptor.planning.commits import CommitValues
 from preceptor.planning.restricted import first_candidates, is_restricted, listed
 from preceptor.policies import Policy, Stationary, TestSet
 from preceptor.problem.problem import Problem
+from preceptor.problem.risks import SquaredError
 from preceptor.tails import geometric_sum
 
 # Rounds are followed until those to come weigh less than this share of all of them.
@@ -86,12 +87,14 @@ def best_fixed_set(problem: Problem) -> TestSet:
 
 
 def most_predictive_set(problem: Problem) -> TestSet:
-    """The set that reads best, prices included, for somebody who knows every weight.
+    """The set that somebody with perfect weights would predict best from.
 
-    It knows the correlations, so it is never worse than picking the largest coefficients.
+    Prices of showing do not count, and neither does what this person knows: it is what a
+    statistician would pick from the data alone. Correlations count, so it is never worse than
+    picking the largest coefficients.
     """
-    among = _listable(problem)
-    return among.sets[int(np.argmin(among.oracle.floors()))]
+    oracle = _listable(problem).replace(risk=SquaredError()).oracle
+    return oracle.sets[int(np.argmin(oracle.floors() - oracle.sets.prices))]
 
 
 def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:

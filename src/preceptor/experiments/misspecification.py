@@ -20,7 +20,7 @@ from preceptor.evaluation import evaluate
 from preceptor.experiments import paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE
-from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.look import COLOURS, as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
@@ -138,10 +138,11 @@ def figure(frame: pd.DataFrame) -> Figure:
             signs = frame[(frame["part"] == "signs") & (frame["input"] == wrong_input)]
             for sign, mark in ((1, "+"), (-1, "_")):
                 chosen = signs[signs["sign"] == sign]
-                ax.plot(100 * chosen["level"], chosen[column], mark, color="0.35", markersize=7)
+                colour = COLOURS[style]
+                ax.plot(100 * chosen["level"], chosen[column], mark, color=colour, markersize=8)
         ax.set_xlabel("the input is wrong by η (%)")
         ax.set_ylabel(name)
-        ax.set_title("grey + and -: always too large, always too small", fontsize=10)
+        ax.set_title("+ always too large, - always too small", fontsize=10)
         ax.set_ylim(None, 102)
         as_percent(ax)
         legend_below(ax)

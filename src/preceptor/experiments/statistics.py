@@ -1,4 +1,8 @@
-"""Means over draws with 95% intervals, and when two such means agree."""
+"""Means over draws with 95% intervals, and when two such means agree.
+
+Tables use Student's t, which is honest about few draws; bands in figures are 1.96 standard errors
+wide on either side, as in the paper, so that figures can be laid side by side.
+"""
 
 from __future__ import annotations
 
@@ -60,20 +64,19 @@ class Mean:
 
 
 def means(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
-    """One row for each group: its keys, `mean`, `low`, `high`, `error` and `draws`."""
+    """One row for each group: its keys, `mean`, `draws`, and a band from `low` to `high`."""
     import pandas
 
     rows = []
     for keys, group in frame.groupby(list(by), sort=True, dropna=False):
         mean = Mean.of(group[column])
-        margin = mean.margin
+        half = 0.0 if math.isnan(mean.error) else 1.96 * mean.error
         rows.append(
             {
                 **dict(zip(by, keys, strict=True)),
                 "mean": mean.value,
-                "low": mean.value if math.isnan(margin) else mean.low,
-                "high": mean.value if math.isnan(margin) else mean.high,
-                "error": mean.error,
+                "low": mean.value - half,
+                "high": mean.value + half,
                 "draws": mean.draws,
             }
         )

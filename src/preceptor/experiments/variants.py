@@ -1,10 +1,11 @@
 """Other marginals, another loss, another learning curve: does exploration look the same?
 
-Two tests, exactly one shown a round (the paper's actions are the tests), δ = .99, T = 180, three
-draws. All four scenarios use the same kind of oracle, averages over 1,024 sampled cases that are
-drawn once for each scenario, correlation and draw; imputation is by least squares, linear for
-Gaussian tests and cubic for Beta. For Gaussian tests and squared or Huber loss the expectation is
-also known exactly, and the plan made with it is drawn beside.
+Two tests, exactly one shown a round as in the paper's program (and at most one, for comparison),
+δ = .99, T = 180, three draws. All four scenarios use the same kind of oracle, averages over 1,024
+sampled cases that are drawn once for each scenario, correlation and draw; imputation is by least
+squares, linear for Gaussian tests and cubic for Beta. For Gaussian tests and squared or Huber loss
+the expectation is also known exactly, and the plan made with it is drawn beside. Times are those of
+the compiled planner, where fixed costs show, except for Huber loss, which is averaged case by case.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from preceptor.experiments import paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import DISCOUNT, NOISE, draw
+from preceptor.experiments.instances import DISCOUNT, NOISE, budget_of, draw
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
@@ -55,8 +56,10 @@ _REPEATS = 5
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """T_d against ρ, quality against T̄ at ρ = .8, and time against T̄, alone."""
     phases = tuple(
-        {"scenario": scenario, "rho": rho}
+        {"scenario": scenario, "budget": budget, "rho": rho}
         for scenario in SCENARIOS
+        for budget in ("exactly", "at most")
+        if budget == "exactly" or scenario != "huber"  # case by case, three sets take too long
         for rho in scale.correlations(CORRELATIONS)
     )
     quality: tuple[Setting, ...] = tuple({"scenario": scenario} for scenario in SAMPLED)
@@ -70,7 +73,8 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """T_d of the optimal plan over 180 rounds."""
-    plan = solve(problem(setting["scenario"], setting["rho"], seed), "finite")
+    task = problem(setting["scenario"], setting["rho"], seed)
+    plan = solve(task.replace(budget=budget_of(setting["budget"], 1)), "finite")
     length = plan.exploration_length
     return [{"length": math.nan if length is None else float(length), "value": plan.value}]
 
@@ -129,7 +133,7 @@ def problem(scenario: str, rho: float, seed: np.random.SeedSequence) -> Problem:
 def figure(frame: pd.DataFrame) -> Figure:
     """T_d, quality and time."""
     drawn, axes = new_figure(3, height=4.2)
-    phases = frame[frame["part"] == "phases"]
+    phases = frame[(frame["part"] == "phases") & (frame["budget"] == "exactly")]
     for style, (scenario, name) in enumerate(SCENARIOS.items()):
         table = means(phases[phases["scenario"] == scenario], ["rho"], "length")
         exact = scenario.endswith(" exact")
@@ -160,6 +164,8 @@ def figure(frame: pd.DataFrame) -> Figure:
         ax.set_ylabel(name)
         ax.set_title(f"ρ = {RHO}", fontsize=10)
         as_percent(ax)
+    axes[0, 0].set_ylim(-3, None)
+    axes[0, 1].set_ylim(40, 105)
     for ax in axes.flat:
         legend_below(ax)
     return drawn
@@ -175,7 +181,8 @@ def relative_times(frame: pd.DataFrame, scenario: str) -> pd.DataFrame:
 
 def findings(frame: pd.DataFrame) -> list[Finding]:
     """Exploration grows mainly under strong correlation; the longest T̄ keeps 97%; exact Huber."""
-    phases = frame[frame["part"] == "phases"]
+    both = frame[frame["part"] == "phases"]
+    phases = both[both["budget"] == "exactly"]
     lines = []
     for scenario in SAMPLED:
         weak = Mean.of(
@@ -194,6 +201,11 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     least = min(kept, key=lambda mean: mean.value)
     lines.append(paper.compare(paper.VARIANTS_LONGEST, least))
     lines += [_sampling_error(phases, name) for name in ("baseline", "huber")]
+    lengths = both.pivot(index=["scenario", "rho", "draw"], columns="budget", values="length")
+    lengths = lengths.dropna()
+    same = int((lengths["exactly"] == lengths["at most"]).sum())
+    text = f"the same exploration in {same} of {len(lengths)} plans"
+    lines.append(paper.unsaid("at most one test instead of exactly one", text))
     return lines
 
 
@@ -205,7 +217,7 @@ def _sampling_error(phases: pd.DataFrame, scenario: str) -> Finding:
     error = 100.0 * (table[scenario] / table[f"{scenario} exact"] - 1.0).abs()
     why = "what 1,024 sampled cases do to the optimal value; the exact one needs no sample"
     return paper.unsaid(
-        f"|sampled / exact - 1| of the optimal value, {SCENARIOS[scenario]}",
+        f"error of the optimal value from sampling, {SCENARIOS[scenario]}",
         Mean.of(error),
         why=why,
     )

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from preceptor.experiments.reproduction import Result
 
 _RULE = """\
-Means are over random draws, with 95% intervals by Student's t. A printed number *agrees* if a
+Means are over random draws, with 95% intervals by Student's t in tables and bands of 1.96 standard
+errors in figures, as in the paper. A printed number *agrees* if a
 mean of as many draws as the paper's could well have come out as printed: the difference is within
 the 95% margin of both means, plus the rounding of print. An inequality agrees if our mean
 satisfies it, or its interval does.
@@ -24,9 +25,8 @@ def as_markdown(results: Sequence[Result], scale: Scale, folder: str = "") -> st
     parts = ["# The paper's experiments, run again\n", _RULE, _scale_line(scale)]
     for result in results:
         experiment = result.experiment
-        about = experiment.about.strip().split("\n", 1)
         parts.append(f"## {experiment.title}\n")
-        parts.append(about[0] + (about[1] if len(about) > 1 else "") + "\n")
+        parts.append(experiment.about.strip() + "\n")
         parts.append(f"![{experiment.title}]({folder}{experiment.name}.png)\n")
         parts.append(table(result))
     parts.append("## Where the time went\n")

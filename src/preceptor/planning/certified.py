@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._checks import is_number
+from preceptor._threads import one_blas_thread
 from preceptor._value import IntArray
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation import evaluate
@@ -87,7 +88,8 @@ def solve_certified(
         if why_not:
             work.without_dual(why_not)
         else:
-            work.with_dual()
+            with one_blas_thread():
+                work.with_dual()
         return work.plan()
 
 

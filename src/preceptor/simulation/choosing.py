@@ -9,11 +9,11 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from preceptor._value import IntArray
+from preceptor.comparison.alternatives import full_sets, most_predictive_set
 from preceptor.errors import InvalidPolicy
 from preceptor.plan import Plan
 from preceptor.policies import Policy, Stationary, TestSet, as_set
 from preceptor.problem.problem import Problem
-from preceptor.problem.risks import SquaredError
 from preceptor.simulation.cases import Stream, stream
 
 
@@ -55,14 +55,7 @@ class RandomOrder:
     @classmethod
     def of(cls, problem: Problem) -> RandomOrder:
         """Over all allowed sets to which no single test could be added."""
-        allows = problem.budget.allows
-        tests = problem.budget.shown_together(problem.size)  # each test's columns
-        full = [
-            shown
-            for shown in problem.sets
-            if not any(allows((*shown, *test)) for test in tests if test[0] not in shown)
-        ]
-        return cls(tuple(full))
+        return cls(tuple(full_sets(problem, np.random.default_rng(0))))
 
     def schedule_for(self, rounds: int, rng: np.random.Generator) -> list[TestSet]:
         """Independent draws."""
@@ -70,14 +63,8 @@ class RandomOrder:
 
 
 def most_predictive(problem: Problem) -> Stationary:
-    """Show for ever the set that somebody with perfect weights would predict best from.
-
-    Prices of showing do not count, and neither does what this person knows: it is what a
-    statistician would pick from the data alone.
-    """
-    oracle = problem.replace(risk=SquaredError()).oracle
-    floors = oracle.floors() - oracle.sets.prices
-    return Stationary(oracle.sets[int(np.argmin(floors))])
+    """Show for ever the set that somebody with perfect weights would predict best from."""
+    return Stationary(most_predictive_set(problem))
 
 
 def schedules(problem: Problem, chooser: Chooser, rounds: int, people: int, seed: int) -> Schedules:

@@ -1,0 +1,33 @@
+"""Every experiment once, at tiny size, for all tests that look at what came of it."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from preceptor.experiments import Scale, reproduce
+from preceptor.experiments.reproduction import Result
+
+TINY = Scale(draws=2, rho=(0.5, 0.99), quick=True)
+
+
+class Reproduced(NamedTuple):
+    """What a run returned, and the folder it wrote to."""
+
+    result: Result
+    folder: Path
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory):
+    """Run one experiment by its name, in this process; the second time it is remembered."""
+
+    @cache
+    def once(name: str) -> Reproduced:
+        folder = tmp_path_factory.mktemp(name)
+        return Reproduced(reproduce([name], output=folder, scale=TINY, workers=1)[0], folder)
+
+    return once
