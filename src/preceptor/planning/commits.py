@@ -78,7 +78,7 @@ class CommitValues:
         from preceptor.planning import _commit_kernels
 
         tree, reach = self._tree, self._reach
-        if reach is None or sums.second.size:
+        if reach is None:
             return self._least_below
         assert tree is not None
         problem = self._problem
@@ -106,10 +106,13 @@ class CommitValues:
 
     @cached_property
     def _reach(self) -> FloatArray | None:
-        """How long a unit error of each test is in the seminorm of each set, (sets, n)."""
-        if self._forms is None or self._sums is None:
-            return None
+        """How long a unit error of each test is in the seminorm of each set, (sets, n).
+
+        None where learning is not geometric or the sets are too many.
+        """
         sums = self._sums
+        if self._forms is None or sums is None or sums.second.size:
+            return None
         member = self._problem.sets.membership
         weight = np.where(member, np.diag(sums.scale)[None, :], sums.zeroth)
         lengths: FloatArray = np.sqrt(weight * np.sum(self._forms.reading**2, axis=1))
