@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._checks import is_count, is_number
+from preceptor._threads import one_blas_thread
 from preceptor._value import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.learner_answers import Answers
@@ -98,6 +99,10 @@ class LearnerEstimator:
 
     def fit(self, log: Log, y: None = None) -> Self:
         """Estimate everything; `y` is ignored, the answers are in the log."""
+        with one_blas_thread():
+            return self._fit(log)
+
+    def _fit(self, log: Log) -> Self:
         families = self._checked()
         answers = Answers.of(self.world, log)
         self.participants_ = log.participants
