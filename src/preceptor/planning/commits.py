@@ -15,7 +15,7 @@ for all of its children.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,10 +81,16 @@ class CommitValues:
         if reach is None:
             return self._least_below
         assert tree is not None
-        problem = self._problem
         least = np.empty(tree.depth.size)
-        _commit_kernels.bounds_near(
-            parent[None, :],
+        widest = int(self._problem.sets.sizes.max())
+        _commit_kernels.bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
+        return least
+
+    def _walk(self, sums: TailSums) -> tuple[Any, ...]:
+        """What kernels that walk the tree take after the counts, in their order."""
+        problem, tree = self._problem, self._tree
+        assert tree is not None
+        return (
             problem.world.coefficients - problem.learner.initial,
             problem.world.covariance,
             sums.zeroth,
@@ -98,11 +104,7 @@ class CommitValues:
             tree.row,
             tree.after,
             self._cost_floor,
-            reach,
-            int(problem.sets.sizes.max()),
-            least,
         )
-        return least
 
     @cached_property
     def _reach(self) -> FloatArray | None:
@@ -128,34 +130,13 @@ class CommitValues:
     ) -> tuple[FloatArray, IntArray]:
         from preceptor.planning import _commit_kernels
 
-        problem, tree = self._problem, self._tree
-        assert tree is not None
         best = np.empty(counts.shape[0])
         chosen = np.empty(counts.shape[0], dtype=np.int64)
-        first = problem.world.coefficients - problem.learner.initial
-        paths = self._paths(hints)
+        walk, paths = self._walk(sums), self._paths(hints)
 
         def work(part: slice) -> None:
             _commit_kernels.tree_commits(
-                counts[part],
-                first,
-                problem.world.covariance,
-                sums.zeroth,
-                sums.first,
-                sums.retention,
-                sums.scale,
-                sums.second,
-                tree.depth,
-                tree.test,
-                tree.set_index,
-                tree.row,
-                tree.after,
-                self._cost_floor,
-                least_below,
-                limits[part],
-                paths,
-                best[part],
-                chosen[part],
+                counts[part], *walk, least_below, limits[part], paths, best[part], chosen[part]
             )
 
         in_threads(work, counts.shape[0])
