@@ -86,7 +86,7 @@ class CommitValues:
         _commit_kernels.bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
         return least
 
-    def _walk(self, sums: TailSums) -> tuple[Any, ...]:
+    def _walk(self, sums: TailSums) -> Any:
         """What kernels that walk the tree take after the counts, in their order."""
         problem, tree = self._problem, self._tree
         assert tree is not None
