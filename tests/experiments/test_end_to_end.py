@@ -165,6 +165,10 @@ def test_the_figure_says_what_it_shows_and_legends_cover_nothing(reproduced, nam
         assert legend.x0 >= page.x0 - 1
         assert legend.x1 <= page.x1 + 1
         assert legend.y0 >= page.y0 - 1
+        for line in ax.lines:  # nothing is cut off; ends of error bars have no label
+            low, high = sorted(ax.get_ylim())
+            y = np.asarray(line.get_ydata(), dtype=float)
+            assert line.get_label().startswith("_") or not np.any((y < low) | (y > high)), line
     for ax in figure.axes:  # colour bars too
         assert ax.get_xlabel() or ax.get_ylabel()
 

@@ -6,6 +6,7 @@ prints their means over random signs (1.5% for the curve, 9.4% for the loss at 5
 
 import dataclasses
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -84,8 +85,6 @@ def test_ten_per_cent_keeps_what_the_paper_says(signs):
 
 
 def test_wrong_beliefs_are_off_by_the_stated_length(monkeypatch):
-    import numpy as np
-
     seen = []
     monkeypatch.setattr(misspecification, "deployed", lambda believed: seen.append(believed) or {})
     for draw in range(20):

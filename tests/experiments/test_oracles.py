@@ -1,6 +1,7 @@
 """What tasks compute, against slow programs that share nothing with the planners."""
 
 import dataclasses
+import itertools
 import math
 from functools import partial
 
@@ -36,7 +37,7 @@ def least_floor(problem) -> float:
     return min(told) * sum(problem.discount**t for t in range(problem.horizon))
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 @pytest.mark.parametrize("budget", ["at most", "exactly"])
 def test_best_fixed_set_against_the_plain_program(monkeypatch, budget, number):
     monkeypatch.setattr(stationary, "instance", partial(instance, horizon=SHORT))
@@ -69,14 +70,14 @@ def test_the_task_plans_for_600_rounds():
 
 
 @pytest.mark.parametrize("budget", [pr.AtMost(2), pr.Exactly(2), pr.AtMost(1)], ids=str)
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(2))
 def test_the_plain_program_against_the_planner_and_every_sequence(budget, number):
     problem = instance(draw(3, seed_of(number)), 0.95, 1.2, budget, discount=0.9, horizon=4)
     value, schedule = algorithm1(problem)
     least, optimal = oracles.brute_force(problem)
     assert_allclose(value, least, rtol=1e-12)
     assert tuple(schedule) in optimal
-    longer = dataclasses.replace(problem, horizon=14)
+    longer = dataclasses.replace(problem, horizon=10)
     assert_allclose(algorithm1(longer)[0], pr.solve(longer, "finite").value, rtol=1e-10)
 
 
@@ -91,11 +92,11 @@ def test_the_plain_program_says_what_it_is_not_for():
 
 @pytest.mark.parametrize(
     ("n", "k", "budget", "horizon"),
-    [(2, 1, "exactly", 9), (2, 1, "at most", 6), (3, 2, "exactly", 6), (3, 2, "at most", 4)],
+    [(2, 1, "exactly", 8), (2, 1, "at most", 5), (3, 2, "exactly", 5), (3, 2, "at most", 3)],
 )
 def test_exploration_length_against_every_sequence(n, k, budget, horizon):
     lengths = []
-    for number in range(6):
+    for number in range(5):
         setting = {"n": n, "k": k, "budget": budget, "horizon": horizon, "rho": 0.99}
         (row,) = exploration.task(setting, seed_of(number))
         problem = instance(
@@ -145,8 +146,6 @@ def test_truncated_plans_against_the_plain_program_and_every_prefix(monkeypatch,
 
 def every_end(problem, length: int):
     """Values of all sequences of that many sets, each followed by every set for ever."""
-    import itertools
-
     sets = list(problem.budget.subsets(problem.size))
     for prefix in itertools.product(sets, repeat=length):
         for final in sets:

@@ -15,7 +15,7 @@ for all of its children.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,24 @@ from preceptor.tails import TailSums, tail_sums
 
 if TYPE_CHECKING:
     from preceptor.problem.problem import Problem
+
+
+class _Walk(NamedTuple):
+    """What kernels that walk the tree of sets take after the counts, in their order."""
+
+    first_error: FloatArray
+    covariance: FloatArray
+    zeroth: float
+    first: FloatArray
+    retention: FloatArray
+    scale: FloatArray
+    second: FloatArray
+    depth: IntArray
+    test: IntArray
+    set_index: IntArray
+    row: FloatArray
+    after: IntArray
+    cost_floor: FloatArray
 
 
 class CommitValues:
@@ -86,11 +104,10 @@ class CommitValues:
         _commit_kernels.bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
         return least
 
-    def _walk(self, sums: TailSums) -> Any:
-        """What kernels that walk the tree take after the counts, in their order."""
+    def _walk(self, sums: TailSums) -> _Walk:
         problem, tree = self._problem, self._tree
         assert tree is not None
-        return (
+        return _Walk(
             problem.world.coefficients - problem.learner.initial,
             problem.world.covariance,
             sums.zeroth,
