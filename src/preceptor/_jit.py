@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
@@ -27,6 +28,12 @@ class _SayOnce(event.Listener):
 
 
 event.register("numba:compile", _SayOnce())
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Whether the disk holds compiled code of a kernel, perhaps of an older version of it."""
+    folder, name = Path(kernel._cache.cache_path), kernel.py_func.__name__
+    return any(folder.glob(f"*.{name}-*.nbi"))
 
 
 def jit(function: _Function) -> _Function:

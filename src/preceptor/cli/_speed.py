@@ -32,10 +32,9 @@ def in_background(work: Callable[[], object]) -> Iterator[Thread]:
 
 def load_solvers() -> None:
     """Numba and the compiled search and proof, from its cache on disk."""
-    from preceptor.planning.warm_up import compile_proof, compile_search
+    from preceptor.planning.warm_up import compile_everything
 
-    compile_search()
-    compile_proof()
+    compile_everything()
 
 
 def load_report() -> None:
