@@ -1,13 +1,15 @@
 """The documentation runs: its code, its commands, its files, and the names it mentions.
 
 Code blocks of a page share one namespace and are run in order. A `text` block right after a
-block of code or commands is its output, to the last digit. After a change that is meant to change
+block of code or commands is its output, to the last digit. `sh` blocks are run, `bash` blocks only
+read: they are for commands that take long or need a cluster. After a change that is meant to change
 outputs, `python -m tests.test_docs` writes the new ones into the pages.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -30,6 +32,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL = {"sh", "console"}
+NOT_RUN = {"bash"}
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 
@@ -140,7 +143,8 @@ def test_named_commands_and_targets_exist(page):
 
     text = page.read_text("utf-8")
     # In text, code is between backticks; in shell blocks, a line.
-    shown = [line for b in blocks(text) if b.language in SHELL for line in b.text.splitlines()]
+    named_in = SHELL | NOT_RUN
+    shown = [line for b in blocks(text) if b.language in named_in for line in b.text.splitlines()]
     spoken = re.findall(r"`((?:make|preceptor) [^`\n]*)`", text)
     makefile = (ROOT / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
@@ -164,14 +168,44 @@ def test_every_solver_is_described(page):
     assert not missing, f"{page.name} has no word on {missing}"
 
 
+# Packages whose public names are listed in the reference beside those of `preceptor` itself.
+PACKAGES = ["comparison", "datasets", "estimation", "experiments", "logs", "simulation", "theory"]
+# Modules without `__all__`, of which the reference lists what people are meant to call.
+MODULES = ["beliefs", "report.html"]
+
+
+def referenced() -> list[str]:
+    return re.findall(r"^::: preceptor\.([\w.]+)$", (ROOT / "docs/api.md").read_text(), re.M)
+
+
 def test_every_public_name_is_in_the_reference():
-    listed = re.findall(r"^::: preceptor\.([\w.]+)$", (ROOT / "docs/api.md").read_text(), re.M)
+    listed = referenced()
     assert len(listed) == len(set(listed))
     assert set(pr.__all__) == {name for name in listed if "." not in name}
-    import preceptor.theory
+    folders = {name.rpartition(".")[0] for name in listed}
+    assert folders == {"", *PACKAGES, *MODULES}
 
-    theory = {name.removeprefix("theory.") for name in listed if name.startswith("theory.")}
-    assert set(preceptor.theory.__all__) == theory
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_of_a_package_is_in_the_reference(package):
+    listed = {n.removeprefix(f"{package}.") for n in referenced() if n.startswith(f"{package}.")}
+    assert set(importlib.import_module(f"preceptor.{package}").__all__) == listed
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_names_in_the_reference_exist(module):
+    names = [n for n in referenced() if n.startswith(f"{module}.")]
+    found = importlib.import_module(f"preceptor.{module}")
+    assert names
+    for name in names:
+        assert getattr(found, name.rpartition(".")[2]).__module__ == f"preceptor.{module}"
+
+
+def test_every_belief_of_the_command_line_is_in_the_reference():
+    from preceptor.beliefs import BELIEFS
+
+    named = {f"beliefs.{belief.__name__}" for belief in BELIEFS.values()}
+    assert named == {n for n in referenced() if n.startswith("beliefs.")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -124,3 +124,12 @@ def test_many_sets_are_sampled():
 def test_one_order_is_not_enough():
     with pytest.raises(InvalidInput, match="orders: 1"):
         alternatives(pr.solve(PROBLEMS["for ever"], "beam"), orders=1)
+
+
+@pytest.mark.parametrize(("discount", "horizon"), [(0.9999, None), (0.999, None), (1.0, 10_000)])
+def test_a_random_order_of_one_test_is_that_test_however_long_learning_takes(discount, horizon):
+    world = pr.World([1.0], [[1.0]], 0.01)
+    problem = pr.Problem(world, pr.Learner([0.0], pr.Geometric(1.0005)), 1, discount, horizon)
+    plan = pr.solve(problem, "stationary")
+    random = alternatives(plan, orders=2)[2]
+    assert random.value == pytest.approx(pr.evaluate(problem, pr.Stationary((0,))), rel=1e-4)

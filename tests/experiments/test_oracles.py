@@ -37,14 +37,14 @@ def least_floor(problem) -> float:
     return min(told) * sum(problem.discount**t for t in range(problem.horizon))
 
 
-@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("number", [3, 4])  # draws for which fixed sets are bad
 @pytest.mark.parametrize("budget", ["at most", "exactly"])
 def test_best_fixed_set_against_the_plain_program(monkeypatch, budget, number):
     monkeypatch.setattr(stationary, "instance", partial(instance, horizon=SHORT))
-    setting = {"budget": budget, "alpha": 1.10, "discount": 0.95, "rho": 0.9}
+    setting = {"budget": budget, "alpha": 1.2, "discount": 0.98, "rho": 0.99}
     (row,) = stationary.task(setting, seed_of(number))
     problem = instance(
-        draw(2, seed_of(number)), 0.9, 1.10, budget_of(budget, 1), discount=0.95, horizon=SHORT
+        draw(2, seed_of(number)), 0.99, 1.2, budget_of(budget, 1), discount=0.98, horizon=SHORT
     )
     best, schedule = algorithm1(problem)
     sets = list(problem.budget.subsets(2))
@@ -56,6 +56,7 @@ def test_best_fixed_set_against_the_plain_program(monkeypatch, budget, number):
     assert_allclose(row["floor"], floor, rtol=1e-10)
     assert_allclose(row["retained"], 100 * best / fixed, rtol=1e-9)
     assert_allclose(row["excess"], 100 * (best - floor) / (fixed - floor), rtol=1e-7)
+    assert row["excess"] < row["retained"] - 1.0 < 90.0  # else this would compare little
 
 
 def test_the_task_plans_for_600_rounds():
@@ -132,7 +133,7 @@ def test_the_certificate_is_no_shorter_than_the_phase_it_certifies():
 @pytest.mark.parametrize("budget", ["at most", "exactly"])
 def test_truncated_plans_against_the_plain_program_and_every_prefix(monkeypatch, budget):
     monkeypatch.setattr(truncation, "instance", partial(instance, horizon=SHORT))
-    for number in range(2):
+    for number in (2, 13):  # draws for which the end matters
         problem = instance(draw(2, seed_of(number)), 0.8, 1.1, budget_of(budget, 1), horizon=SHORT)
         best, _ = algorithm1(problem)
         setting = {"budget": budget, "alpha": 1.1, "length": 3}
@@ -142,6 +143,7 @@ def test_truncated_plans_against_the_plain_program_and_every_prefix(monkeypatch,
         assert_allclose(rows["last"]["retained"], 100 * best / repeated, rtol=1e-9)
         chosen = min(every_end(problem, 3))
         assert_allclose(rows["best"]["retained"], 100 * best / chosen, rtol=1e-9)
+        assert rows["last"]["retained"] < rows["best"]["retained"] - 1.0
 
 
 def every_end(problem, length: int):

@@ -34,7 +34,7 @@ def test_cases_are_drawn_anew_for_each_scenario_correlation_and_draw():
     seeds = [
         variants.problem(scenario, rho, seed_of(number)).loss.seed
         for scenario in variants.SAMPLED
-        for rho in variants.CORRELATIONS
+        for rho in (0.0, 0.5, 0.8, 0.99)
         for number in range(3)
     ]
     assert len(set(seeds)) == len(seeds)

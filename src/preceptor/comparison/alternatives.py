@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._value import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.evaluation import commit_value, discounted_sum, losses_along, running_counts
 from preceptor.plan import Plan
@@ -23,9 +23,11 @@ from preceptor.problem.problem import Problem
 from preceptor.problem.risks import SquaredError
 from preceptor.tails import geometric_sum
 
-# Rounds are followed until those to come weigh less than this share of all of them.
+# Rounds are followed one by one until those to come weigh less than this share of all of them,
+# but no further than 2,000; what is later is looked at now and then, until it weighs nothing.
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
+_NEGLIGIBLE_LATER = 1e-12
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
 
@@ -34,9 +36,9 @@ _MOST_LISTED, _POOL = 20_000, 200
 class Alternative:
     """Another way to choose tests.
 
-    `value` is comparable with `Plan.value`; it is exact where `standard_error` is 0, else the
-    mean over random orders. `losses` (rounds,) is what single rounds cost. `policy` is None for
-    the random order, which has no schedule.
+    `value` is comparable with `Plan.value`: exact for a fixed set, the mean over random orders,
+    give or take its `standard_error`, for the random order, which has no schedule and so no
+    `policy`. `losses` (rounds,) is what single rounds cost.
     """
 
     name: str
@@ -138,11 +140,12 @@ def _random(problem: Problem, orders: int, seed: int) -> Alternative:
     rounds = followed_rounds(problem)
     sets = full_sets(problem, rng)
     picks = rng.integers(len(sets), size=(orders, rounds))
-    losses = _losses_of_orders(problem, [[sets[i] for i in order] for order in picks])
-    left = _weight_left(problem, rounds)
-    # Late rounds differ little from each other: their mean stands for those not followed.
-    late = losses[:, -max(rounds // 10, 1) :].mean(axis=1)
-    values = [discounted_sum(each, problem.discount) for each in losses] + left * late
+    schedules = [[sets[i] for i in order] for order in picks]
+    losses = _losses_of_orders(problem, schedules)
+    values = np.array([discounted_sum(each, problem.discount) for each in losses])
+    if _weight_between(problem, rounds, problem.horizon) > 0.0:
+        counts = np.stack([running_counts(problem, schedule)[-1] for schedule in schedules])
+        values += _later(problem, sets, counts, rounds, rng)
     return Alternative(
         "random",
         "A random order",
@@ -151,6 +154,36 @@ def _random(problem: Problem, orders: int, seed: int) -> Alternative:
         losses.mean(axis=0),
         float(np.std(values, ddof=1) / math.sqrt(orders)),
     )
+
+
+def _later(
+    problem: Problem, sets: list[TestSet], counts: IntArray, start: int, rng: np.random.Generator
+) -> FloatArray:
+    """What rounds from `start` on cost (orders,), looked at ever more rarely.
+
+    Between two looks showings are drawn all at once, and the loss, which changes slowly by then,
+    is taken to be the mean of its values at both.
+    """
+    member = np.array([[i in shown for i in range(problem.size)] for shown in sets], dtype=np.int64)
+    chance = np.full(len(sets), 1.0 / len(sets))
+    total = np.zeros(len(counts))
+    now, then = start, _mean_losses(problem, sets, counts)
+    while _weight_between(problem, now, problem.horizon) > _NEGLIGIBLE_LATER * start:
+        step = max(now // 50, 1)
+        if problem.horizon is not None:
+            step = min(step, problem.horizon - now)
+        counts = counts + rng.multinomial(step, chance, size=len(counts)) @ member
+        before, then = then, _mean_losses(problem, sets, counts)
+        total += _weight_between(problem, now, now + step) * (before + then) / 2.0
+        now += step
+    return total + _weight_between(problem, now, problem.horizon) * then
+
+
+def _mean_losses(problem: Problem, sets: list[TestSet], counts: IntArray) -> FloatArray:
+    """Expected loss (orders,) of a round in which any of the sets may be shown."""
+    errors = problem.learner.errors(problem.world, counts)
+    losses: FloatArray = np.mean([problem.oracle.loss_of(errors, shown) for shown in sets], axis=0)
+    return losses
 
 
 _RIVALS = (_fixed, _predictive, _random)
@@ -171,12 +204,12 @@ def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Float
     return losses
 
 
-def _weight_left(problem: Problem, rounds: int) -> float:
-    """What all rounds after the first `rounds` weigh together."""
-    left = None if problem.horizon is None else problem.horizon - rounds
+def _weight_between(problem: Problem, first: int, end: int | None) -> float:
+    """What the rounds from `first` to before `end` weigh together."""
+    left = None if end is None else end - first
     if left == 0:
         return 0.0
-    return float(problem.discount**rounds * geometric_sum(np.array(problem.discount), left))
+    return float(problem.discount**first * geometric_sum(np.array(problem.discount), left))
 
 
 def _listable(problem: Problem) -> Problem:

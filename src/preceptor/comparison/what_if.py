@@ -73,7 +73,12 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
     if latent is not None:
         return None  # the covariance follows from the copula, which is not known for this one
     other = World(
-        world.coefficients, covariance, world.noise_variance, world.names, units=world.units
+        world.coefficients,
+        covariance,
+        world.noise_variance,
+        world.names,
+        units=world.units,
+        groups=world.groups,
     )
     return problem.replace(world=other)
 

@@ -122,7 +122,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     lengths = dict(zip(frame["rho"], frame["length"], strict=True))
     still = [rho for rho in sorted(lengths) if all(lengths[r] == 0 for r in lengths if r <= rho)]
     lines = []
-    if still:
+    if still and (max(lengths) >= paper.MAP_LAST_STATIONARY.value or max(lengths.values()) > 0):
         why = "one instance, chosen because it is so; the paper's own is not printed"
         lines.append(paper.compare_number(paper.MAP_LAST_STATIONARY, max(still), why=why))
     if 0.6 in lengths:

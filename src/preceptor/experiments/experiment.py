@@ -87,7 +87,7 @@ class Verdict(enum.Enum):
     AGREES = "agrees"
     DIFFERS = "differs"
     NOT_SAID = "the paper does not say"
-    NOT_RUN = "not run at this scale"
+    NOT_RUN = "too little was run to say"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ or directions.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -150,7 +151,7 @@ def figure(frame: pd.DataFrame) -> Figure:
 
 
 def findings(frame: pd.DataFrame) -> list[Finding]:
-    """The printed drops, the exact values between which they lie, and J* itself."""
+    """The printed drops, beside the exact values between which they must lie."""
     repeats = frame[frame["part"] == "repeats"]
     lines = []
     for printed, wrong_input, level in (
@@ -159,15 +160,18 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
         (paper.DROP_IMPUTATION_20, "imputation", 0.2),
         (paper.DROP_IMPUTATION_50, "imputation", 0.5),
     ):
-        mean = mean_where(repeats, "retained", input=wrong_input, level=level)
-        drop = Mean(100.0 - mean.value, mean.error, mean.draws)
-        each = _by_sign(frame, wrong_input, level)
-        why = f"too large {100 - each[1]:.2f}%, too small {100 - each[-1]:.2f}%, both exact"
-        lines.append(paper.compare(printed, drop, why=why))
+        # Nothing but the sign is random, and both signs are known: so is how their mean varies.
+        large, small = (100.0 - _by_sign(frame, wrong_input, level)[sign] for sign in (1, -1))
+        spread = abs(large - small) / 2.0
+        drop = Mean((large + small) / 2.0, spread / math.sqrt(printed.draws), printed.draws)
+        text = f"{drop.value:.2f}% ({large:.2f} if too large, {small:.2f} if too small)"
+        agrees = abs(drop.value - printed.value) <= drop.margin + printed.rounding
+        why = f"a mean of {printed.draws} random signs varies by ± {drop.margin:.2f}"
+        lines.append(paper.said(printed.claim, printed.text, text, agrees, why))
     kept = [mean_where(repeats, "retained", input=name, level=0.1) for name in INPUTS]
     lines.append(paper.compare(paper.KEPT_AT_10, min(kept, key=lambda mean: mean.value)))
     worst = mean_where(repeats, "excess", input="imputation", level=0.5)
-    why = "of the loss that the misled plan could avoid, the optimum still has this much"
+    why = "excess over what nobody can avoid: the optimum's, as a share of the misled plan's"
     lines.append(paper.unsaid("excess-loss ratio, imputation wrong by 50%", worst, why=why))
     return lines
 

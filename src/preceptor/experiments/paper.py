@@ -66,22 +66,23 @@ def compare(printed: Printed, mean: Mean, *, claim: str = "", why: str = "") -> 
     as printed or within its 95% interval.
     """
     name = claim or printed.claim
-    if mean.draws == 0:
-        return Finding(name, printed.text, "-", Verdict.NOT_RUN, why)
-    margin = 0.0 if math.isnan(mean.margin) else mean.margin
+    ours = shown(mean, printed.unit)
+    if not mean.says_something:
+        return Finding(name, printed.text, ours, Verdict.NOT_RUN, why)
     if printed.relation == "=":
         agrees = mean.is_compatible_with(printed.value, printed.draws, printed.rounding)
-    elif printed.relation in ("≥", ">"):
-        agrees = mean.value + margin >= printed.value - printed.rounding
+    elif printed.relation == ">":
+        agrees = mean.high > printed.value
+    elif printed.relation == "≥":
+        agrees = mean.high >= printed.value - printed.rounding
     else:
-        agrees = mean.value - margin <= printed.value + printed.rounding
-    verdict = Verdict.AGREES if agrees else Verdict.DIFFERS
-    return Finding(name, printed.text, shown(mean, printed.unit), verdict, why)
+        agrees = mean.low <= printed.value + printed.rounding
+    return Finding(name, printed.text, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
 
 
 def compare_number(printed: Printed, value: float, *, claim: str = "", why: str = "") -> Finding:
     """The same for a number without sampling error."""
-    return compare(printed, Mean(value, math.nan, 1), claim=claim, why=why)
+    return compare(printed, Mean.known(value), claim=claim, why=why)
 
 
 def unsaid(claim: str, ours: Mean | str, unit: str = "%", why: str = "") -> Finding:
@@ -90,8 +91,10 @@ def unsaid(claim: str, ours: Mean | str, unit: str = "%", why: str = "") -> Find
     return Finding(claim, "-", text, Verdict.NOT_SAID, why)
 
 
-def said(claim: str, paper: str, ours: str, agrees: bool, why: str = "") -> Finding:
-    """A statement in words, and whether we find it so."""
+def said(claim: str, paper: str, ours: str, agrees: bool | None, why: str = "") -> Finding:
+    """A statement in words, and whether we find it so; None if too little was run to say."""
+    if agrees is None:
+        return Finding(claim, paper, "-", Verdict.NOT_RUN, why)
     return Finding(claim, paper, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
 
 
@@ -99,7 +102,7 @@ def shown(mean: Mean, unit: str) -> str:
     """A mean with its interval, e.g. `93.8 ± 2.1%`."""
     if math.isnan(mean.value):
         return "-"
-    margin = "" if math.isnan(mean.margin) else f" ± {_number(mean.margin)}"
+    margin = "" if mean.exact or math.isnan(mean.margin) else f" ± {_number(mean.margin)}"
     return f"{_number(mean.value)}{margin}{_unit(unit)}"
 
 

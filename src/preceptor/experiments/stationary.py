@@ -124,7 +124,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     lines.append(_falls(frame, "discount", "longer horizons make fixed sets worse"))
     for _, alpha, rho in NAMED[:2]:
         mean = mean_where(named, "excess", budget="at most", alpha=alpha, rho=rho)
-        why = "of the loss that the fixed set could avoid, the best plan still has this much"
+        why = "excess over what nobody can avoid: the best plan's, as a share of the fixed set's"
         lines.append(paper.unsaid(f"excess-loss ratio at ρ={rho:g} (α={alpha})", mean, why=why))
     return lines
 
@@ -136,7 +136,7 @@ def _falls(frame: pd.DataFrame, key: str, claim: str) -> Finding:
     table = means(curves, [key], "retained")
     text = ", ".join(f"{m:.1f}%" for m in table["mean"])
     values = ", ".join(f"{v:.2f}" for v in table[key])
-    falling = bool(np.all(np.diff(table["mean"]) < 0))
+    falling = bool(np.all(np.diff(table["mean"]) < 0)) if frame["draw"].max() > 0 else None
     return paper.said(claim, "yes", f"mean over all ρ: {text} at {values}", falling)
 
 

@@ -19,11 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over draws, its standard error (0 if all are equal) and how many draws there were."""
+    """A mean over draws, its standard error (0 if all are equal) and how many draws there were.
+
+    A number that is known, not sampled, is `exact`.
+    """
 
     value: float
     error: float
     draws: int
+    exact: bool = False
+
+    @classmethod
+    def known(cls, value: float) -> Mean:
+        """A number without sampling error."""
+        return cls(value, 0.0, 0, exact=True)
 
     @classmethod
     def of(cls, values: Sequence[float] | Any) -> Mean:
@@ -36,10 +45,17 @@ class Mean:
         return cls(float(array.mean()), spread / math.sqrt(array.size), array.size)
 
     @property
+    def says_something(self) -> bool:
+        """Whether draws vary, or nothing was drawn: one draw, or equal ones, have no interval."""
+        return self.exact or (self.draws > 1 and self.error > 0.0)
+
+    @property
     def margin(self) -> float:
         """Half the width of the 95% interval, by Student's t."""
         from scipy.special import stdtrit
 
+        if self.exact:
+            return 0.0
         return float(stdtrit(self.draws - 1, 0.975)) * self.error if self.draws > 1 else math.nan
 
     @property
@@ -57,7 +73,7 @@ class Mean:
 
         Both means vary; `rounding` is half a unit of the last digit that was printed.
         """
-        if self.draws < 2:
+        if self.exact:
             return abs(self.value - other) <= rounding
         both = self.margin * math.sqrt(1.0 + self.draws / draws)
         return abs(self.value - other) <= both + rounding

@@ -190,9 +190,9 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
         )
         strong = mean_where(phases, "length", scenario=scenario, rho=0.99)
         text = f"{weak.value:.3g} rounds at ρ ≤ .5, {strong.value:.3g} at .99"
-        grows = strong.value > 2.0 * weak.value
+        grows = bool(strong.value > 2.0 * weak.value) if weak.draws and strong.draws else None
         claim = f"exploration grows mainly under strong correlation, {SCENARIOS[scenario]}"
-        lines.append(paper.said(claim, "yes", text, bool(grows)))
+        lines.append(paper.said(claim, "yes", text, grows))
     quality = frame[frame["part"] == "quality"]
     longest = quality["planned"].max()
     kept = [

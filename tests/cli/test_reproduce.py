@@ -1,0 +1,151 @@
+"""`preceptor reproduce`: what it writes and prints, and what it says about wrong input."""
+
+import functools
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from preceptor import experiments
+from preceptor.experiments import EXPERIMENTS, executors
+from tests.cli.conftest import no_traceback
+
+SMALL = ("--draws", 1, "--rho", "0.5,0.99", "--quick", "--workers", 1)
+
+
+def refuse(run_command, folder, complaint, *arguments):
+    before = sorted(folder.rglob("*"))
+    result = run_command("reproduce", *arguments)
+    message = no_traceback(result)
+    assert result.exit_code == 2, message
+    assert complaint in message
+    assert message.count("Error: ") <= 1
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_one_experiment(run, tmp_path):
+    result = run("reproduce", "misspecification", *SMALL, "-o", "out")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "misspecification.parquet",
+        "misspecification.pdf",
+        "misspecification.png",
+        "report.json",
+        "report.md",
+    ]
+    assert "imputation wrong by 50% loses" in " ".join(result.stdout.split())
+    assert "19.0%" in result.stdout
+    assert "Wrote data, figures and report.md to out" in result.stderr
+    assert "misspecification" in result.stderr
+    assert "100%" in result.stderr  # the bar
+
+
+def test_the_usual_folder_and_the_same_table_as_in_a_script(run, tmp_path):
+    result = run("reproduce", "action-map", *SMALL)
+    assert result.exit_code == 0, result.stderr
+    written = pd.read_parquet(tmp_path / "reproduction" / "action-map.parquet")
+    frame = experiments.run("action-map", draws=1, rho=[0.5, 0.99], quick=True, workers=1)
+    pd.testing.assert_frame_equal(written, frame, check_exact=True)
+
+
+def test_json_is_all_that_is_printed(run, tmp_path):
+    result = run("reproduce", "action-map", "misspecification", *SMALL, "--json", "--seed", 3)
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["scale"] == {"draws": 1, "rho": [0.5, 0.99], "quick": True, "seed": 3}
+    assert [one["name"] for one in told["experiments"]] == ["action-map", "misspecification"]
+    assert all(one["findings"] for one in told["experiments"])
+    assert told == json.loads((tmp_path / "reproduction" / "report.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["stationery"], "experiment: 'stationery' is unknown; there are stationary, action-map"),
+        (["--draws", 0], "draws: 0, must be a whole number of at least 1"),
+        (["--rho", "half"], "rho: 'half', must be first:last:count such as 0:0.99:40"),
+        (["--rho", "0:0.99"], "rho: '0:0.99', must be first:last:count"),
+        (["--rho", "0:0.99:0"], "rho: '0:0.99:0', must be first:last:count"),
+        (["--rho", "0:0.99:1e3"], "rho: '0:0.99:1e3', must be first:last:count"),
+        (["--rho", ""], "rho: '', must be first:last:count"),
+        (["--rho", "0.5,1"], "rho: 1.0, must be at least 0 and below 1"),
+        (["--rho", "-0.5"], "rho: -0.5, must be at least 0 and below 1"),
+        (["--rho", "nan"], "rho: nan, must be at least 0 and below 1"),
+        (["--draws", 0, "--rho", "2"], "rho: 2.0, must be at least 0"),
+        (["--workers", 0], "or equal to 1"),
+        (["--seed", -1], "or equal to 0"),
+        (["--cluster", "nonsense"], "cluster: no scheduler answers at 'nonsense'"),
+        (["--cluster", "carrier://pigeon:1"], "no scheduler answers at 'carrier://pigeon:1'"),
+    ],
+)
+def test_wrong_input(run, tmp_path, arguments, complaint):
+    refuse(run, tmp_path, complaint, *arguments)
+
+
+def test_every_fault_is_named_at_once(run, tmp_path):
+    refuse(run, tmp_path, "draws: 0", "--draws", 0, "--rho", "2,3")
+    refuse(run, tmp_path, "rho: 3.0", "--draws", 0, "--rho", "2,3")
+
+
+def test_an_output_that_is_a_file(run, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    refuse(run, tmp_path, "out: cannot be made", "action-map", *SMALL, "-o", "out")
+    refuse(run, tmp_path, "cannot be made", "action-map", *SMALL, "-o", "out/below")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_an_output_that_may_not_be_written(run, tmp_path, monkeypatch):
+    """Found with the first cell, not after an hour."""
+    (tmp_path / "out").mkdir()
+
+    usual = Path.open
+
+    def refused(self, *arguments, **options):
+        if self.parent.name == "out":
+            raise PermissionError(13, "Permission denied", str(self))
+        return usual(self, *arguments, **options)
+
+    monkeypatch.setattr("pathlib.Path.open", refused)
+    refuse(run, tmp_path, "Permission denied", "action-map", *SMALL, "-o", "out")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(run, tmp_path):
+    (tmp_path / "out").mkdir(mode=0o500)
+    refuse(run, tmp_path, "ermission denied", "action-map", *SMALL, "-o", "out")
+
+
+def test_a_cluster_at_which_nobody_listens(run, tmp_path, monkeypatch):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    hasty = functools.partial(executors.connect, seconds=0.5)
+    monkeypatch.setattr(executors, "connect", hasty)
+    refuse(run, tmp_path, f"no scheduler answers at '{address}'", "--cluster", address)
+
+
+def test_a_cluster_without_the_extra(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    result = run("reproduce", "--cluster", "tcp://127.0.0.1:8786")
+    message = no_traceback(result)
+    assert result.exit_code != 0
+    assert "pip install 'preceptor[cluster]'" in message
+
+
+def test_help_shows_examples_and_every_option(run):
+    result = run("reproduce", "--help")
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    assert "Examples" in text
+    assert "preceptor reproduce stationary --draws 200 --rho 0:0.99:40" in text
+    assert "preceptor reproduce --quick" in text
+    for option in ("--draws", "--rho", "--quick", "--seed", "--workers", "--cluster", "--json"):
+        assert option in text
+
+
+def test_experiments_that_the_help_names_exist():
+    assert {"stationary", "misspecification", "action-map"} <= set(EXPERIMENTS)
