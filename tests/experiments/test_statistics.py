@@ -35,8 +35,14 @@ def test_one_draw_has_no_interval():
     mean = Mean.of([2.0])
     assert mean.value == 2.0
     assert math.isnan(mean.margin)
-    assert mean.is_compatible_with(2.4, 20, rounding=0.5)
-    assert not mean.is_compatible_with(2.6, 20, rounding=0.5)
+    assert not mean.says_something
+
+
+def test_a_known_number_has_no_error():
+    known = Mean.known(2.0)
+    assert known.margin == 0.0
+    assert known.is_compatible_with(2.4, 20, rounding=0.5)
+    assert not known.is_compatible_with(2.6, 20, rounding=0.5)
 
 
 def test_means_come_by_group_and_in_order():

@@ -173,7 +173,11 @@ class LearnerEstimator:
             names, mean = model.names, self.fit_.initial
             spread, noise, bias = self.uncertainty_.covariance, self.noise_sd_, self.bias_
         else:
-            names, spread = self.population_.names, self.population_.covariance
+            names = self.population_.names
+            # Somebody new differs from the mean, and the mean itself is not known exactly.
+            rows = [model.names.index(name) for name in names]
+            of_mean = self.uncertainty_.covariance[np.ix_(rows, rows)]
+            spread = self.population_.covariance + of_mean
             noise = self.population_.noise_sd
             mean = self.fit_.initial.copy()
             averages = dict(zip(names, self.population_.mean, strict=True))

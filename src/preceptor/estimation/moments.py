@@ -42,7 +42,8 @@ class Moments:
     """What a recipe makes of some cases; `fitted_...` are the estimators, after fitting.
 
     `information` is how many complete cases the estimate is worth; `adjusted` the most by which
-    a pairwise correlation had to give way to make them agree, 0 if none had to.
+    a pairwise correlation had to give way to make them agree, 0 if none had to; `hidden` the share
+    of the residuals that is put down to gaps in the cases instead of noise.
     """
 
     coefficients: FloatArray
@@ -51,6 +52,7 @@ class Moments:
     degrees: float
     information: int
     adjusted: float
+    hidden: float
     fitted_covariance: Any
     fitted_regression: Any
 
@@ -73,7 +75,9 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
 
     The noise variance is the sum of squared residuals over rows minus degrees of freedom: unbiased
     for least squares, nearly so for ridge (whose degrees are the trace of its hat matrix) and the
-    lasso (where they are the coefficients that are not 0).
+    lasso (where they are the coefficients that are not 0). With gaps, what they hide is taken from
+    the squares by plain pairwise moments; shrunken ones would find too much there. The estimate
+    is then rough, rather too large than too small.
     """
     cases, adjusted = values, 0.0
     if np.isnan(values).any():
@@ -81,7 +85,10 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
     by_covariance = _fitted("covariance", recipe.covariance, cases)
     size = values.shape[1]
     covariance = _result("covariance", by_covariance, "covariance_", (size, size))
-    filled, blurred = fill_in(values, np.nanmean(values, axis=0), covariance)
+    means = np.nanmean(values, axis=0)
+    filled, _ = fill_in(values, means, covariance)
+    plain = np.atleast_2d(np.cov(cases, rowvar=False, bias=True))
+    _, blurred = fill_in(values, means, plain)
     by_regression = _fitted("regression", recipe.regression, filled, outcome)
     coefficients = _result("regression", by_regression, "coef_", (size,))
     residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
@@ -89,14 +96,15 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
     squares = float(residuals @ residuals)
     # Part of the residuals is what the gaps hide, which is no noise of the world. A twentieth is
     # kept in any case: no gap accounts for everything.
-    hidden = float(coefficients @ blurred @ coefficients)
+    hidden = min(float(coefficients @ blurred @ coefficients), 0.95 * squares)
     return Moments(
         coefficients=coefficients,
         covariance=covariance,
-        noise_variance=max(squares - hidden, 0.05 * squares) / max(len(outcome) - degrees, 1.0),
+        noise_variance=(squares - hidden) / max(len(outcome) - degrees, 1.0),
         degrees=degrees,
         information=cases.shape[0],
         adjusted=adjusted,
+        hidden=hidden / squares if squares > 0.0 else 0.0,
         fitted_covariance=by_covariance,
         fitted_regression=by_regression,
     )

@@ -25,6 +25,10 @@ _HARDLY_ANY, _TOO_GOOD = 0.02, 0.999
 _NEARLY_COPIES = 0.98
 
 
+# If gaps account for more of the residuals than this, the noise that is left is doubtful.
+_LARGE_SHARE = 0.25
+
+
 @dataclass(frozen=True, eq=False)
 class WorldEstimate:
     """A world, how it was estimated, and what is doubtful about it."""
@@ -129,6 +133,11 @@ class WorldEstimate:
         elif self.explained > _TOO_GOOD:
             found.append(
                 "The tests explain the outcome almost perfectly; is one of them the outcome itself?"
+            )
+        if self.moments.hidden > _LARGE_SHARE:
+            found.append(
+                f"{self.moments.hidden:.0%} of what the regression misses is put down to missing "
+                "values instead of noise, so the noise is a rough estimate."
             )
         if self.moments.adjusted > 0.0:
             found.append(

@@ -39,6 +39,9 @@ class Scale:
         for value in self.rho or ():
             if not 0.0 <= value < 1.0:
                 faults.append(f"rho: {value}, must be at least 0 and below 1")
+        if self.rho is not None and len(set(self.rho)) < len(self.rho):
+            twice = sorted({value for value in self.rho if self.rho.count(value) > 1})
+            faults.append(f"rho: {', '.join(map(str, twice))} given more than once; once is enough")
         if self.rho is not None and not self.rho:
             faults.append("rho: no correlation given; give some, or leave it out")
         if not is_count(self.seed, least=0):

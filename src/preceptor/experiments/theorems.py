@@ -80,7 +80,6 @@ def _diagram(drawn: Figure, ax: Axes, frame: pd.DataFrame) -> None:
     ax.grid(visible=False)
     ax.set_facecolor("0.93")
     mesh = ax.pcolormesh(deltas, rhos, gain, cmap="viridis", shading="nearest", rasterized=True)
-    mesh.cmap.set_bad("0.93")
     drawn.colorbar(mesh, ax=ax, label="gain over the best fixed set (%)")
     line = np.linspace(deltas[0], deltas[-1], 200)
     threshold = [critical_correlation(delta, ALPHA) for delta in line]
