@@ -35,7 +35,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor simulate plan.json --people 200
 
-  preceptor simulate plan.json --human forgets --log forgetful.csv
+  preceptor simulate plan.json --human forgets --noise 2 --log forgetful.csv
 
   preceptor simulate plan.json --human all --people 50
 """
@@ -57,6 +57,10 @@ def simulate(
         int | None,
         typer.Option(help="Cases each of them sees [default: 95% of all that count].", min=1),
     ] = None,
+    noise: Annotated[
+        float,
+        typer.Option(help="Scatter of their answers, in units of the outcome; not sgd's.", min=0.0),
+    ] = 0.0,
     log: Annotated[
         Path | None,
         typer.Option(help="Write what happened under the plan: .csv, .jsonl or .parquet."),
@@ -75,7 +79,7 @@ def simulate(
         played = _rounds(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, humans_of, most_predictive, rollout
 
-        cast = humans_of(found.problem)
+        cast = humans_of(found.problem, response_noise=noise)
         players = {name: cast[name] for name in names}
         rivals: dict[str, Chooser] = {
             "this plan": found,
@@ -93,7 +97,8 @@ def simulate(
         typer.echo(json.dumps(head | {"rows": table.rows()}, indent=2))
     else:
         typer.echo(str(table))
-        _expected(found, table)
+        if noise == 0.0:
+            _expected(found, table)
 
 
 def _names(human: str) -> list[str]:

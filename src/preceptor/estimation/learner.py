@@ -246,14 +246,20 @@ class LearnerEstimator:
         self.imputation_ = dial
         self.bias_ = self.fit_.bias
         self.noise_sd_ = self.fit_.noise_sd
-        self.learner_ = Learner(self.initial_, self.curve_, dial)
+        self.learner_ = Learner(self.initial_, self.curve_, self._planned_dial)
 
     def _fit_people(self) -> None:
         self.population_ = fit_people(self.fit_, self.uncertainty_.identified)
         for name, person in zip(self.participants_, self.population_.people, strict=True):
-            parameters, dial = self.fit_.model.split(person.point)
+            parameters, _ = self.fit_.model.split(person.point)
             curve = self.fit_.model.family.curve(parameters)
-            self.learners_[name] = Learner(person.initial, curve, dial)
+            self.learners_[name] = Learner(person.initial, curve, self._planned_dial)
+
+    @property
+    def _planned_dial(self) -> float:
+        """0 where the log does not tell κ from 0: plans for such people can be proven good."""
+        low, _ = self.intervals_.get("imputation", (self.imputation_, self.imputation_))
+        return 0.0 if low <= 0.0 else self.imputation_
 
     def _is_identified(self, name: str) -> bool:
         return bool(self.uncertainty_.identified[self.fit_.model.names.index(name)])

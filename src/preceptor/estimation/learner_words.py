@@ -83,11 +83,14 @@ def _opening(fitted: LearnerEstimator) -> list[str]:
     if "imputation" in fitted.intervals_:
         low, high = fitted.intervals_["imputation"]
         dial += f" ({low:.2f} to {high:.2f})"
+    taken = ""
+    if fitted.learner_.imputation == 0.0 < fitted.imputation_:
+        taken = " The log does not tell it from 0, so the learner is taken to know them."
     return [
         f"{fitted.rows_} answers of {who}.",
         f"Learning ({FAMILIES[fitted.family_].words}): {curve_in_words(fitted.curve_)}.",
         *_speed(fitted),
-        f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.",
+        f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.{taken}",
         f"Answers scatter by {fitted.noise_sd_:.3g} around the model; bias {fitted.bias_:+.3g}.",
     ]
 

@@ -6,6 +6,8 @@ difference, and learn about as fast in the beginning. So what differs in a table
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from preceptor._value import FloatArray
@@ -18,8 +20,12 @@ from preceptor.simulation.partial_fit import PartialFit
 from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares
 
 
-def humans_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Human]:
+def humans_of(
+    problem: Problem, *, forgetting: float = 0.02, response_noise: float = 0.0
+) -> dict[str, Human]:
     """People by name, with settings derived from the problem.
+
+    Answers scatter by `response_noise`, in the units of the outcome, except for SGDRegressor's.
 
     - **paper**: the problem's own learner;
     - **least mean squares**: the delta rule on shown tests, at `matched_rate(problem)`;
@@ -34,15 +40,16 @@ def humans_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Human]
     beliefs = problem.learner.beliefs(world, start)
     imputation = problem.learner.imputation
     rate = matched_rate(problem)
+    slips: dict[str, Any] = {"response_noise": response_noise}
     return {
-        "paper": PaperLearner.of(problem),
-        "least mean squares": LeastMeanSquares(world, beliefs, rate, imputation),
+        "paper": PaperLearner.of(problem, **slips),
+        "least mean squares": LeastMeanSquares(world, beliefs, rate, imputation, **slips),
         "Bayesian": BayesianRegressor(
-            world, beliefs, _prior_variance(problem), _scatter(problem), imputation
+            world, beliefs, _prior_variance(problem), _scatter(problem), imputation, **slips
         ),
         "SGDRegressor": _sgd(beliefs, rate),
-        "forgets": Forgetful.of(problem, forgetting=forgetting),
-        "ignores correlation": PaperLearner.ignoring_correlation(problem),
+        "forgets": Forgetful.of(problem, forgetting=forgetting, **slips),
+        "ignores correlation": PaperLearner.ignoring_correlation(problem, **slips),
     }
 
 
