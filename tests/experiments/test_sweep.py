@@ -157,12 +157,12 @@ def code(monkeypatch):
     return tasks.sweep()
 
 
-def version(monkeypatch):
-    monkeypatch.setattr("importlib.metadata.version", lambda name: "99.0")
+def package(monkeypatch):
+    monkeypatch.setattr("preceptor.experiments.sweep.package_code", lambda: "another planner")
     return tasks.sweep()
 
 
-@pytest.mark.parametrize("change", [seed, code, version])
+@pytest.mark.parametrize("change", [seed, code, package])
 def test_a_journal_of_something_else_is_not_used(tmp_path, monkeypatch, change):
     journal = Journal(tmp_path / "run.jsonl")
     run_sweeps([tasks.sweep()], journal=journal)

@@ -33,7 +33,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[EXPERIMENT]...", help="Which ones; all if none is named."),
+        typer.Argument(metavar="EXPERIMENT", help="Which ones; all if none is named."),
     ] = None,
     draws: Annotated[
         int | None, typer.Option(help="Random draws for each setting (default: as the paper).")

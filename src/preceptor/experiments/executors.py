@@ -21,7 +21,7 @@ from preceptor.errors import InvalidInput, MissingExtra, NotApplicable
 Batch = TypeVar("Batch")
 Answer = TypeVar("Answer")
 
-# How often a batch may lose its worker before it is taken to be what kills them.
+# How often workers may die with nothing finished in between, before the work is taken to kill them.
 _MOST_LOSSES = 3
 
 
@@ -58,20 +58,22 @@ class LocalProcesses:
         self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
     ) -> Iterator[tuple[Batch, Answer]]:
         """By whichever process is free; a pool whose worker died is replaced."""
-        waiting = dict.fromkeys(range(len(batches)), 0)
+        waiting, losses = dict.fromkeys(range(len(batches))), 0
         while waiting:
             pool = self._pool or self._start()
-            futures = {pool.submit(function, batches[i]): i for i in waiting}
             try:
+                # A worker may have died since the last sweep; submitting is how that shows.
+                futures = {pool.submit(function, batches[index]): index for index in waiting}
                 for future in as_completed(futures):
                     index = futures[future]
                     answer = future.result()
                     del waiting[index]
+                    losses = 0
                     yield batches[index], answer
             except BrokenProcessPool:
                 self.close()
-                waiting = {index: losses + 1 for index, losses in waiting.items()}
-                if max(waiting.values()) > _MOST_LOSSES:
+                losses += 1
+                if losses > _MOST_LOSSES:
                     raise NotApplicable(
                         "experiments: worker processes keep dying, perhaps for lack of memory; "
                         "use fewer with workers=1"

@@ -221,7 +221,9 @@ def _larger_k(plans: pd.DataFrame, budget: str) -> Finding:
         index="draw", columns="n", values="length"
     )
     difference = Mean.of(at_high[3] - at_high[2]) if len(at_high) else Mean.of([])
-    shorter = bool(difference.high < 0) if difference.says_something else None
+    shorter = None  # an interval on both sides of 0 says neither
+    if difference.says_something and (difference.high < 0 or difference.low > 0):
+        shorter = difference.high < 0
     text = f"(3,2) minus (2,1): {paper.shown(difference, 'rounds')}"
     why = "endless problems, ρ=.99, so that no horizon cuts either"
     return paper.said(f"larger k shortens exploration, {budget} k", "yes", text, shorter, why)

@@ -15,6 +15,8 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,12 +66,10 @@ class Sweep:
 
     @property
     def fingerprint(self) -> str:
-        """Changes when results could: with the seed, the version and the experiment's code."""
-        from importlib.metadata import version
-
-        module = sys.modules[self.task.__module__]
-        code = hashlib.sha256(inspect.getsource(module).encode()).hexdigest()
-        return f"{version('preceptor')} seed {self.seed} code {code[:16]}"
+        """Changes when results could: with the seed, the task's code or the package's."""
+        own = inspect.getsource(sys.modules[self.task.__module__])
+        digest = hashlib.sha256((own + package_code()).encode()).hexdigest()
+        return f"{self.task.__qualname__} seed {self.seed} code {digest[:16]}"
 
     def run_cells(self, cells: Sequence[Cell]) -> list[list[Row]]:
         """Rows of each cell; this is what workers do."""
@@ -101,10 +101,13 @@ def run_sweeps(
     rows: list[Row] = []
     for sweep in sweeps:
         started = time.perf_counter()
-        known = {} if journal is None else journal.read(sweep.fingerprint)
+        fingerprint = sweep.fingerprint
+        known = {} if journal is None else journal.read(fingerprint)
         results = {c: known[key] for c in sweep.cells if (key := sweep.key_of(c)) in known}
         missing = [cell for cell in sweep.cells if cell not in results]
         done += len(results)
+        if results:
+            report(progress, f"{done:,} of {total:,} cells", done=done / total)
         size = 1 if sweep.alone else sweep.batch
         batches = [missing[i : i + size] for i in range(0, len(missing), size)]
         ways = Serial() if sweep.alone else workers
@@ -112,7 +115,7 @@ def run_sweeps(
             for cell, answer in zip(batch, answers, strict=True):
                 results[cell] = answer
                 if journal is not None:
-                    journal.write(sweep.fingerprint, sweep.key_of(cell), answer)
+                    journal.write(fingerprint, sweep.key_of(cell), answer)
             done, fresh = done + len(batch), fresh + len(batch)
             rate = fresh / (time.perf_counter() - began)
             report(progress, f"{done:,} of {total:,} cells, {rate:.3g}/s", done=done / total)
@@ -120,6 +123,16 @@ def run_sweeps(
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
     return pandas.DataFrame(rows)
+
+
+@cache
+def package_code() -> str:
+    """A digest of all our sources, so that nothing old is taken for new after a change."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def untimed(frame: pd.DataFrame) -> pd.DataFrame:
