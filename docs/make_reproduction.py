@@ -24,10 +24,10 @@ Every experiment of the paper by Guan, Raman and Fang, with what it says beside 
 page comes out of one command, which also leaves the data (Parquet) and the figures (PNG, PDF):
 
 ```bash
-preceptor reproduce                                        # everything
-preceptor reproduce --quick                                # a coarse pass
-preceptor reproduce stationary --draws 200 --rho 0:0.99:40 # one experiment, larger
-preceptor reproduce --cluster tcp://127.0.0.1:8786         # on a Dask cluster that is already there
+preceptor reproduce                                         # everything
+preceptor reproduce --quick                                 # a coarse pass
+preceptor reproduce stationary --draws 200 --rho 0:0.99:40  # one, larger
+preceptor reproduce --cluster tcp://127.0.0.1:8786          # on Dask
 ```
 
 All of it takes about a minute and a half on two cores, compilation included (the authors: within two
@@ -76,7 +76,7 @@ def main(folder: Path) -> None:
     short = (
         f"Of {sum(counts.values())} statements, {counts.get('agrees', 0)} agree with the paper and "
         f"{counts.get('differs', 0)} differ; {counts.get('the paper does not say', 0)} are figures "
-        "of ours that have no counterpart there. The differences:"
+        "of ours that have no counterpart there. What stands out:"
     )
     title, rule, body = re.split(r"\n\n", text, maxsplit=2)
     assert title.startswith("# ")
