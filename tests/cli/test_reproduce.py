@@ -31,6 +31,7 @@ def test_one_experiment(run, tmp_path):
     result = run("reproduce", "misspecification", *SMALL, "-o", "out")
     assert result.exit_code == 0, result.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "misspecification.json",
         "misspecification.parquet",
         "misspecification.pdf",
         "misspecification.png",
@@ -56,7 +57,10 @@ def test_json_is_all_that_is_printed(run, tmp_path):
     result = run("reproduce", "action-map", "misspecification", *SMALL, "--json", "--seed", 3)
     assert result.exit_code == 0, result.stderr
     told = json.loads(result.stdout)
-    assert told["scale"] == {"draws": 1, "rho": [0.5, 0.99], "quick": True, "seed": 3}
+    scales = [one["scale"] for one in told["experiments"]]
+    assert scales[0] == {"draws": None, "rho": [0.5, 0.99], "quick": True, "seed": 3}
+    assert scales[1] == {"draws": 1, "rho": None, "quick": True, "seed": 3}
+    assert "misspecification does not vary --rho" in result.stderr
     assert [one["name"] for one in told["experiments"]] == ["action-map", "misspecification"]
     assert all(one["findings"] for one in told["experiments"])
     assert told == json.loads((tmp_path / "reproduction" / "report.json").read_text("utf-8"))

@@ -29,6 +29,7 @@ PARTS = {
         "triples": "n k budget horizon rho length value",
         "horizons": "n k budget horizon rho length value",
         "certificates": "n k rho certified",
+        "named points": "n k budget horizon rho length value",
     },
     "truncation": {
         "quality": "budget alpha length suffix retained excess",
@@ -223,6 +224,9 @@ def test_nothing_is_judged_that_was_not_run(reproduced, name):
             assert finding.verdict in (Verdict.NOT_RUN, Verdict.NOT_SAID), finding
 
 
+VARIES = {name: experiment.varies for name, experiment in EXPERIMENTS.items()}
+
+
 # --- files
 
 
@@ -230,14 +234,16 @@ def test_nothing_is_judged_that_was_not_run(reproduced, name):
 def test_files_are_written_and_can_be_read(reproduced, name):
     result, folder = reproduced(name)
     names = {path.name for path in folder.iterdir()}
-    expected = {f"{name}{suffix}" for suffix in (".parquet", ".png", ".pdf")}
+    expected = {f"{name}{suffix}" for suffix in (".parquet", ".png", ".pdf", ".json")}
     assert names == expected | {"report.md", "report.json"}
     pd.testing.assert_frame_equal(pd.read_parquet(folder / f"{name}.parquet"), result.frame)
     assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG\r\n")
     assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF-")
     told = json.loads((folder / "report.json").read_text("utf-8"))
     (about,) = told["experiments"]
-    assert told["scale"] == {"draws": 2, "rho": [0.5, 0.99], "quick": True, "seed": 0}
+    asked = {"draws": 2, "rho": [0.5, 0.99]}
+    meant = {option: value if option in VARIES[name] else None for option, value in asked.items()}
+    assert about["scale"] == {**meant, "quick": True, "seed": 0}
     assert about["name"] == name
     assert [f["verdict"] for f in about["findings"]] == [f.verdict.value for f in result.findings]
     assert set(about["seconds"]) == {*PARTS[name], "files and figure"}
@@ -271,7 +277,7 @@ def test_several_experiments_come_in_the_order_of_the_paper(tmp_path):
     assert [result.experiment.name for result in results] == names[::-1] == told
     text = (tmp_path / "new" / "folder" / "report.md").read_text("utf-8")
     assert text.index("action-map.png") < text.index("misspecification.png")
-    assert not (tmp_path / "new" / "folder" / UNFINISHED).exists()
+    assert not list((tmp_path / "new" / "folder").glob(f"*{UNFINISHED}"))
 
 
 def test_run_gives_the_table_that_reproduce_writes(reproduced):
@@ -311,3 +317,20 @@ def test_a_correlation_given_twice_is_refused_or_run_once(name):
     for sweep in sweeps:
         keys = [sweep.key_of(cell) for cell in sweep.cells]
         assert len(set(keys)) == len(keys), sweep.name
+
+
+def test_one_more_experiment_leaves_the_others_in_the_report(tmp_path):
+    scale = Scale(draws=1, rho=(0.5, 0.99), quick=True)
+    for name in ("theorems", "action-map"):
+        reproduce([name], output=tmp_path, scale=scale, workers=1)
+    told = json.loads((tmp_path / "report.json").read_text("utf-8"))
+    assert [one["name"] for one in told["experiments"]] == ["action-map", "theorems"]
+    assert "theorems.png" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_another_experiment_does_not_forget_what_a_stopped_one_has(tmp_path):
+    started = tmp_path / f"stationary{UNFINISHED}"
+    started.write_text("not ours to remove\n")
+    scale = Scale(rho=(0.5, 0.99), quick=True)
+    reproduce(["action-map"], output=tmp_path, scale=scale, workers=1)
+    assert started.exists()

@@ -62,11 +62,14 @@ def reproduce(
     with readable_errors():
         from preceptor.experiments.executors import connect
         from preceptor.experiments.experiment import Scale, parse_range
+        from preceptor.experiments.reproduction import find
         from preceptor.experiments.reproduction import reproduce as run_all
-        from preceptor.experiments.written import as_json as to_json
         from preceptor.experiments.written import time_in_words
 
         scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed)
+        for experiment in find(experiments or ()):
+            for option in experiment.unused(scale):
+                say(f"Note: {experiment.name} does not vary --{option}")
         client = None if cluster is None else connect(cluster).client
         try:
             with _bars() as bar_for:
@@ -78,11 +81,14 @@ def reproduce(
                     client=client,
                     tell=bar_for,
                 )
+        except KeyboardInterrupt:
+            say("Stopped. What was finished is kept; the same command goes on from there.")
+            raise typer.Exit(130) from None
         finally:
             if client is not None:
                 client.close()
     if as_json:
-        typer.echo(to_json(results, scale), nl=False)
+        typer.echo((output / "report.json").read_text("utf-8"), nl=False)
         return
     console = Console(soft_wrap=False)
     for result in results:

@@ -189,7 +189,7 @@ class LearnerEstimator:
         known = [i for i in known if self._is_identified(f"initial {labels[i]}")]
         columns = [names.index(f"initial {labels[i]}") for i in known]
         prior[np.ix_(known, known)] = spread[np.ix_(columns, columns)]
-        start = Learner(mean, self.curve_, self.imputation_)
+        start = Learner(mean, self.curve_, self._planned_dial)
         return Tracker(self.world, start, noise, covariance=prior, bias=bias, drift=drift)
 
     def summary(self) -> str:

@@ -1,12 +1,13 @@
 """Beam search against truncated planning in the same time, on problems too large to solve.
 
 (n, k) = (10,2) to (25,5) with every set of exactly k tests, ρ = .99, α = 1.05, T = 600, three
-draws. For each beam the best truncated plan that took no longer on the same instance is taken, and
-the ratio of their losses drawn: above 100% the beam is better. The paper's truncated plan repeats
-its last set; with the end and the final set chosen together, truncated planning is a far stronger
-opponent, so both are shown (up to (15,3): beyond, weighing every end with every final set takes
-longer than the beams). Times are measured one after another with nothing beside them; how far a
-beam gets in a time depends on the program, so these ratios are ours, not the paper's.
+draws; beams of 20 rounds, of 6 for (25,5). For each beam the best truncated plan that took no
+longer on the same instance is taken, and the ratio of their losses drawn: above 100% the beam is
+better. The paper's truncated plan repeats its last set; with the end and the final set chosen
+together, truncated planning is a far stronger opponent, so both are shown (up to (15,3): beyond,
+weighing every end with every final set takes longer than the beams). Times are measured one after
+another with nothing beside them; how far a beam gets in a time depends on the program, so these
+ratios are ours, not the paper's.
 """
 
 from __future__ import annotations
@@ -169,10 +170,8 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
                 lines.append(paper.unsaid(claim, "no truncated plan is that fast"))
                 continue
             text = f"{_geometric_mean(ratios):,.0f}% ({ratios.min():,.0f} to {ratios.max():,.0f})"
-            if suffix == "last":
-                lines.append(paper.said(claim, "> 100%", text, bool(ratios.min() > 100.0)))
-            else:
-                lines.append(paper.unsaid(claim, text))
+            why = "above 100% the beam is better; the paper shows this ratio but prints no number"
+            lines.append(paper.unsaid(claim, text, why=why if not lines else ""))
     return lines
 
 
@@ -183,4 +182,5 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
+    varies=("draws",),
 )

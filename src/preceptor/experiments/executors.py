@@ -75,8 +75,9 @@ class LocalProcesses:
                 losses += 1
                 if losses > _MOST_LOSSES:
                     raise NotApplicable(
-                        "experiments: worker processes keep dying, perhaps for lack of memory; "
-                        "use fewer with workers=1"
+                        "experiments: worker processes keep dying. A script that starts them must "
+                        'do so below `if __name__ == "__main__":`; or memory is short, and '
+                        "workers=1 runs everything here"
                     ) from None
 
     def close(self) -> None:
@@ -127,6 +128,7 @@ class DaskCluster:
         self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
     ) -> Iterator[tuple[Batch, Answer]]:
         """As the scheduler sees fit."""
+        from distributed import CancelledError
         from distributed import as_completed as as_dask_completes
 
         futures = {
@@ -136,8 +138,14 @@ class DaskCluster:
         try:
             for future in as_dask_completes(list(futures)):
                 yield batches[futures[future]], future.result()
+        except CancelledError:
+            raise NotApplicable(
+                "cluster: the scheduler is gone. What was finished is kept; start the scheduler "
+                "and the same command again"
+            ) from None
         finally:
-            self.client.cancel(list(futures))
+            if self.client.status == "running":
+                self.client.cancel(list(futures))
 
 
 def connect(address: str, seconds: float = 10.0) -> DaskCluster:

@@ -109,7 +109,7 @@ class Experiment:
     """One figure of the paper.
 
     `sweeps` says what to run at a scale, `figure` draws the table that comes back, `findings`
-    compares it with the paper.
+    compares it with the paper. `varies` says which options of the scale mean anything to it.
     """
 
     name: str
@@ -118,3 +118,10 @@ class Experiment:
     sweeps: Callable[[Scale], tuple[Sweep, ...]]
     figure: Callable[[pd.DataFrame], Figure]
     findings: Callable[[pd.DataFrame], list[Finding]]
+    varies: tuple[str, ...] = ("draws", "rho")
+
+    def unused(self, scale: Scale) -> list[str]:
+        """Options that were set but change nothing here."""
+        return [
+            name for name in ("draws", "rho") if getattr(scale, name) and name not in self.varies
+        ]

@@ -30,9 +30,12 @@ class Journal:
         """Rows by cell, of those that were computed in the same way."""
         known = {}
         for line in self._whole_lines():
-            entry = json.loads(line)
-            if entry["by"] == fingerprint:
-                known[entry["cell"]] = entry["rows"]
+            try:
+                entry = json.loads(line)
+                if entry["by"] == fingerprint:
+                    known[entry["cell"]] = entry["rows"]
+            except (ValueError, KeyError, TypeError):
+                continue  # not ours, or damaged: that cell is computed again
         return known
 
     def write(self, fingerprint: str, cell: str, rows: list[dict[str, Any]]) -> None:

@@ -61,22 +61,22 @@ VARIANTS_LONGEST = Printed("largest T̄ keeps, in every scenario", 97, 0.5, "%",
 def compare(printed: Printed, mean: Mean, *, claim: str = "", why: str = "") -> Finding:
     """Set a mean of ours beside a number of the paper.
 
-    An equation agrees if a mean of as many draws as the paper's could well have come out as
-    printed, given how much ours vary. An inequality agrees if our mean satisfies it,
-    as printed or within its 95% interval.
+    They agree if a mean of as many draws as the paper's could well have come out as printed, or
+    have satisfied the printed inequality, given how much ours vary.
     """
     name = claim or printed.claim
     ours = shown(mean, printed.unit)
     if not mean.says_something:
         return Finding(name, printed.text, ours, Verdict.NOT_RUN, why)
+    margin = mean.margin_beside(printed.draws)
     if printed.relation == "=":
-        agrees = mean.is_compatible_with(printed.value, printed.draws, printed.rounding)
+        agrees = abs(mean.value - printed.value) <= margin + printed.rounding
     elif printed.relation == ">":
-        agrees = mean.high > printed.value
+        agrees = mean.value + margin > printed.value
     elif printed.relation == "≥":
-        agrees = mean.high >= printed.value - printed.rounding
+        agrees = mean.value + margin >= printed.value - printed.rounding
     else:
-        agrees = mean.low <= printed.value + printed.rounding
+        agrees = mean.value - margin <= printed.value + printed.rounding
     return Finding(name, printed.text, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
 
 

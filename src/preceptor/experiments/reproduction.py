@@ -1,13 +1,15 @@
 """Run one experiment for its table, or all of them for data, figures and a report.
 
-In the output folder: for each experiment `NAME.parquet`, `NAME.png` and `NAME.pdf`; `report.md` for
-people and `report.json` for programs. While a run is under way, what is finished lies in
-`unfinished.jsonl`; a run that was killed goes on from there.
+In the output folder: for each experiment `NAME.parquet`, `NAME.png`, `NAME.pdf` and `NAME.json`;
+`report.md` and `report.json` about all that the folder holds. While a run is under way, what is
+finished lies in `NAME.unfinished.jsonl`; a run that was killed goes on from there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +30,7 @@ from preceptor.plan import Progress
 if TYPE_CHECKING:
     import pandas as pd
 
-UNFINISHED = "unfinished.jsonl"
+UNFINISHED = ".unfinished.jsonl"
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,11 @@ def run(
     """The table of one experiment, one row for each setting and draw.
 
     Runs in `workers` processes (default: one for each core; 1 is this process), or on the cluster
-    of a `distributed.Client`. With a `journal` file a run that is stopped can be taken up again.
+    of a `distributed.Client`. With processes, a script must guard its entry with
+    `if __name__ == "__main__":`. With a `journal` file a run that is stopped can be taken up again.
     The table does not depend on any of these, except for columns that measure time.
     """
-    scale = Scale(draws, None if rho is None else tuple(map(float, rho)), quick, seed)
+    scale = Scale(draws, None if rho is None else _correlations(rho), quick, seed)
     chosen = find([name])[0]
     book = None if journal is None else Journal(journal)
     with executor_for(workers, client) as executor:
@@ -87,16 +90,34 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidFile(f"{folder}: cannot be made ({error.strerror})") from None
-    journal = Journal(folder / UNFINISHED)
+    journals = {e.name: Journal(folder / f"{e.name}{UNFINISHED}") for e in chosen}
     results = []
     with executor_for(workers, client) as executor:
         for experiment in chosen:
             progress = None if tell is None else tell(experiment.name)
+            journal = journals[experiment.name]
             results.append(_run_one(experiment, much, executor, journal, folder, progress))
-    write_text(folder / "report.md", written.as_markdown(results, much))
-    write_text(folder / "report.json", written.as_json(results, much))
-    journal.remove()
+    sections = list(read_sections(folder))
+    write_text(folder / "report.md", written.as_markdown(sections))
+    write_text(folder / "report.json", written.as_json(sections))
+    for journal in journals.values():
+        journal.remove()
     return results
+
+
+def read_sections(folder: Path) -> Iterator[written.Section]:
+    """What the folder says about each experiment, in the paper's order."""
+    for name in EXPERIMENTS:
+        path = folder / f"{name}.json"
+        if path.exists():
+            yield json.loads(path.read_text("utf-8"))
+
+
+def _correlations(rho: Sequence[float]) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in rho)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"rho: {rho!r}, must be a list of numbers") from None
 
 
 def find(names: Sequence[str]) -> list[Experiment]:
@@ -142,4 +163,8 @@ def _run_one(
     write_bytes(folder / f"{experiment.name}.parquet", buffer.getvalue())
     look.save(experiment.figure(frame), folder / experiment.name)
     seconds["files and figure"] = time.perf_counter() - started
-    return Result(experiment, frame, experiment.findings(frame), seconds)
+    result = Result(experiment, frame, experiment.findings(frame), seconds)
+    meant = dataclasses.asdict(scale) | dict.fromkeys(experiment.unused(scale))
+    section = written.section_of(result, meant)
+    write_text(folder / f"{experiment.name}.json", json.dumps(section, ensure_ascii=False) + "\n")
+    return result

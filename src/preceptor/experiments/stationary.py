@@ -120,6 +120,16 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
         for budget in BUDGETS:
             mean = mean_where(named, "retained", budget=budget, alpha=alpha, rho=rho)
             lines.append(paper.compare(printed, mean, claim=f"{printed.claim}, {budget} one"))
+    curve = frame[(frame["part"] == "curves") & (frame["alpha"] == 1.10)]
+    table = means(curve[curve["discount"] == DISCOUNT], ["rho"], "retained")
+    weak = table.loc[table["rho"] <= 0.2, "mean"]
+    text = f"at least {weak.min():.2f}% at ρ ≤ .2" if len(weak) else "-"
+    best = bool(weak.min() > 99.5) if len(weak) else None
+    claim = "fixed sets are optimal when tests are weakly correlated (α=1.10)"
+    lines.append(paper.said(claim, "yes", text, best))
+    worse = bool(np.all(np.diff(table["mean"]) <= 1e-9)) if len(table) > 2 else None
+    text = f"from {table['mean'].iloc[0]:.1f}% down to {table['mean'].iloc[-1]:.1f}%"
+    lines.append(paper.said("fixed sets get worse as ρ grows (α=1.10)", "yes", text, worse))
     lines.append(_falls(frame, "alpha", "faster learning makes fixed sets worse"))
     lines.append(_falls(frame, "discount", "longer horizons make fixed sets worse"))
     for _, alpha, rho in NAMED[:2]:

@@ -67,7 +67,10 @@ class Sweep:
     @property
     def fingerprint(self) -> str:
         """Changes when results could: with the seed, the task's code or the package's."""
-        own = inspect.getsource(sys.modules[self.task.__module__])
+        try:
+            own = inspect.getsource(sys.modules[self.task.__module__])
+        except (OSError, TypeError):  # typed into a notebook
+            own = self.task.__code__.co_code.hex()
         digest = hashlib.sha256((own + package_code()).encode()).hexdigest()
         return f"{self.task.__qualname__} seed {self.seed} code {digest[:16]}"
 
@@ -101,7 +104,7 @@ def run_sweeps(
     rows: list[Row] = []
     for sweep in sweeps:
         started = time.perf_counter()
-        fingerprint = sweep.fingerprint
+        fingerprint = "" if journal is None else sweep.fingerprint
         known = {} if journal is None else journal.read(fingerprint)
         results = {c: known[key] for c in sweep.cells if (key := sweep.key_of(c)) in known}
         missing = [cell for cell in sweep.cells if cell not in results]
