@@ -30,7 +30,7 @@ preceptor reproduce stationary --draws 200 --rho 0:0.99:40  # one, larger
 preceptor reproduce --cluster tcp://127.0.0.1:8786          # on Dask
 ```
 
-All of it takes about a minute and a half on two cores, compilation included (the authors: within two
+All of it takes less than two minutes on two cores, compilation included (the authors: within two
 hours); the last table says where the time goes. A run that was stopped goes on where it was when it is started again with the same output folder. In a
 notebook the same experiments give data frames:
 
