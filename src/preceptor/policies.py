@@ -380,5 +380,8 @@ def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
 
 def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
     """Showings since round 0, never negative."""
-    seen = np.asarray(counts, dtype=np.int64)
+    try:
+        seen = np.asarray(counts, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidPolicy(f"counts: {counts!r}, must be one whole number a test") from None
     return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

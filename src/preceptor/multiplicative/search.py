@@ -82,7 +82,7 @@ def search_schedule(
     began = time.perf_counter()
     T = instance.horizon if instance.horizon is not None else (length or 400)
     infinite = instance.horizon is None
-    state = np.array([np.uint64(seed) * np.uint64(2654435761) + np.uint64(12345)], dtype=np.uint64)
+    state = np.array([(seed * 2654435761 + 12345) % 2**64], dtype=np.uint64)
     sorted_members, order = lookup_tables(instance)
     s, stride = 1.0 / instance.alpha, 1 if instance.n_features <= 6 else 5
     shared = (

@@ -84,8 +84,10 @@ class Geometric(Curve):
     @classmethod
     def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
         """The curve on which the error halves every `showings` showings."""
-        if not (is_number(showings) and showings > 0):
-            raise InvalidProblem(f"half-life: {showings!r}, must be a positive number of showings")
+        if not (is_number(showings) and showings >= 0.01):
+            raise InvalidProblem(
+                f"half-life: {showings!r}, must be a number of showings of at least 0.01"
+            )
         return cls(2.0 ** (1.0 / showings), floor=floor)
 
     def _faults(self) -> list[str]:
