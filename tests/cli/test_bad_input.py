@@ -237,3 +237,20 @@ def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
     monkeypatch.setattr("preceptor.plan.Plan.verify", lambda self: broken)
     arguments = ("--outcome", "y", "--half-life", 1, "--cases", 4, "--verify")
     refuse(run, folder, "does not hold: by this test", "plan", "cases.csv", *arguments, code=1)
+
+
+def test_nothing_that_was_read_is_overwritten(tmp_path):
+    from typer.testing import CliRunner
+
+    from preceptor import datasets
+    from preceptor.cli import app
+
+    table = tmp_path / "cases.csv"
+    datasets.load_body_fat().frame.to_csv(table, index=False)
+    before = table.read_bytes()
+    runner = CliRunner(env={"NO_COLOR": "1"})
+    for target in (["-o", str(table)], ["-o", "same.json", "--report", "same.json"]):
+        result = runner.invoke(app, ["plan", str(table), "--outcome", "brozek", *target])
+        assert result.exit_code == 2
+        assert "is used in this command already; choose another name" in result.stderr
+    assert table.read_bytes() == before

@@ -73,8 +73,11 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
         yield tell
 
 
-def check_target(path: Path) -> None:
-    """Refuse early what could not be written later."""
+def check_target(path: Path, *read: Path | str | None) -> None:
+    """Refuse early what could not be written later, or would replace one of the files `read`."""
+    taken = {Path(other).resolve() for other in read if other is not None}
+    if path.resolve() in taken:
+        raise InvalidFile(f"{path}: is used in this command already; choose another name")
     folder = path.parent
     if not folder.is_dir():
         raise InvalidFile(f"{folder}: no such folder; make it first")

@@ -25,7 +25,7 @@ def examples(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to [default: NAME.csv].", show_default=False),
+        typer.Option("--output", "-o", help="Where to (default: NAME.csv).", show_default=False),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:

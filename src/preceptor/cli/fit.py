@@ -62,7 +62,7 @@ def fit(
     """Estimate how people start and how fast they learn, for `preceptor plan --learner`."""
     with readable_errors():
         if not dry_run:
-            check_target(output)
+            check_target(output, log, data)
         renamed = _renamed(columns or [])
         from preceptor.cli._people import learner_to_data
         from preceptor.cli._worlds import estimate_world

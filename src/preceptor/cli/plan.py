@@ -45,20 +45,20 @@ def plan(
         str | None, typer.Option(help="Unit of the outcome, for the report.", metavar="TEXT")
     ] = None,
     tests: Annotated[
-        int | None, typer.Option(help="How many tests may be shown a case [default: 3].", min=1)
+        int | None, typer.Option(help="How many tests may be shown a case (default: 3).", min=1)
     ] = None,
     half_life: Annotated[
         float | None,
-        typer.Option(help="A weight's error halves every so many showings [default: 14]."),
+        typer.Option(help="A weight's error halves every so many showings (default: 14)."),
     ] = None,
     cases: Annotated[
-        float | None, typer.Option(help="About how many cases are to come [default: 100].")
+        float | None, typer.Option(help="About how many cases are to come (default: 100).")
     ] = None,
     beliefs: Annotated[
         str | None,
         typer.Option(
             help="First weights: zero (predicts the average), equal, marginal, or a .csv or "
-            ".json file of name and weight (outcome per unit of the test) [default: zero].",
+            ".json file of name and weight (outcome per unit of the test) (default: zero).",
             metavar="zero|equal|marginal|FILE",
             autocompletion=lambda: ["zero", "equal", "marginal"],
         ),
@@ -98,7 +98,7 @@ def plan(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds to search and to prove [default: 0.5, then 10 if the gap is wide].",
+            help="Seconds to search and to prove (default: 0.5, then 10 if the gap is wide).",
             min=0.0,
         ),
     ] = None,
@@ -121,8 +121,9 @@ def plan(
     """
     with readable_errors():
         if not dry_run:
-            check_target(output)
-            check_target(report)
+            inputs = (data, beliefs, costs, learner)
+            check_target(output, *inputs)
+            check_target(report, output, *inputs)
         if learner is None and participant is not None:
             raise InvalidInput("--participant: names somebody in a learner file; give --learner")
         if learner is not None and (beliefs, half_life, alpha) != (None, None, None):

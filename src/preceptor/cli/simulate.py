@@ -55,7 +55,7 @@ def simulate(
     ] = "paper",
     rounds: Annotated[
         int | None,
-        typer.Option(help="Cases each of them sees [default: 95% of all that count].", min=1),
+        typer.Option(help="Cases each of them sees (default: 95% of all that count).", min=1),
     ] = None,
     noise: Annotated[
         float,
@@ -71,7 +71,7 @@ def simulate(
     """Play a plan, the best fixed set, the most predictive tests and a random order."""
     with readable_errors():
         if log is not None:
-            check_target(log)
+            check_target(log, plan)
         names = _names(human)
         if log is not None and len(names) > 1:
             raise InvalidInput("--log: holds one kind of people; name one with --human")

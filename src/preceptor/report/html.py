@@ -127,7 +127,7 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
     cards = [(f"{scale.label.capitalize()}, this plan", own, scale.unit or "a case")]
     for rival in rivals[:1]:
         cards.append(
-            ("Without teaching", f"{per_case(problem, rival.value):.3g}", "one set for ever")
+            ("Best fixed set", f"{per_case(problem, rival.value):.3g}", "one set for ever")
         )
     settle = plan.exploration_length
     cards.append(("Settles after", "never" if settle is None else f"{settle:,}", "cases"))
