@@ -65,3 +65,16 @@ def simulate(
                 counts[seen] += 1
     who, when, shown, values, answers, outcomes = zip(*rows, strict=True)
     return Log(world.labels, who, when, shown, values, answers, outcomes)
+
+
+def told_in(units, log):
+    """The same log as people read it, in these units."""
+    return Log(
+        log.names,
+        log.participant,
+        log.rounds,
+        log.shown,
+        units.restore(log.values),
+        units.uncentre(log.prediction),
+        units.uncentre(log.outcome),
+    )

@@ -16,7 +16,7 @@ from preceptor.estimation.learner_comparison import folds_of
 from preceptor.logs import Log
 from preceptor.problem.units import Units
 
-from .answering import simulate, world_of
+from .answering import simulate, told_in, world_of
 
 WORLD = world_of(3)
 INITIAL = [-0.5, 2.0, 0.0]
@@ -160,15 +160,7 @@ def test_units_do_not_matter():
     log = simulate(
         WORLD, initial=INITIAL, retention=CURVES["geometric"], rng=np.random.default_rng(1)
     )
-    told = Log(
-        log.names,
-        log.participant,
-        log.rounds,
-        log.shown,
-        units.restore(log.values),
-        units.uncentre(log.prediction),
-        units.uncentre(log.outcome),
-    )
+    told = told_in(units, log)
     plain, read = (
         fit_learner(*given, families="geometric") for given in ((WORLD, log), (in_units, told))
     )

@@ -13,7 +13,7 @@ from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation import Tracker
 from preceptor.problem.units import Units
 
-from .answering import simulate, world_of
+from .answering import simulate, told_in, world_of
 
 WORLD = world_of(3)
 CURVES = {
@@ -155,17 +155,7 @@ def test_a_log_is_followed_round_by_round_in_its_own_units():
     log = simulate(WORLD, initial=[0.0] * 3, retention=lambda m: 1.2**-m, rng=rng, rounds=30)
     plain = Tracker(WORLD, pr.Learner([0.0] * 3, pr.Geometric(1.2)), 0.3)
     read = Tracker(world, pr.Learner([0.0] * 3, pr.Geometric(1.2)), 0.3)
-    from preceptor.logs import Log
-
-    told = Log(
-        log.names,
-        log.participant,
-        log.rounds,
-        log.shown,
-        units.restore(log.values),
-        units.uncentre(log.prediction),
-        units.uncentre(log.outcome),
-    )
+    told = told_in(units, log)
     after, in_units = plain.through(log), read.through(told)
     assert_allclose(in_units.coefficients, after.coefficients, rtol=1e-9)
     assert_allclose(

@@ -22,6 +22,7 @@ from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
 from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.experiments.truncation import SUFFIXES
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.planning.count_space import CountSpace
@@ -40,7 +41,6 @@ BEAMS = {
     (20, 4): ((1, 20), (4, 20)),
     (25, 5): ((1, 6),),
 }
-SUFFIXES = {"last": "last set repeated (the paper)", "best": "end and final set chosen (ours)"}
 # Beyond this many sets, weighing every end with every final set takes longer than the beams.
 _MOST_SETS_CHOSEN = 1000
 _MOST_PLANNED = 8

@@ -92,16 +92,17 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """T_d of the optimal plan; horizon 0 stands for the endless problem."""
-    problem = _problem(setting, seed, setting["budget"], setting["horizon"] or None)
-    plan = solve(problem, "finite") if problem.horizon else solve(problem, "lattice", **ENDLESS)
-    return [{"length": _round(plan.exploration_length), "value": plan.value}]
+    return _length(setting, seed, ENDLESS)
 
 
 def named_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The same, roughly: many draws say more than many digits."""
+    return _length(setting, seed, {**ENDLESS, "tolerance": 1e-3})
+
+
+def _length(setting: Setting, seed: np.random.SeedSequence, endless: dict[str, Any]) -> list[Row]:
     problem = _problem(setting, seed, setting["budget"], setting["horizon"] or None)
-    rough = {**ENDLESS, "tolerance": 1e-3}
-    plan = solve(problem, "finite") if problem.horizon else solve(problem, "lattice", **rough)
+    plan = solve(problem, "finite") if problem.horizon else solve(problem, "lattice", **endless)
     return [{"length": _round(plan.exploration_length), "value": plan.value}]
 
 
