@@ -174,7 +174,7 @@ def parse_json(text: str) -> dict[str, Any]:
             f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from error
     if not isinstance(data, dict):
-        raise InvalidFile(f"holds a {type(data).__name__}, must be a JSON object {{...}}")
+        raise InvalidFile(f"expected a JSON object, got {type(data).__name__}")
     return data
 
 

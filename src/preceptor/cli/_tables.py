@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preceptor._value import parse_json
 from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.files import read_text
 
@@ -136,7 +136,11 @@ def _json_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[
 def read_json(path: Path) -> dict[str, Any]:
     """A JSON object; says where the file breaks."""
     try:
-        return parse_json(read_text(path))
-    except InvalidFile as error:
-        named = (f if str(path) in f else f"{path}: {f}" for f in error.faults)
-        raise InvalidFile(list(named)) from None
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InvalidFile(
+            f"{path}: not valid JSON, {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    if not isinstance(data, dict):
+        raise InvalidFile(f"{path}: holds a {type(data).__name__}, must be a JSON object {{...}}")
+    return data
