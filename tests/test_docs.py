@@ -202,7 +202,7 @@ def test_names_in_the_reference_exist(module):
 
 
 def test_every_belief_of_the_command_line_is_in_the_reference():
-    from preceptor.beliefs import BELIEFS
+    from preceptor.people.beliefs import BELIEFS
 
     named = {f"beliefs.{belief.__name__}" for belief in BELIEFS.values()}
     assert named == {n for n in referenced() if n.startswith("beliefs.")}

@@ -93,12 +93,12 @@ GOOD = {
 )
 def test_faults_name_key_value_and_remedy(change, words):
     with pytest.raises(pr.InvalidInput, match=words):
-        pr.Problem.from_data(GOOD | change)
+        pr.Problem.from_dict(GOOD | change)
 
 
 def test_several_faults_come_together():
     with pytest.raises(pr.InvalidInput) as caught:
-        pr.Problem.from_data(GOOD | {"discount": 2, "horizon": -1, "start": [1], "budget": 7})
+        pr.Problem.from_dict(GOOD | {"discount": 2, "horizon": -1, "start": [1], "budget": 7})
     assert len(caught.value.faults) == 4
 
 
@@ -125,7 +125,7 @@ def test_faults_of_a_file_name_the_file(tmp_path):
 
 
 def test_nothing_half_written_is_left(tmp_path):
-    problem = pr.Problem.from_data(GOOD)
+    problem = pr.Problem.from_dict(GOOD)
     with pytest.raises(pr.InvalidFile, match="no such folder"):
         problem.save(tmp_path / "nowhere" / "problem.json")
     with pytest.raises(pr.NotSerializable):
@@ -134,7 +134,7 @@ def test_nothing_half_written_is_left(tmp_path):
 
 
 def test_a_plan_loses_nothing(tmp_path):
-    plan = pr.solve(pr.Problem.from_data(GOOD), "truncated", length=20)
+    plan = pr.solve(pr.Problem.from_dict(GOOD), "truncated", length=20)
     plan.save(tmp_path / "plan.json")
     assert pr.Plan.load(tmp_path / "plan.json") == plan
     data = json.loads((tmp_path / "plan.json").read_text())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs import Log
-from preceptor.problem.world import World
+from preceptor.model.world import World
 
 NAMES = ("bmi", "bp")
 
@@ -277,8 +277,8 @@ def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):
 
 def test_damaged_plain_data_is_refused():
     with pytest.raises(InvalidFile, match="names and rows must be lists"):
-        Log.from_data({})
+        Log.from_dict({})
     with pytest.raises(InvalidFile, match="this version reads 'preceptor-log/1'"):
-        Log.from_data({"format": "other"})
+        Log.from_dict({"format": "other"})
     with pytest.raises(InvalidInput, match="is not a data frame"):
         Log.from_frame([1, 2], NAMES)

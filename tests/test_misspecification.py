@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.problem.matrices import equicorrelation
+from preceptor.model.matrices import equicorrelation
 
 COEFFICIENTS, BELIEFS, RHO, ALPHA = [1.0, 0.8], [0.2, 1.3], 0.8, 1.10
 

@@ -98,8 +98,8 @@ def test_policies_go_to_json_and_back(policy):
 
 
 def test_a_damaged_table_is_reported():
-    data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_data()
+    data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_dict()
     for wrong in ("!!!", "AAAA"):
         broken = data | {"table": data["table"] | {"zlib": wrong}}
         with pytest.raises(pr.InvalidFile, match="packed array is damaged"):
-            pr.Policy.from_data(broken)
+            pr.Policy.from_dict(broken)

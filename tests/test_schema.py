@@ -12,10 +12,10 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 import preceptor as pr
-from preceptor._value import Kind
+from preceptor._base.values import Kind
 from preceptor.loss import LossModel
-from preceptor.problem.problem import FORMAT
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
+from preceptor.problem import FORMAT
 from tests.strategies import problems
 
 SCHEMA = pr.schema()
@@ -141,11 +141,11 @@ def test_grouped_problems_are_valid_and_read_back(budget):
     for data in (json.loads(problem.to_json()), tomllib.loads(problem.to_toml())):
         VALIDATOR.validate(data)
         assert data["budget"]["kind"] == "grouped"
-        assert pr.Problem.from_data(data) == problem
+        assert pr.Problem.from_dict(data) == problem
         # somebody who writes a file by hand need not repeat the groups
         by_hand = data | {"budget": data["budget"]["budget"]}
         VALIDATOR.validate(by_hand)
-        assert pr.Problem.from_data(by_hand) == problem
+        assert pr.Problem.from_dict(by_hand) == problem
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_rich_problems_are_valid_and_read_back(change):
     problem = full_problem().replace(**change)
     data = json.loads(problem.to_json())
     VALIDATOR.validate(data)
-    assert pr.Problem.from_data(data) == problem
+    assert pr.Problem.from_dict(data) == problem
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda p: p.name)
@@ -249,11 +249,11 @@ BAD = {
 @pytest.mark.parametrize("data", GOOD)
 def test_schema_and_parser_accept(data):
     VALIDATOR.validate(data)
-    pr.Problem.from_data(data)
+    pr.Problem.from_dict(data)
 
 
 @pytest.mark.parametrize("data", BAD.values(), ids=BAD)
 def test_schema_and_parser_refuse(data):
     assert not VALIDATOR.is_valid(data)
     with pytest.raises(pr.InvalidInput):
-        pr.Problem.from_data(data)
+        pr.Problem.from_dict(data)

@@ -6,8 +6,10 @@ proves how far from the best possible its plan can be.
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
+from preceptor._base.progress import Status
+from preceptor._base.version import VERSION
 from preceptor.errors import (
     InvalidData,
     InvalidFile,
@@ -23,7 +25,18 @@ from preceptor.errors import (
 )
 from preceptor.evaluation import evaluate
 from preceptor.loss import ClosedForm, Empirical
-from preceptor.plan import Plan, Status
+from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
+from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
+from preceptor.model.world import World
+from preceptor.people.curves import (
+    Curve,
+    Geometric,
+    OneShot,
+    PowerLaw,
+    Tabulated,
+)
+from preceptor.people.learner import Learner
+from preceptor.plan import Plan
 from preceptor.planning import solve, solve_many
 from preceptor.policies import (
     Alternating,
@@ -32,29 +45,32 @@ from preceptor.policies import (
     Policy,
     Stationary,
 )
-from preceptor.problem.budgets import AtMost, Budget, Exactly, Knapsack, Listed
-from preceptor.problem.curves import (
-    Curve,
-    Geometric,
-    OneShot,
-    PowerLaw,
-    Tabulated,
-    check_curve,
-)
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem, schema
-from preceptor.problem.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
-from preceptor.problem.world import World
+from preceptor.problem import Problem, schema
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from preceptor.advice import advise
+    from preceptor.estimation import fit_learner, fit_world
+    from preceptor.report.html import write_report
+    from preceptor.verification import verify
+
+__version__ = VERSION
 
 # Loaded when they are named, because they need more than the core or take long to import.
-_PACKAGES = ("datasets", "estimation", "experiments", "simulation", "theory")
+_PACKAGES = ("datasets", "estimation", "experiments", "simulation", "testing", "theory")
+_FUNCTIONS = {
+    "advise": "preceptor.advice",
+    "fit_learner": "preceptor.estimation",
+    "fit_world": "preceptor.estimation",
+    "verify": "preceptor.verification",
+    "write_report": "preceptor.report.html",
+}
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"preceptor.{name}")
+    if name in _FUNCTIONS:
+        return getattr(import_module(_FUNCTIONS[name]), name)
     raise AttributeError(f"module 'preceptor' has no attribute {name!r}")
 
 
@@ -97,9 +113,13 @@ __all__ = [
     "TooLarge",
     "UnknownMethod",
     "World",
-    "check_curve",
+    "advise",
     "evaluate",
+    "fit_learner",
+    "fit_world",
     "schema",
     "solve",
     "solve_many",
+    "verify",
+    "write_report",
 ]

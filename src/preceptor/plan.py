@@ -2,71 +2,25 @@
 
 from __future__ import annotations
 
-import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from preceptor._checks import is_number
-from preceptor._value import Value, plain
+from preceptor._base.checks import is_number
+from preceptor._base.files import read_text, write_text
+from preceptor._base.progress import Status
+from preceptor._base.values import Value, plain
+from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.multiplicative.certificate import Certificate
 from preceptor.policies import Policy
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from preceptor.verification import Verification
-
 FORMAT = "preceptor-plan/1"
-
-
-class Status(enum.Enum):
-    """How a solver ended."""
-
-    OPTIMAL = "optimal"
-    """No policy is better by more than rounding, or the tolerance that was asked for."""
-    BOUNDED = "bounded"
-    """Nothing was proven optimal, but `gap` says how far off this can be at most."""
-    TIME_LIMIT = "time limit"
-    """As BOUNDED; there was more to try when the time was up."""
-    INTERRUPTED = "interrupted"
-    """As BOUNDED; somebody stopped it. The plan is the best found until then."""
-
-
-class Update(NamedTuple):
-    """What a long solver tells its caller now and then; None where it does not know."""
-
-    stage: str
-    done: float | None = None
-    value: float | None = None
-    lower_bound: float | None = None
-
-    @property
-    def gap(self) -> float | None:
-        """(value - lower_bound) / lower_bound as far as both are known."""
-        if self.value is None or not self.lower_bound:
-            return None
-        return max(self.value - self.lower_bound, 0.0) / self.lower_bound
-
-
-Progress = Callable[[Update], None]
-
-
-def report(
-    progress: Progress | None,
-    stage: str,
-    *,
-    done: float | None = None,
-    value: float | None = None,
-    lower_bound: float | None = None,
-) -> None:
-    """Tell the caller, if there is one."""
-    if progress is not None:
-        progress(Update(stage, done, value, lower_bound))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,15 +60,6 @@ class Plan(Value):
         """
         return self.policy.exploration_length
 
-    def verify(self, problem: Problem | None = None, *, slack: float = 1e-7) -> Verification:
-        """Prove the value and the lower bound again, slowly and independently of the solvers.
-
-        `slack` is the relative allowance for rounding in the proof of each round.
-        """
-        from preceptor.verification import verify
-
-        return verify(self, self.problem if problem is None else problem, slack=slack)
-
     def explain(self) -> str:
         """The plan in words."""
         from preceptor.report.words import explain
@@ -127,12 +72,12 @@ class Plan(Value):
 
         return plot_plan(self, path)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data with everything in it, the problem too."""
         return {
             "format": FORMAT,
-            "problem": self.problem.to_data(),
-            "policy": self.policy.to_data(),
+            "problem": self.problem.to_dict(),
+            "policy": self.policy.to_dict(),
             "value": self.value,
             "lower_bound": self.lower_bound,
             "status": self.status.value,
@@ -146,8 +91,8 @@ class Plan(Value):
         }
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Plan:
-        """Rebuild what `to_data` gave."""
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Rebuild what `to_dict` gave."""
         fields = dict(data)
         given = fields.pop("format", None)
         if given != FORMAT:
@@ -165,8 +110,8 @@ class Plan(Value):
                 f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
                 "the file was changed, solve the problem again"
             )
-        fields["problem"] = Problem.from_data(fields["problem"])
-        fields["policy"] = Policy.from_data(fields["policy"])
+        fields["problem"] = Problem.from_dict(fields["problem"])
+        fields["policy"] = Policy.from_dict(fields["policy"])
         fields["policy"].check(fields["problem"])
         try:
             fields["status"] = Status(fields.get("status"))
@@ -179,14 +124,12 @@ class Plan(Value):
             raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
         fields["notes"] = tuple(notes)
         if fields.get("certificate") is not None:
-            fields["certificate"] = Certificate.from_data(fields["certificate"])
-        return super().from_data(fields)
+            fields["certificate"] = Certificate.from_dict(fields["certificate"])
+        return super().from_dict(fields)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
         """Read a plan file (JSON)."""
-        from preceptor.files import read_text
-
         try:
             return cls.from_json(read_text(path))
         except InvalidInput as error:
@@ -195,6 +138,4 @@ class Plan(Value):
 
     def save(self, path: str | Path) -> None:
         """Write a plan file (JSON), whole or not at all."""
-        from preceptor.files import write_text
-
         write_text(path, self.to_json() + "\n")

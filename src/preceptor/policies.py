@@ -12,18 +12,15 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import IntArray, Kind, frozen_array, pack, unpack
+from preceptor._base.values import IntArray, Kind, frozen_array, pack, unpack
 from preceptor.errors import InvalidFile, InvalidPolicy
-
-if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
-
-TestSet = tuple[int, ...]
+from preceptor.model.sets import TestSet
+from preceptor.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,9 +266,9 @@ class CountPolicy(Policy):
         smallest = np.min_scalar_type(max(len(self.sets) - 1, 1))
         object.__setattr__(self, "table", frozen_array(table, smallest))
 
-    def to_data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The table is packed: a plan for three tests has millions of entries, mostly runs."""
-        return super().to_data() | {"table": pack(self.table)}
+        return super().to_dict() | {"table": pack(self.table)}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> CountPolicy:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 

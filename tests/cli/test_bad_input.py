@@ -231,7 +231,7 @@ def test_a_plan_is_not_left_behind_when_the_report_fails(run, folder, monkeypatc
 
 
 def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
-    from preceptor.verification import Verification
+    from preceptor.verification.verify import Verification
 
     broken = Verification(1.0, False, 0.0, True, "by this test")
     monkeypatch.setattr("preceptor.plan.Plan.verify", lambda self: broken)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 import preceptor as pr
+from preceptor._base.discounting import discounted_sum
 from preceptor.datasets import load_body_fat
-from preceptor.evaluation import discounted_sum, losses_along
+from preceptor.evaluation.value import losses_along
 from preceptor.logs import Log
 
 
@@ -124,7 +125,7 @@ def test_a_learner_is_read_in_the_units_of_the_new_table(run, cases, tmp_path):
     (tmp_path / "l.json").write_text(json.dumps(learner))
     arguments = ("--learner", "l.json", "--cases", 4, "--dry-run", "--json")
     data = json.loads(run("plan", cases, "--outcome", "y", *arguments).stdout)
-    problem = pr.Plan.from_data(data["plan"]).problem
+    problem = pr.Plan.from_dict(data["plan"]).problem
     assert np.allclose(problem.learner.initial, problem.world.units.scales / [1.0, 2.0, 4.0])
 
 

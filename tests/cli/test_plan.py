@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.cli._advice import MORE_SECONDS, QUICK_SECONDS
+from preceptor.advice.advising import MORE_SECONDS, QUICK_SECONDS
 from preceptor.estimation import fit_world
 
 Y = ("--outcome", "y")
@@ -21,7 +21,7 @@ QUICK = (*Y, "--half-life", 1, "--cases", 4)
 def planned(run, *arguments, quick=QUICK):
     result = run("plan", *arguments, *quick, "--dry-run", "--json")
     assert result.exit_code == 0, result.stderr
-    return pr.Plan.from_data(json.loads(result.stdout)["plan"])
+    return pr.Plan.from_dict(json.loads(result.stdout)["plan"])
 
 
 def test_it_prints_words_and_a_table_and_writes_two_files(run, cases, tmp_path):
@@ -101,7 +101,7 @@ def test_costs_become_a_knapsack_and_prices_are_charged(run, cases, tmp_path):
 def test_json_holds_the_comparison(run, cases):
     result = run("plan", cases, *QUICK, "--json")
     data = json.loads(result.stdout)
-    plan = pr.Plan.from_data(data["plan"])
+    plan = pr.Plan.from_dict(data["plan"])
     fixed, predictive, random = data["alternatives"]
     shown = plan.problem.world.columns_of(fixed["shows"])
     assert fixed["value"] == pytest.approx(pr.evaluate(plan.problem, pr.Stationary(shown)))
@@ -151,7 +151,7 @@ def test_other_kinds_of_tables(run, cases, tmp_path, suffix):
 def test_without_a_table_it_plans_body_fat(run, tmp_path):
     result = run("plan", "--dry-run", "--json", "--time-limit", "0.05")
     assert result.exit_code == 0
-    plan = pr.Plan.from_data(json.loads(result.stdout)["plan"])
+    plan = pr.Plan.from_dict(json.loads(result.stdout)["plan"])
     assert plan.problem.size == 13
     assert plan.problem.world.units.outcome == "body fat, %"
     assert "Body fat from tape measures" in result.stderr
@@ -176,7 +176,7 @@ def test_a_wide_gap_is_worth_more_time(run, cases, monkeypatch, gap, asked, seco
         bound = value / (1 + gap)
         return pr.Plan(problem, pr.Stationary((0,)), value, bound, status, method, time_limit)
 
-    monkeypatch.setattr("preceptor.cli._advice.solve", solve)
+    monkeypatch.setattr("preceptor.advice.advising.solve", solve)
     plan = planned(run, cases, *asked)
     assert spent == seconds
     assert plan.seconds == seconds[-1]

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.estimation import fit_learner
 from preceptor.logs import Log
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
 
 FILE = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "albrecht2019.csv"
 CUES = ["f1", "f2", "f3"]

@@ -14,7 +14,7 @@ from preceptor.estimation import LearnerEstimator, fit_learner
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_comparison import folds_of
 from preceptor.logs import Log
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
 
 from .answering import simulate, told_in, world_of
 
@@ -357,8 +357,8 @@ def test_results_can_be_written_and_read_in_words():
         people=2,
     )
     fit = fitted(log)
-    data = json.loads(json.dumps(fit.to_data(), allow_nan=False))
-    assert pr.Learner.from_data(data["learner"]) == fit.learner_
+    data = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
+    assert pr.Learner.from_dict(data["learner"]) == fit.learner_
     assert set(data["learners"]) == {"p0", "p1"}
     text = fit.summary()
     for words in ("200 answers of 2 participants", "halves every", "chosen", "doubtful"):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation import Tracker
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
 
 from .answering import simulate, told_in, world_of
 
@@ -145,7 +145,7 @@ def test_json_both_ways_continues_as_if_nothing_happened():
     assert kept == tracker
     assert Tracker.from_json(kept.to_json()) == tracker
     with pytest.raises(InvalidFile, match="unknown key 'mood'"):
-        Tracker.from_data(tracker.to_data() | {"mood": 1})
+        Tracker.from_dict(tracker.to_dict() | {"mood": 1})
 
 
 def test_a_log_is_followed_round_by_round_in_its_own_units():

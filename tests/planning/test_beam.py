@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation import commit_value
+from preceptor.evaluation.value import commit_value
 from preceptor.planning.beam import cheapest_of_each, exact_keys
 from preceptor.planning.commits import CommitValues
 from tests.oracles import round_loss

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor import comparison
-from preceptor.comparison import alternatives, sensitivity
+from preceptor.advice import Advice, Provenance, alternatives, sensitivity
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.problem.units import Units
+from preceptor.model.units import Units
 from preceptor.report.html import render_report, write_report
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.tables import certificate_rows, rival_rows, weight_rows
@@ -77,6 +76,10 @@ def page():
     return render_report(PLAN)
 
 
+def advice(plan, rivals=(), changes=(), estimate=None):
+    return Advice(plan, rivals, changes, Provenance("a table", "", None, 0, "0"), estimate)
+
+
 def words_of(page):
     return re.sub(r"\s+", " ", " ".join(Page(page).text))
 
@@ -84,7 +87,7 @@ def words_of(page):
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_any_plan_becomes_a_well_formed_page(policy):
     plan = plan_of(policy)
-    parsed = Page(render_report(plan, alternatives=alternatives(plan), changes=CHANGES))
+    parsed = Page(render_report(advice(plan, alternatives(plan), CHANGES)))
     assert len(parsed.ids) == len(set(parsed.ids))
     assert parsed.tags.count("h1") == 1
     assert parsed.tags.count("h2") == 7
@@ -137,12 +140,13 @@ def test_the_same_plan_gives_the_same_bytes(page):
 def test_given_numbers_are_drawn_not_computed(monkeypatch, page):
     rivals = alternatives(PLAN)
     for name in ("alternatives", "sensitivity"):
-        monkeypatch.setattr(comparison, name, lambda *_, **__: pytest.fail("planned in a report"))
-    assert render_report(PLAN, alternatives=rivals, changes=CHANGES) == page
+        refuse = lambda *_, **__: pytest.fail("planned in a report")  # noqa: E731
+        monkeypatch.setattr(f"preceptor.advice.advising.{name}", refuse)
+    assert render_report(advice(PLAN, rivals, CHANGES)) == page
 
 
 def test_without_changes_and_rivals_there_is_still_a_page():
-    text = render_report(PLAN, alternatives=(), changes=())
+    text = render_report(advice(PLAN))
     assert Page(text).tags.count("svg") == 4
     assert "No assumption could be changed" in text
 
@@ -156,7 +160,7 @@ class Estimate:
 
 
 def test_doubts_of_the_estimate_are_told():
-    words = words_of(render_report(PLAN, estimate=Estimate(), alternatives=(), changes=()))
+    words = words_of(render_report(advice(PLAN, estimate=Estimate())))
     assert "bmi and bp are <nearly> copies." in words
     assert "Two rows were left out." in words
 
@@ -189,10 +193,10 @@ def test_weights_follow_the_learner():
 
 def test_a_verification_is_reported():
     plan = pr.solve(PROBLEM, "truncated", length=3)
-    good = dict(certificate_rows(plan, plan.verify()))["Checked independently"]
+    good = dict(certificate_rows(plan, pr.verify(plan)))["Checked independently"]
     assert good.startswith("both stand")
     wrong = replace(plan, value=plan.value * 1.1)
-    assert "FAILED" in dict(certificate_rows(wrong, wrong.verify()))["Checked independently"]
+    assert "FAILED" in dict(certificate_rows(wrong, pr.verify(wrong)))["Checked independently"]
 
 
 def test_losses_are_roots_of_squares_where_that_means_something():
@@ -219,7 +223,7 @@ def test_losses_are_roots_of_squares_where_that_means_something():
 )
 def test_other_problems_have_reports_too(changes):
     problem = PROBLEM.replace(**changes)
-    Page(render_report(plan_of(pr.Stationary((0, 1)), problem), alternatives=(), changes=()))
+    Page(render_report(advice(plan_of(pr.Stationary((0, 1)), problem))))
 
 
 def test_a_report_is_written_whole_or_not_at_all(tmp_path, page):
@@ -227,11 +231,11 @@ def test_a_report_is_written_whole_or_not_at_all(tmp_path, page):
     write_report(PLAN, target)
     assert target.read_text("utf-8") == page
     with pytest.raises(InvalidFile, match="no such folder"):
-        write_report(PLAN, tmp_path / "nowhere" / "report.html", alternatives=(), changes=())
+        write_report(advice(PLAN), tmp_path / "nowhere" / "report.html")
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_without_jinja_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"preceptor\[cli\]"):
-        render_report(PLAN, alternatives=(), changes=())
+        render_report(advice(PLAN))

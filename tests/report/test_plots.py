@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 import preceptor as pr
-from preceptor.evaluation import losses_along
+from preceptor.evaluation.value import losses_along
 from preceptor.report import plots
 from preceptor.report.plots import OKABE_ITO, plot_plan, rounds_shown
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import preceptor as pr
-from preceptor.evaluation import losses_along
+from preceptor.evaluation.value import losses_along
 from preceptor.report.phases import phases, runs
 from preceptor.report.phrases import WIDTH
 from preceptor.report.words import explain

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation import discounted_sum, losses_along
+from preceptor._base.discounting import discounted_sum
+from preceptor.evaluation.value import losses_along
 from preceptor.simulation import PaperLearner, RandomOrder, compare, humans_of, rollout
 
 WORLD = pr.World.equicorrelated([1.0, 0.8], 0.8)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 import preceptor as pr
-from preceptor.evaluation import discounted_sum, losses_along
+from preceptor._base.discounting import discounted_sum
+from preceptor.evaluation.value import losses_along
 from preceptor.simulation import PaperLearner, RandomOrder, rollout
 from tests.oracles import round_loss
 from tests.strategies import covariance

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
-from preceptor.evaluation import losses_along
-from preceptor.problem.units import Units
+from preceptor.evaluation.value import losses_along
+from preceptor.model.units import Units
 from preceptor.simulation import (
     LeastMeanSquares,
     PaperLearner,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation import worst_loss
+from preceptor.evaluation.value import worst_loss
 from preceptor.theory import (
     rounds_for_error,
     tightness_example,

@@ -5,8 +5,6 @@ One file a command; each registers with `app` when it is imported here.
 
 from __future__ import annotations
 
-import gc
-
 try:
     import rich  # noqa: F401
     import typer  # noqa: F401
@@ -34,7 +32,4 @@ __all__ = [
 
 def main() -> None:
     """Entry point of the `preceptor` command."""
-    # Loading libraries makes many objects and no garbage; looking for some takes a tenth of the
-    # time of a short command.
-    gc.set_threshold(100_000, 50, 50)
     app()

@@ -7,16 +7,18 @@ method does not apply), 2 wrong input.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import click
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
-from preceptor.plan import Progress, Update
 
 
 def say(text: str) -> None:
@@ -30,11 +32,31 @@ def readable_errors() -> Iterator[None]:
     try:
         yield
     except PreceptorError as error:
-        fail(str(error), code=2 if isinstance(error, (InvalidInput, UnknownMethod)) else 1)
+        fail(
+            in_options(str(error)),
+            code=2 if isinstance(error, (InvalidInput, UnknownMethod)) else 1,
+        )
     except BrokenPipeError:
         raise
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
+
+
+def in_options(message: str) -> str:
+    """A message of the library in the words of the command line: arguments become options.
+
+    The library begins a fault with the argument it is about and puts other arguments between
+    backticks; where the running command has an option of that name, the option is named instead.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return message
+    for parameter in context.command.params:
+        if isinstance(parameter, click.Option) and parameter.name is not None:
+            option = max(parameter.opts, key=len)
+            message = re.sub(rf"^(  - )?{parameter.name}:", rf"\1{option}:", message, flags=re.M)
+            message = message.replace(f"`{parameter.name}`", option)
+    return message
 
 
 def fail(message: str, *, code: int) -> None:
@@ -53,19 +75,21 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda update: None
+        yield lambda update: say(in_options(update.sentence)) if update.sentence else None
         return
     hint = " (Ctrl-C stops and keeps the best so far)" if keeps_best else ""
     with console.status(f"{doing} ...{hint}") as status:
 
         def tell(update: Update) -> None:
+            if update.sentence:
+                say(in_options(update.sentence))
             parts = [f"{doing}: {update.stage}"]
             if update.done is not None:
                 parts.append(f"{update.done:.0%}")
             if update.value is not None:
                 parts.append(f"best {update.value:.6g}")
             if update.lower_bound is not None:
-                parts.append(f"cannot be below {update.lower_bound:.6g}")
+                parts.append(f"best achievable at least {update.lower_bound:.6g}")
             if update.gap is not None:
                 parts.append(f"gap {100 * update.gap:.3g}%")
             status.update(", ".join(parts))

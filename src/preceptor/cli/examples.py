@@ -35,7 +35,7 @@ def examples(
             table = load_example(write)
             target = output or Path(f"{table.name}.csv")
             check_target(target)
-            from preceptor.files import write_text
+            from preceptor._base.files import write_text
 
             write_text(target, table.frame.to_csv(index=False, lineterminator="\n"))
             say(f"Wrote {table.rows} cases to {target}; the outcome is {table.outcome}")

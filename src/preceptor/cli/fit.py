@@ -10,6 +10,7 @@ import typer
 
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._worlds import say_doubts, source_of
 from preceptor.errors import InvalidInput
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -64,19 +65,19 @@ def fit(
         if not dry_run:
             check_target(output, log, data)
         renamed = _renamed(columns or [])
-        from preceptor.cli._people import learner_to_data
-        from preceptor.cli._worlds import estimate_world
+        from preceptor._base.files import write_text
+        from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
-        from preceptor.files import write_text
+        from preceptor.estimation.sources import fit_source
         from preceptor.logs import Log
 
-        world = estimate_world(
-            data, outcome=outcome, unit=None, example=example, drop=drop or (), seed=seed
-        ).world
+        estimate = fit_source(source_of(data, example), outcome, drop=drop or (), seed=seed)
+        say_doubts(estimate)
+        world = estimate.world
         rounds = Log.read(log, world, columns=renamed)
         with spinner("fitting"):
             fitted = fit_learner(world, rounds, random_state=seed)
-        written = json.dumps(learner_to_data(fitted.to_data(), world), indent=2)
+        written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
         if not dry_run:
             write_text(output, written + "\n")
             say(f"Wrote the learner to {output}; plan with: preceptor plan ... --learner {output}")

@@ -58,7 +58,8 @@ def next_tests(
         data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
         typer.echo(json.dumps(data | {"for_ever": chosen == found.policy.commit}))
         return
-    from preceptor.report.phrases import joined, sentence
+    from preceptor._base.words import sentence
+    from preceptor.report.phrases import joined
 
     typer.echo(sentence(f"show {joined(found, chosen)}"))
     unit = f" ({scale.unit})" if scale.unit else ""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from preceptor.advice.choices import discount_from
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors, say
-from preceptor.cli._speed import in_background, load_report, load_solvers
+from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
+from preceptor.cli._tables import read_named_numbers
+from preceptor.cli._worlds import say_doubts, source_of
 from preceptor.errors import InvalidInput
-
-DEFAULT_CASES = 100.0
+from preceptor.model.world import World
+from preceptor.people.beliefs import BELIEFS
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -126,62 +127,69 @@ def plan(
             check_target(report, output, *inputs)
         if learner is None and participant is not None:
             raise InvalidInput("--participant: names somebody in a learner file; give --learner")
-        if learner is not None and (beliefs, half_life, alpha) != (None, None, None):
-            raise InvalidInput(
-                "--learner: says how the person starts and learns; leave out --beliefs, "
-                "--half-life and --alpha"
-            )
-        weight = discount_of(cases, discount)
-        from preceptor.cli._advice import advise
-        from preceptor.cli._budgets import budget_from_options
-        from preceptor.cli._people import learner_from_file, learner_from_options
-        from preceptor.cli._worlds import estimate_world
-        from preceptor.problem.problem import Problem
+        discount_from(cases, discount)  # refuse before reading anything
+        from preceptor.advice import advise
+        from preceptor.advice.learner_file import read_learner
+        from preceptor.estimation.sources import fit_source, name_of_source
 
-        with in_background(load_solvers):
-            estimate = estimate_world(
-                data, outcome=outcome, unit=unit, example=example, drop=drop or (), seed=seed
-            )
-            world = estimate.world
-            if learner is not None:
-                person = learner_from_file(learner, world, participant)
-            else:
-                person = learner_from_options(
-                    world,
-                    beliefs=beliefs,
-                    standardised=standardised,
-                    half_life=half_life,
-                    alpha=alpha,
-                )
-            budget = budget_from_options(world, tests=tests, costs=costs, limit=limit)
-            problem = Problem(world, person, budget, weight)
-        with in_background(load_report) if not dry_run else nullcontext():
+        source = source_of(data, example)
+        estimate = fit_source(source, outcome, unit=unit, drop=drop or (), seed=seed)
+        say_doubts(estimate)
+        world = estimate.world
+        person = None if learner is None else read_learner(learner, world, participant)
+        found = _costs(costs, limit, world)
+        with spinner("planning", keeps_best=True) as tell:
             advice = advise(
-                problem,
                 estimate,
+                source=name_of_source(source),
+                tests=tests,
+                limit=limit,
+                learner=person,
+                beliefs=_beliefs(beliefs, world),
+                standardised=standardised,
+                half_life=half_life,
+                alpha=alpha,
+                cases=cases,
+                discount=discount,
                 time_limit=time_limit,
-                seed=seed,
                 verify=verify,
                 vary=not dry_run,
+                seed=seed,
+                progress=tell,
+                costs=found["cost"],
+                prices=found["price"],
             )
+        proof = advice.verification
+        if proof is not None and not proof.ok:
+            fail(f"the proof of this plan does not hold: {proof.how}; please report it", code=1)
         if not dry_run:
-            advice.write(output, report)
+            with spinner("drawing the report"):
+                advice.save(output, report)
             say(f"Wrote the plan to {output} and the report to {report}")
         if as_json:
-            typer.echo(json.dumps(advice.to_data(), indent=2, ensure_ascii=False))
+            typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))
         else:
-            advice.show()
+            typer.echo(advice.explain())
             if not dry_run:
                 say(f"What to show somebody now: preceptor next {output} --shown counts.json")
 
 
-def discount_of(cases: float | None, discount: float | None) -> float:
-    """About so many more cases: each counts 1 - 1/cases of the one before."""
-    if cases is not None and discount is not None:
-        raise InvalidInput("--cases and --discount say the same thing; give one of them")
-    if discount is not None:
-        return discount
-    wanted = DEFAULT_CASES if cases is None else cases
-    if not wanted >= 1.0:
-        raise InvalidInput(f"--cases: {wanted}, must be a number of at least 1")
-    return 1.0 - 1.0 / wanted
+def _beliefs(named: str | None, world: World) -> str | dict[str, float] | None:
+    """One of the names that the library knows, or the weights in a file."""
+    if named is None or named in BELIEFS:
+        return named
+    path = Path(named)
+    if path.suffix.lower() not in (".csv", ".json"):
+        known = ", ".join(BELIEFS)
+        raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
+    return read_named_numbers(path, ("weight",), world.labels)["weight"]
+
+
+def _costs(path: Path | None, limit: float | None, world: World) -> dict[str, dict[str, float]]:
+    """Costs and prices of tests, a row each: name, cost and, if wanted, price."""
+    if path is None:
+        return {"cost": {}, "price": {}}
+    found = read_named_numbers(path, ("cost", "price"), world.tests)
+    if limit is not None and not found["cost"]:
+        raise InvalidInput(f"--limit: {path} has prices but no column cost to add up")
+    return found

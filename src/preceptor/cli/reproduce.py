@@ -13,9 +13,9 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from preceptor._base.progress import Progress, Update
 from preceptor.cli._app import app
 from preceptor.cli._console import readable_errors, say
-from preceptor.plan import Progress, Update
 
 _EXAMPLES = """[bold]Examples[/bold]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import preceptor
+from preceptor._base.discounting import rounds_until
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.errors import InvalidInput
@@ -115,14 +115,15 @@ def _rounds(plan: Plan) -> int:
         return min(problem.horizon, _MOST_ROUNDS)
     if problem.discount == 0.0:
         return 1
-    return min(math.ceil(math.log(1.0 - _COVERED) / math.log(problem.discount)), _MOST_ROUNDS)
+    return min(rounds_until(problem.discount, 1.0 - _COVERED), _MOST_ROUNDS)
 
 
 def _expected(plan: Plan, table: Comparison) -> None:
     """What theory says about the person the plan was made for, over the same rounds."""
     if "paper" not in table.humans:
         return
-    from preceptor.evaluation import discounted_sum, losses_along
+    from preceptor._base.discounting import discounted_sum
+    from preceptor.evaluation.value import losses_along
 
     losses = losses_along(plan.problem, plan.policy.schedule(table.rounds))
     exact = discounted_sum(losses, plan.problem.discount)

@@ -11,7 +11,7 @@ import typer
 import preceptor
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.planning import SOLVERS, options_of
+from preceptor.planning import SOLVERS
 
 
 @app.command(epilog=EXAMPLES)
@@ -72,7 +72,7 @@ def solve(
             check_target(plot)
         task = preceptor.Problem.load(problem)
         with spinner("planning", keeps_best=True) as tell:
-            if method in SOLVERS and "progress" in options_of(method):
+            if method in SOLVERS and "progress" in SOLVERS[method].options:
                 given["progress"] = tell
             plan = preceptor.solve(task, method, **given)
         if output is not None:
@@ -96,5 +96,5 @@ def methods() -> None:
     """List the solvers."""
     width = max(map(len, SOLVERS))
     for name, solver in SOLVERS.items():
-        summary = (solver.__doc__ or "").strip().split("\n")[0]
-        typer.echo(f"{name:<{width}}  {summary}")
+        typer.echo(f"{name:<{width}}  {solver.summary}")
+        typer.echo(f"{'':<{width}}  proves: {solver.proves}; takes: {', '.join(solver.options)}")

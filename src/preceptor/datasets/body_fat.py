@@ -62,6 +62,7 @@ def load_body_fat(outcome: Literal["brozek", "siri"] = "brozek") -> DataSet:
         title="Body fat from tape measures",
         columns={name: columns[name] for name in (*_TESTS, outcome)},
         outcome=outcome,
+        outcome_label="body fat, %",
         units=_TESTS | {outcome: _OUTCOMES[outcome]},
         source=(
             "R. W. Johnson (1996), Fitting percentage of body fat to simple body measurements, "

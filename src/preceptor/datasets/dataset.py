@@ -16,14 +16,16 @@ from preceptor.errors import MissingExtra
 class DataSet:
     """Columns of numbers, one of them the outcome, the others tests.
 
-    `units` says for each column how it is measured; `source` and `licence` where the numbers come
-    from and what they may be used for; `notes` what is odd about them. No number was changed.
+    `outcome_label` is how the outcome reads in a sentence, `units` says for each column how it is
+    measured; `source` and `licence` where the numbers come from and what they may be used for;
+    `notes` what is odd about them. No number was changed.
     """
 
     name: str
     title: str
     columns: Mapping[str, npt.NDArray[np.float64]]
     outcome: str
+    outcome_label: str
     units: Mapping[str, str]
     source: str
     licence: str

@@ -38,6 +38,7 @@ def load_diabetes() -> DataSet:
         title="Progression of diabetes",
         columns=columns | {_OUTCOME: np.asarray(loaded.target, dtype=np.float64)},
         outcome=_OUTCOME,
+        outcome_label="progression score",
         units=_UNITS | {_OUTCOME: "score one year after baseline"},
         source=(
             "B. Efron, T. Hastie, I. Johnstone and R. Tibshirani (2004), Least angle regression, "

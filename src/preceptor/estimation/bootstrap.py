@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._checks import is_count, is_number
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.moments import complete, estimate
-from preceptor.problem.world import World
+from preceptor.model.world import World
 
 if TYPE_CHECKING:
     from preceptor.estimation.world_estimate import WorldEstimate

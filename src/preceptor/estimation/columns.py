@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 
 # A column in which at least this share of the values are numbers is one of numbers.
 _MOSTLY = 0.5

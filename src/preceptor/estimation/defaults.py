@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 
 # From next to no shrinkage to nearly nothing left, for tests in standard deviations.
 ALPHAS: FloatArray = np.logspace(-3, 5, 33)

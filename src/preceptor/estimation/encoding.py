@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidData
 from preceptor.estimation.columns import Column, place
 from preceptor.estimation.table import Table

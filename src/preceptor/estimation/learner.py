@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_count, is_number
-from preceptor._threads import one_blas_thread
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_comparison import FamilyScore, baselines, compare, folds_of
@@ -28,8 +28,8 @@ from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
 from preceptor.estimation.tracking import Tracker
 from preceptor.logs import Log
-from preceptor.problem.learner import Learner
-from preceptor.problem.world import World
+from preceptor.model.world import World
+from preceptor.people.learner import Learner
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
@@ -199,7 +199,7 @@ class LearnerEstimator:
         self._must_be_fitted()
         return summary_of(self)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The results as plain data, for a file or `--json`."""
         from preceptor.estimation.learner_words import data_of
 

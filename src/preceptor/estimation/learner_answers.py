@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
-from preceptor.problem.world import World
+from preceptor.model.world import World
 
 
 class _Guesses(NamedTuple):

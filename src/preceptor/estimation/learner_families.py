@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.problem.curves import Curve, Geometric, PowerLaw
+from preceptor.people.curves import Curve, Geometric, PowerLaw
 
 # r(1) = exp(-5): whoever learns faster than this knows everything after one showing.
 _FASTEST = 5.0

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_model import SINGULAR, Model, Solved
 
 # Enough rows to find out roughly where the optimum is.

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_fit import FamilyFit, searched_with
 from preceptor.estimation.learner_model import SINGULAR
 

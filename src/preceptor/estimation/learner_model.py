@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_families import Family
 

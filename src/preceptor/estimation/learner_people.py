@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_fit import FamilyFit
 from preceptor.estimation.learner_model import Model
 

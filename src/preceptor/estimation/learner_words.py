@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._value import plain
+from preceptor._base.values import plain
 from preceptor.estimation.learner_families import FAMILIES
-from preceptor.problem.curves import Curve, Geometric, PowerLaw
+from preceptor.people.curves import Curve, Geometric, PowerLaw
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidData, InvalidInput
 from preceptor.estimation.defaults import LedoitWolf, Ridge
 

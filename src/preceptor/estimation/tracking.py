@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_count, is_number
-from preceptor._value import FloatArray, IntArray, Value, frozen_array
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
-from preceptor.problem.budgets import Budget
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.model.budgets import Budget
+from preceptor.model.world import World
+from preceptor.people.learner import Learner
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
@@ -51,7 +51,7 @@ class Tracker(Value):
     A tracker is a value: `after` returns a new one, and `to_json` keeps it between sessions.
     `errors` (n,) and `covariance` (n, n) are of truth minus belief at present.
 
-    >>> from preceptor.problem.curves import Geometric
+    >>> from preceptor.people.curves import Geometric
     >>> world = World([1.0, 0.5], [[1.0, 0.3], [0.3, 1.0]], names=["bmi", "bp"])
     >>> tracker = Tracker(world, Learner([0.0, 0.0], Geometric(1.1)), noise_sd=0.1)
     >>> tracker = tracker.after(["bmi"], [2.0], prediction=1.0, outcome=1.8)
@@ -123,13 +123,13 @@ class Tracker(Value):
         set_field(self, "rounds", int(rounds))
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Tracker:
+    def from_dict(cls, data: Mapping[str, Any]) -> Tracker:
         """Rebuild from plain data."""
         fields = dict(data)
         for name, kind in (("world", World), ("learner", Learner)):
             if isinstance(fields.get(name), Mapping):
-                fields[name] = kind.from_data(fields[name])
-        return super().from_data(fields)
+                fields[name] = kind.from_dict(fields[name])
+        return super().from_dict(fields)
 
     @property
     def coefficients(self) -> FloatArray:

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._checks import is_count
+from preceptor._base.checks import is_count
 from preceptor.errors import InvalidData, InvalidInput
 from preceptor.estimation.encoding import encode
 from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate
 from preceptor.estimation.table import read_table
 from preceptor.estimation.world_estimate import WorldEstimate
-from preceptor.problem.units import Units
-from preceptor.problem.world import World
+from preceptor.model.units import Units
+from preceptor.model.world import World
 
 
 def fit_world(

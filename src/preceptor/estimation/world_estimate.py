@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.estimation.encoding import Design
 from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fill_in
-from preceptor.problem.world import World
+from preceptor.model.world import World
 
 if TYPE_CHECKING:
     from preceptor.estimation.bootstrap import WorldBootstrap

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._value import FloatArray
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
+from preceptor._base.values import FloatArray
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import HORIZON, Draw, budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, new_figure

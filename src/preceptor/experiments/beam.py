@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
@@ -26,7 +26,7 @@ from preceptor.experiments.truncation import SUFFIXES
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.planning.count_space import CountSpace
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from multiprocessing import get_context, parent_process
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
-from preceptor._checks import is_count
+from preceptor._base.checks import is_count
 from preceptor.errors import InvalidInput, MissingExtra, NotApplicable
 
 Batch = TypeVar("Batch")

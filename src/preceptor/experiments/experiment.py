@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._checks import is_count
+from preceptor._base.checks import is_count
 from preceptor.errors import InvalidInput
 from preceptor.experiments.sweep import Sweep
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import BUDGETS, budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, MARKERS, draw_means, legend_below, new_figure
@@ -28,7 +28,7 @@ from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
 from preceptor.policies import Alternating
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 from preceptor.theory import exploration_certificate
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preceptor._value import FloatArray
-from preceptor.problem.budgets import AtMost, Budget, Exactly
-from preceptor.problem.curves import Curve, Geometric
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor._base.values import FloatArray
+from preceptor.model.budgets import AtMost, Budget, Exactly
+from preceptor.model.world import World
+from preceptor.people.curves import Curve, Geometric
+from preceptor.people.learner import Learner
+from preceptor.problem import Problem
 
 NOISE = 1e-3
 DISCOUNT = 0.99

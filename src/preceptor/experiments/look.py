@@ -6,8 +6,8 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preceptor._base.files import write_bytes
 from preceptor.errors import MissingExtra
-from preceptor.files import write_bytes
 from preceptor.report.plots import OKABE_ITO
 
 if TYPE_CHECKING:

@@ -16,22 +16,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._value import FloatArray
-from preceptor.evaluation import evaluate
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
+from preceptor._base.values import FloatArray
+from preceptor.evaluation.value import evaluate
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE
 from preceptor.experiments.look import COLOURS, as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.model.budgets import AtMost
+from preceptor.model.matrices import equicorrelation
+from preceptor.model.world import World
+from preceptor.people.curves import Geometric
+from preceptor.people.learner import Learner
 from preceptor.planning import solve
 from preceptor.planning.bounds import remaining_floor
-from preceptor.problem.budgets import AtMost
-from preceptor.problem.curves import Geometric
-from preceptor.problem.learner import Learner
-from preceptor.problem.matrices import equicorrelation
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from preceptor.errors import NotApplicable
-from preceptor.problem.curves import Geometric
-from preceptor.problem.problem import Problem
+from preceptor.people.curves import Geometric
+from preceptor.problem import Problem
 
 
 def algorithm1(problem: Problem) -> tuple[float, list[tuple[int, ...]]]:

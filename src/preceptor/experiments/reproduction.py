@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preceptor._base.files import write_bytes, write_text
+from preceptor._base.progress import Progress
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.experiments import look, written
 from preceptor.experiments.executors import DaskCluster, Executor, LocalProcesses, Serial
@@ -24,8 +26,6 @@ from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.journal import Journal
 from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.sweep import require_pandas, run_sweeps
-from preceptor.files import write_bytes, write_text
-from preceptor.plan import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import BUDGETS, DISCOUNT, budget_of, draw, instance
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.progress import Progress, report
 from preceptor.errors import MissingExtra
 from preceptor.experiments.executors import Executor, Serial
 from preceptor.experiments.journal import Journal
-from preceptor.plan import Progress, report
 
 if TYPE_CHECKING:
     import pandas as pd

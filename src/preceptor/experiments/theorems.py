@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
 from preceptor.experiments.sweep import Row, Setting, Sweep
+from preceptor.model.matrices import equicorrelation
 from preceptor.planning import solve
-from preceptor.problem.matrices import equicorrelation
 from preceptor.theory import SymmetricPair, critical_correlation, stationary_gap
 
 if TYPE_CHECKING:

@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.experiments import paper
+import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import DISCOUNT, NOISE, budget_of, draw
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.loss import ClosedForm, Empirical
+from preceptor.model.budgets import Exactly
+from preceptor.model.risks import Huber, SquaredError
+from preceptor.model.world import World
+from preceptor.people.curves import Geometric, PowerLaw
+from preceptor.people.learner import Learner
 from preceptor.planning import solve
 from preceptor.planning.finite import DEFAULT_MEMORY, fill
-from preceptor.problem.budgets import Exactly
-from preceptor.problem.curves import Geometric, PowerLaw
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.risks import Huber, SquaredError
-from preceptor.problem.world import World
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd

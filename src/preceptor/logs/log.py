@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_number
-from preceptor._value import FloatArray, IntArray, Value, frozen_array
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.checks import array_faults, row_faults
-from preceptor.problem.world import World
+from preceptor.model.world import World
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,14 +180,14 @@ class Log(Value):
         held_out = np.isin(self.participant, chosen)
         return self._rows(~held_out), self._rows(held_out)
 
-    def to_data(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain data: the names, and one table for each row."""
         from preceptor.logs.writing import plain_rows
 
         return {"format": FORMAT, "names": list(self.names), "rows": plain_rows(self)}
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Log:
+    def from_dict(cls, data: Mapping[str, Any]) -> Log:
         """Rebuild from plain data."""
         from preceptor.logs.reading import log_from_rows
 

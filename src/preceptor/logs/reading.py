@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.files import read_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
-from preceptor.files import read_text
 from preceptor.logs.cells import as_list, as_name, as_number, as_round
 from preceptor.logs.checks import row_faults, shorten
 from preceptor.logs.log import Log

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.files import write_bytes, write_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
-from preceptor.files import write_bytes, write_text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from preceptor._jit import jit
+from preceptor._base.jit import jit
 
 
 @jit

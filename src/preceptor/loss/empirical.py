@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from preceptor._checks import is_count
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.loss.gaussian import form_sensitivity
 from preceptor.loss.imputation import DEGREES, impute
-from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
-from preceptor.problem.budgets import SetFamily
-from preceptor.problem.risks import SquaredError
-
-if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
+from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
+from preceptor.model.risks import SquaredError
+from preceptor.model.sets import SetFamily
 
 # Residuals are computed for so many (case, state) pairs at a time: 32 MB.
 _BLOCK = 4_000_000
@@ -49,9 +46,9 @@ class Empirical(LossModel):
             faults.append(f"seed: {self.seed!r}, must be a whole number of at least 0")
         InvalidProblem.raise_if(faults)
 
-    def faults(self, problem: Problem) -> list[str]:
+    def faults(self, setting: Setting) -> list[str]:
         """The sample fits its own imputation, so a learner's dial would be ignored."""
-        dial = problem.learner.imputation
+        dial = setting.learner.imputation
         if isinstance(dial, np.ndarray) or dial != 0.0:
             return [
                 "loss: Empirical learns the imputation from its sample, so the learner's own "
@@ -59,9 +56,9 @@ class Empirical(LossModel):
             ]
         return []
 
-    def bind(self, problem: Problem) -> EmpiricalOracle:
-        """Draw the sample for one problem."""
-        return EmpiricalOracle(problem, self)
+    def bind(self, setting: Setting) -> EmpiricalOracle:
+        """Draw the sample for one setting."""
+        return EmpiricalOracle(setting, self)
 
 
 @dataclass(frozen=True)
@@ -75,8 +72,8 @@ class _SetSample:
 class EmpiricalOracle:
     """Sample averages of the risk for every set."""
 
-    def __init__(self, problem: Problem, model: Empirical) -> None:
-        world = problem.world
+    def __init__(self, setting: Setting, model: Empirical) -> None:
+        world = setting.world
         cases = world.sample(model.samples, np.random.default_rng(model.seed))
         features, outcomes = cases.features, cases.outcomes
         if not world.is_gaussian:
@@ -88,8 +85,8 @@ class EmpiricalOracle:
         self._features, self._outcomes = features, outcomes
         self._coefficients = world.coefficients
         self._degree = DEGREES[model.imputation]
-        self._risk = problem.risk
-        self._budget = problem.budget
+        self._risk = setting.risk
+        self._budget = setting.budget
         self._samples: dict[tuple[int, ...], _SetSample] = {}
 
     @cached_property

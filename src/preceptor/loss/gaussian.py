@@ -16,18 +16,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from preceptor._value import FloatArray
-from preceptor.loss.oracle import DeviationForms, LossModel, SetForm
+from preceptor._base.values import FloatArray
+from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
-from preceptor.problem.budgets import SetFamily
-from preceptor.problem.risks import Risk, SquaredError
-
-if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
+from preceptor.model.risks import Risk, SquaredError
+from preceptor.model.sets import SetFamily
 
 # Dense forms hold sets x k x n numbers; beyond this solvers ask for losses in batches instead.
 _MAX_FORM_BYTES = 256 * 2**20
@@ -39,18 +36,18 @@ class ClosedForm(LossModel):
 
     kind: ClassVar[str] = "closed-form"
 
-    def faults(self, problem: Problem) -> list[str]:
+    def faults(self, setting: Setting) -> list[str]:
         """Only squared error can do without Gaussian tests."""
-        if not problem.world.is_gaussian and not isinstance(problem.risk, SquaredError):
+        if not setting.world.is_gaussian and not isinstance(setting.risk, SquaredError):
             return [
-                f"loss: closed form with {type(problem.risk).__name__} needs Gaussian tests, but "
+                f"loss: closed form with {type(setting.risk).__name__} needs Gaussian tests, but "
                 "this world has Beta marginals; use loss=Empirical(...) or risk=SquaredError()"
             ]
         return []
 
-    def bind(self, problem: Problem) -> GaussianOracle:
-        """The closed forms for one problem."""
-        return GaussianOracle(problem)
+    def bind(self, setting: Setting) -> GaussianOracle:
+        """The closed forms for one setting."""
+        return GaussianOracle(setting)
 
 
 @dataclass(frozen=True)
@@ -65,11 +62,11 @@ class _Readings:
 class GaussianOracle:
     """Losses of all sets, or of one, from the closed form above."""
 
-    def __init__(self, problem: Problem) -> None:
-        self._world = problem.world
-        self._risk = problem.risk
-        self._budget = problem.budget
-        self._imputes = problem.learner.imputing_covariance(problem.world)
+    def __init__(self, setting: Setting) -> None:
+        self._world = setting.world
+        self._risk = setting.risk
+        self._budget = setting.budget
+        self._imputes = setting.learner.imputing_covariance(setting.world)
         self._knows_correlations = bool(np.array_equal(self._imputes, self._world.covariance))
         self._single: dict[tuple[int, ...], SetForm] = {}
 
@@ -125,7 +122,7 @@ class GaussianOracle:
 
     def losses(self, errors: FloatArray) -> FloatArray:
         """All sets at once: one product with Ω per state, then k per set (k² if Ω is not Σ)."""
-        from preceptor.loss import _kernels
+        from preceptor.loss._kernels import packed_losses, tree_losses
 
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
         readings, sets = self._readings, self.sets
@@ -135,7 +132,7 @@ class GaussianOracle:
         tree = self.tree
         if tree is not None:
             by_set = np.empty((len(sets), errors.shape[0]))
-            _kernels.tree_losses(
+            tree_losses(
                 self._imputes @ errors.T,
                 tree.depth,
                 tree.test,
@@ -149,7 +146,7 @@ class GaussianOracle:
             out = by_set.T
         else:
             out = np.empty((errors.shape[0], len(sets)))
-            _kernels.packed_losses(
+            packed_losses(
                 errors @ self._imputes,
                 sets.members,
                 sets.sizes,

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 
 DEGREES = {"linear": 1, "cubic": 3}
 

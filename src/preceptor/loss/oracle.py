@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
-from preceptor._value import FloatArray, Kind
-from preceptor.problem.budgets import SetFamily
-
-if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
+from preceptor._base.values import FloatArray, Kind
+from preceptor.model.budgets import Budget
+from preceptor.model.risks import Risk
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.learner import Learner
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,26 @@ class SetForm(NamedTuple):
     price: float
 
 
+class Setting(Protocol):
+    """What a loss model reads of a problem: everything but time."""
+
+    @property
+    def world(self) -> World:
+        """How tests and outcomes come about."""
+
+    @property
+    def learner(self) -> Learner:
+        """Who reads them."""
+
+    @property
+    def budget(self) -> Budget:
+        """What may be shown."""
+
+    @property
+    def risk(self) -> Risk:
+        """How a wrong prediction is charged."""
+
+
 class LossOracle(Protocol):
     """Expected loss of a round, price included, as a function of the person's errors."""
 
@@ -86,10 +107,10 @@ class LossModel(Kind):
 
     family: ClassVar[str] = "loss"
 
-    def faults(self, problem: Problem) -> list[str]:
-        """Why this way of computing losses does not fit the problem, if it does not."""
+    def faults(self, setting: Setting) -> list[str]:
+        """Why this way of computing losses does not fit, if it does not."""
         return []
 
     @abstractmethod
-    def bind(self, problem: Problem) -> LossOracle:
-        """The oracle for one problem."""
+    def bind(self, setting: Setting) -> LossOracle:
+        """The oracle for one world, person, budget and risk."""

@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from preceptor._value import FloatArray, IntArray
-from preceptor.problem.budgets import SetFamily
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.model.sets import SetFamily
 
 
 @dataclass(frozen=True)

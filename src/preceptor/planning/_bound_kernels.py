@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._jit import jit
+from preceptor._base.jit import jit
 
 
 @jit

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._array_kernels import copy_into
-from preceptor._jit import jit
+from preceptor._base._array_kernels import copy_into
+from preceptor._base.jit import jit
 from preceptor.loss._kernels import expected_risk, tree_lengths
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from preceptor._checks import is_number
+from preceptor._base.checks import is_number
+from preceptor._base.progress import Status
 from preceptor.errors import InvalidInput
-from preceptor.plan import Status
 
 
 class Watch:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from preceptor.plan import Plan, Progress
+from preceptor._base.progress import Progress
+from preceptor.plan import Plan
 from preceptor.planning.certified import solve_certified
-from preceptor.planning.count_space import CountSpace
-from preceptor.planning.finite import DEFAULT_MEMORY, bytes_needed, solve_finite
-from preceptor.planning.independent import solve_independent, why_not_independent
-from preceptor.planning.lattice import DEFAULT_TOLERANCE, solve_lattice, states_needed
-from preceptor.planning.planned_sets import PlannedSets
-from preceptor.planning.restricted import is_restricted
+from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
+from preceptor.planning.independent import solve_independent
+from preceptor.planning.lattice import LATTICE
 from preceptor.planning.search import solve_search
-from preceptor.problem.problem import Problem
+from preceptor.planning.shape import shape_of
+from preceptor.planning.solver import Solver
+from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 10.0
 # States x sets that an exact method gets through in a few seconds.
@@ -29,31 +29,24 @@ def solve_auto(
     progress: Progress | None = None,
 ) -> Plan:
     """Exact where that takes seconds, otherwise the best plan and bound within `time_limit`."""
-    if is_restricted(problem):
+    shape = shape_of(problem)
+    if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
         return replace(plan, reason="there are too many sets to list")
-    if not why_not_independent(problem):
+    if not shape.not_independent:
         plan = solve_independent(problem)
         return replace(plan, reason="tests are uncorrelated, so one sort is exact")
-    if problem.horizon is not None:
-        space = CountSpace.smallest(PlannedSets.of(problem).family, problem.horizon)
-        states, needed = space.states(), float(bytes_needed(problem, space))
-        what = f"{_many(states)} states over {problem.horizon} rounds"
-    else:
-        states, needed = states_needed(problem, DEFAULT_TOLERANCE)
-        what = f"{_many(states)} states for an infinite horizon"
-    if needed <= memory_limit and states * len(problem.sets) <= _EXACT_WORK:
-        if problem.horizon is not None:
-            plan = solve_finite(problem, memory_limit=memory_limit)
-        else:
-            plan = solve_lattice(problem, memory_limit=memory_limit)
-        return replace(plan, reason=f"{what} are few enough to be exact")
+    # Of the two exact solvers one is for finite horizons, the other for infinite ones.
+    exact = next(solver for solver in (FINITE, LATTICE) if not solver.why_not(problem))
+    assert exact.work is not None
+    work = exact.work(problem)
+    if work.bytes <= memory_limit and work.states * len(problem.sets) <= _EXACT_WORK:
+        plan = exact.solve(problem, memory_limit=memory_limit)
+        return replace(plan, reason=f"{work.words} are few enough to be exact")
     plan = solve_certified(
         problem, time_limit=time_limit, seed=seed, memory_limit=memory_limit, progress=progress
     )
-    return replace(plan, reason=f"{what} are too many to be exact, so searched and bounded")
+    return replace(plan, reason=f"{work.words} are too many to be exact, so searched and bounded")
 
 
-def _many(states: float) -> str:
-    """Digits that nobody reads are left out."""
-    return f"{states:,.0f}" if states < 1e12 else f"{states:.0e}".replace("e+", "e")
+AUTO = Solver("auto", solve_auto, proves="the optimum, or a bound on the gap")

@@ -12,10 +12,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
-from preceptor._checks import is_count
+from preceptor._base.checks import is_count
+from preceptor._base.progress import Progress, report
 from preceptor.errors import InvalidInput
-from preceptor.plan import Plan, Progress, report
-from preceptor.problem.problem import Problem
+from preceptor.plan import Plan
+from preceptor.planning.solvers import solve
+from preceptor.problem import Problem
 
 _CHUNK = 16
 
@@ -55,20 +57,17 @@ def solve_many(
     return [plan for part in plans for plan in part]
 
 
-def share_oracles(problems: Sequence[Problem]) -> None:
-    """Let problems that ask the same questions about losses get their answers from one place."""
+def share_oracles(problems: Sequence[Problem]) -> list[Problem]:
+    """The same problems; those that ask the same questions about losses share the answers."""
     leaders: list[Problem] = []
+    shared: list[Problem] = []
     for problem in problems:
-        for leader in leaders:
-            if problem.asks_the_same_as(leader):
-                problem.__dict__["oracle"] = leader.oracle
-                break
-        else:
+        leader = next((each for each in leaders if problem.asks_the_same_as(each)), None)
+        if leader is None:
             leaders.append(problem)
+        shared.append(problem if leader is None else problem.answered_by(leader))
+    return shared
 
 
 def _solve_chunk(problems: Sequence[Problem], method: str, options: dict[str, Any]) -> list[Plan]:
-    from preceptor.planning import solve
-
-    share_oracles(problems)
-    return [solve(problem, method, **options) for problem in problems]
+    return [solve(problem, method, **options) for problem in share_oracles(problems)]

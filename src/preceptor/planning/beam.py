@@ -16,16 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._checks import is_count
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.checks import is_count
+from preceptor._base.discounting import total_weight
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.evaluation import evaluate
-from preceptor.plan import Plan, Progress, Status, report
+from preceptor.evaluation.value import evaluate
+from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound, least_loss
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy
-from preceptor.problem.problem import Problem
-from preceptor.tails import geometric_sum
+from preceptor.planning.solver import Solver
+from preceptor.problem import Problem
 
 DEFAULT_WIDTH = 100
 DEFAULT_LAYERS = 200
@@ -140,7 +142,7 @@ class _Beam:
         problem = self._problem
         left = None if problem.horizon is None else problem.horizon - t
         weight = problem.discount**t
-        floor = weight * self._least * float(geometric_sum(np.array(problem.discount), left))
+        floor = weight * self._least * total_weight(problem.discount, left)
         commits = self._endless or CommitValues(problem, self._rounds, left)
         rows: list[IntArray] = []
         scores: list[FloatArray] = []
@@ -220,3 +222,6 @@ def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> Non
             f"use width={fits} or less, method='search', or raise memory_limit",
             bytes_needed=needed,
         )
+
+
+BEAM = Solver("beam", solve_beam, proves="an instant bound")

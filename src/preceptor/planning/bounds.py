@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from preceptor._value import FloatArray, IntArray
-from preceptor.tails import geometric_sum
-
-if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
+from preceptor._base.discounting import weight_between, weights
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.problem import Problem
 
 # Rounds for which the one-dimensional bound is worked out before the floor takes over.
 _PROJECTED_ROUNDS = 400
@@ -38,9 +34,7 @@ def floor_bound(problem: Problem) -> float:
 
 def remaining_floor(problem: Problem, after: int) -> float:
     """Discounted floor of all rounds from `after` on."""
-    left = None if problem.horizon is None else max(problem.horizon - after, 0)
-    rounds = float(geometric_sum(np.array(problem.discount), left))
-    return problem.discount**after * rounds * least_loss(problem)
+    return weight_between(problem.discount, after, problem.horizon) * least_loss(problem)
 
 
 def projection_bound(problem: Problem) -> float:
@@ -53,7 +47,7 @@ def projection_bound(problem: Problem) -> float:
     showings can remove from the positive y_i. This holds for round t by itself, so the
     discounted sum bounds every policy. -inf where it does not apply.
     """
-    from preceptor.planning import _bound_kernels
+    from preceptor.planning._bound_kernels import projected_rounds
 
     form = problem.oracle.forms()
     if form is None or form.risk_code != 0 or np.any(form.shift):
@@ -64,7 +58,7 @@ def projection_bound(problem: Problem) -> float:
     deviation = form.reading @ errors  # (sets, rows): L⁻¹(Σe)_S
     cost_floor = form.floor + form.prices
     least = np.empty(rounds.size)
-    _bound_kernels.projected_rounds(
+    projected_rounds(
         np.argsort(cost_floor, kind="stable"),
         cost_floor,
         np.sum(deviation**2, axis=1),
@@ -78,11 +72,11 @@ def projection_bound(problem: Problem) -> float:
     # What a round costs at least does not grow with t: between checkpoints use the next one.
     times = np.arange(rounds[-1] + 1)
     per_round = least[np.searchsorted(rounds, times)]
-    weights = problem.discount ** times.astype(np.float64)
+    weigh = weights(problem.discount, times.size)
     if problem.horizon is not None:
-        weights[problem.horizon :] = 0.0
-    slack = 1e-12 * float(weights @ per_round)
-    return float(weights @ per_round) + remaining_floor(problem, after=times.size) - slack
+        weigh[problem.horizon :] = 0.0
+    slack = 1e-12 * float(weigh @ per_round)
+    return float(weigh @ per_round) + remaining_floor(problem, after=times.size) - slack
 
 
 def _checkpoints(problem: Problem) -> IntArray:

@@ -3,7 +3,7 @@
 Every plan is followed by a lower bound that holds for all policies. The dual (multipliers for each
 round) bounds what any continuation must cost; the beam walks the count states in order of that
 bound, pruning what cannot beat the plan at hand, and so raises the bound and often finds a better
-plan. For problems without the multiplicative form the bound comes from the lattice or from a
+plan. For problems without that form the bound comes from the lattice or from a
 truncated plan instead, whichever proves more.
 """
 
@@ -12,28 +12,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._checks import is_number
-from preceptor._threads import one_blas_thread
-from preceptor._value import IntArray
+from preceptor._base.checks import is_number
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import IntArray
+from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
-from preceptor.evaluation import evaluate
-from preceptor.multiplicative.certificate import Certificate
-from preceptor.plan import Plan, Progress, Status, report
+from preceptor.evaluation.value import evaluate
+from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
 from preceptor.planning.lattice import solve_lattice
-from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
-from preceptor.planning.restricted import is_restricted
+from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, search, solve_search
+from preceptor.planning.shape import shape_of
+from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import solve_truncated
 from preceptor.planning.warm_up import compile_proof, compile_search
 from preceptor.policies import Policy
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
+
+if TYPE_CHECKING:
+    from preceptor.engine.dual import DualBound
 
 DEFAULT_SECONDS = 30.0
 DEFAULT_GAP = 1e-4
@@ -68,11 +73,12 @@ def solve_certified(
     if not is_number(target_gap) or target_gap < 0:
         raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")
     check_search_options(time_limit, max_iterations, seed)
-    if not is_restricted(problem) and not why_not_multiplicative(problem):
+    shape = shape_of(problem)
+    if shape.has_dual:
         compile_search()
         compile_proof()
     with watching(time_limit) as watch:
-        if is_restricted(problem):
+        if shape.too_many_sets:
             plan = solve_search(
                 problem,
                 time_limit=time_limit,
@@ -84,13 +90,19 @@ def solve_certified(
         work = _Work(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
-        why_not = why_not_multiplicative(problem)
-        if why_not:
-            work.without_dual(why_not)
+        if shape.not_geometric:
+            work.without_dual(shape.not_geometric)
         else:
             with one_blas_thread():
                 work.with_dual()
         return work.plan()
+
+
+def certificate_of(bound: DualBound) -> Certificate:
+    """What a freshly certified bound leaves behind in a plan."""
+    return Certificate(
+        bound.kappa, bound.r, bound.N, bound.constants, bound.round_minima, bound.value
+    )
 
 
 @dataclass
@@ -114,8 +126,8 @@ class _Work:
     options: dict[str, object] = field(default_factory=dict)
 
     def with_dual(self) -> None:
-        """The whole way for multiplicative learning."""
-        from preceptor.multiplicative.dual import solve_dual
+        """The whole way, where each showing divides an error by a constant."""
+        from preceptor.engine.dual import solve_dual
 
         problem, watch = self.problem, self.watch
         shares = _SHARES if problem.size <= _LARGE else _LARGE_SHARES
@@ -125,7 +137,7 @@ class _Work:
         path, commit = self._search(first)
         if self._done():
             return
-        instance = to_multiplicative(problem)
+        instance = to_instance(problem)
         bound = solve_dual(
             instance,
             path,
@@ -135,7 +147,7 @@ class _Work:
             should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
         )
         self._raise_bound(bound.value)
-        self.certificate = Certificate.of(bound)
+        self.certificate = certificate_of(bound)
         self.finished &= bound.status != "time_limit"
         if self._done() or watch.stop():
             return
@@ -144,8 +156,8 @@ class _Work:
             self._search(watch.left, start=self._path())
 
     def _beam(self, bound: object, path: IntArray, commit: int) -> None:
-        from preceptor.multiplicative.certified_beam import certified_beam, memory_width
-        from preceptor.multiplicative.dual import DualBound
+        from preceptor.engine.certified_beam import certified_beam, memory_width
+        from preceptor.engine.dual import DualBound
 
         assert isinstance(bound, DualBound)
         actions = len(bound.instance.actions())
@@ -282,3 +294,6 @@ class _Work:
             value=best if np.isfinite(best) else None,
             lower_bound=lower if np.isfinite(lower) else None,
         )
+
+
+CERTIFIED = Solver("certified", solve_certified, proves="a bound on the gap, down to the target")

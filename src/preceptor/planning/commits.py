@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._threads import in_threads
-from preceptor._value import FloatArray, IntArray
-from preceptor.evaluation import commit_value
+from preceptor._base.threads import in_threads
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.evaluation.tails import TailSums, tail_sums
+from preceptor.evaluation.value import commit_value
 from preceptor.loss import DeviationForms
 from preceptor.loss.gaussian import GaussianOracle
-from preceptor.tails import TailSums, tail_sums
 
 if TYPE_CHECKING:
-    from preceptor.problem.problem import Problem
+    from preceptor.problem import Problem
 
 
 class _Walk(NamedTuple):
@@ -93,7 +93,7 @@ class CommitValues:
 
     def _least_near(self, parent: IntArray, sums: TailSums) -> FloatArray:
         """For each branch of the tree a bound on what children of that state pay there."""
-        from preceptor.planning import _commit_kernels
+        from preceptor.planning._commit_kernels import bounds_near
 
         tree, reach = self._tree, self._reach
         if reach is None:
@@ -101,7 +101,7 @@ class CommitValues:
         assert tree is not None
         least = np.empty(tree.depth.size)
         widest = int(self._problem.sets.sizes.max())
-        _commit_kernels.bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
+        bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
         return least
 
     def _walk(self, sums: TailSums) -> _Walk:
@@ -145,14 +145,14 @@ class CommitValues:
         least_below: FloatArray,
         limits: FloatArray,
     ) -> tuple[FloatArray, IntArray]:
-        from preceptor.planning import _commit_kernels
+        from preceptor.planning._commit_kernels import tree_commits
 
         best = np.empty(counts.shape[0])
         chosen = np.empty(counts.shape[0], dtype=np.int64)
         walk, paths = self._walk(sums), self._paths(hints)
 
         def work(part: slice) -> None:
-            _commit_kernels.tree_commits(
+            tree_commits(
                 counts[part], *walk, least_below, limits[part], paths, best[part], chosen[part]
             )
 
@@ -201,11 +201,11 @@ def best_commits_by_forms(
 
     States that cannot beat an earlier one are passed over and keep infinity.
     """
-    from preceptor.planning import _commit_kernels
+    from preceptor.planning._commit_kernels import best_commits
 
     best = np.empty(counts.shape[0])
     chosen = np.empty(counts.shape[0], dtype=np.int64)
-    _commit_kernels.best_commits(
+    best_commits(
         np.ascontiguousarray(counts),
         values,
         weight,

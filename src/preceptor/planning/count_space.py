@@ -21,8 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
-from preceptor._value import IntArray
-from preceptor.problem.budgets import SetFamily
+from preceptor._base.values import IntArray
+from preceptor.model.sets import SetFamily
 
 DROPPED = -2  # the coordinate that follows from the others
 ABSENT = -1  # a test that no set shows

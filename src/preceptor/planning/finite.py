@@ -13,14 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.discounting import total_weight, weights
+from preceptor._base.progress import Status
+from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import many
 from preceptor.errors import NotApplicable, TooLarge
-from preceptor.plan import Plan, Status
+from preceptor.plan import Plan
 from preceptor.planning.count_space import CountSpace
 from preceptor.planning.planned_sets import PlannedSets
+from preceptor.planning.solver import Solver, Work
 from preceptor.policies import ExploreThenCommit
-from preceptor.problem.problem import Problem
-from preceptor.tails import geometric_sum
+from preceptor.problem import Problem
 
 DEFAULT_MEMORY = 4 * 2**30
 
@@ -31,11 +34,10 @@ _BATCH_NUMBERS = 8_000_000
 def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
     """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory."""
     started = time.perf_counter()
-    if problem.horizon is None:
-        raise NotApplicable(
-            "finite: the horizon is infinite; set Problem(horizon=T), or use "
-            "method='truncated' to plan the first rounds exactly and then commit"
-        )
+    why_not = why_not_finite(problem)
+    if why_not:
+        raise NotApplicable(f"finite: {why_not}")
+    assert problem.horizon is not None
     table = fill(problem, problem.horizon, memory_limit, method="finite")
     value, path = table.best()
     return Plan(
@@ -101,20 +103,19 @@ class LayeredTable:
     def best_stop(self, horizon: int | None) -> tuple[float, int]:
         """Least loss over `horizon` rounds of showing sets for some rounds, then nothing."""
         discount = self.problem.discount
-        weights = discount ** np.arange(self.space.rounds, dtype=np.float64)
-        spent = np.concatenate([[0.0], np.cumsum(weights)])
-        waits = geometric_sum(np.array(discount), horizon) - spent
+        spent = np.concatenate([[0.0], np.cumsum(weights(discount, self.space.rounds))])
+        waits = total_weight(discount, horizon) - spent
         costs = self.least + waits * self.planned.waiting_loss()
         stopped = int(np.argmin(costs))
         return float(costs[stopped]), stopped
 
     def path_to(self, rank: int, rounds: int | None = None) -> IntArray:
         """Positions (rounds,) of the sets that lead to a state of that layer at least cost."""
-        from preceptor.planning import _kernels
+        from preceptor.planning._finite_kernels import backtrack
 
         space = self.space
         path = np.empty(space.rounds if rounds is None else rounds, dtype=np.int64)
-        _kernels.backtrack(
+        backtrack(
             space.partial_sums(rank),
             space.partial_moves,
             space.binomials,
@@ -137,10 +138,10 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
     if forms is None:
         values = _fill_by_batches(planned, space, parents, least, least_at)
         return LayeredTable(planned, space, values, parents, least, least_at)
-    from preceptor.planning import _kernels
+    from preceptor.planning._finite_kernels import forward
 
     errors, pad = padded_errors(problem, space)
-    values = _kernels.forward(
+    values = forward(
         rounds,
         problem.discount,
         space.growth,
@@ -168,7 +169,7 @@ def _fill_by_batches(
     least_at: IntArray,
 ) -> FloatArray:
     """The same, for losses that only the oracle can compute."""
-    from preceptor.planning import _kernels
+    from preceptor.planning._finite_kernels import relax_layer
 
     offsets = space.offsets
     largest = space.layer_size(space.rounds)
@@ -179,7 +180,7 @@ def _fill_by_batches(
     for t in range(space.rounds):
         now = losses if losses is not None else layer_losses(planned, space, t)
         size = int(offsets[t + 1] - offsets[t])
-        _kernels.relax_layer(
+        relax_layer(
             t,
             planned.problem.discount**t,
             space.growth,
@@ -213,10 +214,10 @@ def layer_losses(planned: PlannedSets, space: CountSpace, t: int) -> FloatArray:
 
 def layer_counts(problem: Problem, space: CountSpace, t: int) -> IntArray:
     """Counts since the start (states, n) of a whole layer, in order of rank."""
-    from preceptor.planning import _kernels
+    from preceptor.planning._finite_kernels import layer_counts
 
     counts = np.empty((space.layer_size(t), problem.size), dtype=np.int64)
-    _kernels.layer_counts(
+    layer_counts(
         t, space.growth, space.total, space.hidden, space.coordinate, space.dimensions, counts
     )
     return counts
@@ -279,3 +280,21 @@ def refuse_if_too_large(
         "or raise memory_limit",
         bytes_needed=needed,
     )
+
+
+def why_not_finite(problem: Problem) -> str:
+    """Why there is no last round to plan back from."""
+    return "the horizon is infinite (set Problem(horizon=T))" if problem.horizon is None else ""
+
+
+def finite_work(problem: Problem) -> Work:
+    """States of all layers, and what they take."""
+    assert problem.horizon is not None
+    space = CountSpace.smallest(PlannedSets.of(problem).family, problem.horizon)
+    words = f"{many(space.states())} states over {problem.horizon} rounds"
+    return Work(space.states(), bytes_needed(problem, space), words)
+
+
+FINITE = Solver(
+    "finite", solve_finite, proves="the optimum", why_not=why_not_finite, work=finite_work
+)

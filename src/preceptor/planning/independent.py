@@ -12,15 +12,18 @@ import time
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.discounting import negligible_after, total_weight, weights
+from preceptor._base.progress import Status
+from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
-from preceptor.evaluation import commit_value, negligible_after
-from preceptor.plan import Plan, Status
+from preceptor.evaluation.value import commit_value
+from preceptor.model.risks import SquaredError
+from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.shape import shape_of
+from preceptor.planning.solver import Solver
 from preceptor.policies import Stationary
-from preceptor.problem.problem import Problem
-from preceptor.problem.risks import SquaredError
-from preceptor.tails import geometric_sum
+from preceptor.problem import Problem
 
 
 def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> Plan:
@@ -30,10 +33,10 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
     they were uncorrelated (the index rule of earlier work), but its value is the true one.
     """
     started = time.perf_counter()
-    why_not = why_not_independent(problem)
+    why_not = shape_of(problem).not_independent
     if why_not and not (ignore_correlation and isinstance(problem.risk, SquaredError)):
-        advice = "" if "risk" in why_not else ", or ignore_correlation=True to use its rule anyway"
-        raise NotApplicable(f"independent: {why_not}; use method='auto'{advice}")
+        advice = "" if "risk" in why_not else " (ignore_correlation=True uses its rule anyway)"
+        raise NotApplicable(f"independent: {why_not}{advice}")
     shown = problem.budget.maximise(index_scores(problem))
     counts = np.array(problem.start_counts, dtype=np.int64)
     value = commit_value(problem, counts, shown, problem.horizon).value
@@ -55,33 +58,14 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
     )
 
 
-def why_not_independent(problem: Problem) -> str:
-    """Why the sort is not exact here; empty if it is."""
-    from preceptor.loss import ClosedForm
-
-    imputation = problem.learner.imputing_covariance(problem.world)
-    if not isinstance(problem.risk, SquaredError):
-        return f"the sort needs squared error, the risk is {type(problem.risk).__name__}"
-    if not isinstance(problem.loss, ClosedForm):
-        return "losses come from a sample, in which no two tests are exactly uncorrelated"
-    if not problem.world.is_diagonal:
-        off = np.abs(problem.world.covariance - np.diag(np.diag(problem.world.covariance)))
-        i, j = np.unravel_index(int(off.argmax()), off.shape)
-        names = problem.world.labels
-        return f"tests are correlated (covariance of {names[i]} and {names[j]} is {off[i, j]:.3g})"
-    if np.any(imputation - np.diag(np.diag(imputation))):
-        return "the person imputes from correlations that the tests do not have"
-    return ""
-
-
 def index_scores(problem: Problem) -> FloatArray:
     """What always showing a test saves (n,), per unit of discounted time."""
     discount = problem.discount
-    weight = float(geometric_sum(np.array(discount), problem.horizon))
+    weight = total_weight(discount, problem.horizon)
     rounds = problem.horizon
     length = negligible_after(discount) if rounds is None else rounds
     times = np.arange(length)
-    decay = discount ** times.astype(np.float64)
+    decay = weights(discount, length)
     left = np.array(
         [
             float(decay @ curve.phi(start + times)) / weight
@@ -94,3 +78,11 @@ def index_scores(problem: Problem) -> FloatArray:
     saved = np.diag(world.covariance) * (truth**2 - left * error**2)
     scores: FloatArray = saved - problem.budget.prices(problem.size)
     return scores
+
+
+INDEPENDENT = Solver(
+    "independent",
+    solve_independent,
+    proves="the optimum, for uncorrelated tests",
+    why_not=lambda problem: shape_of(problem).not_independent,
+)

@@ -21,17 +21,22 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_number
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.checks import is_number
+from preceptor._base.discounting import rounds_until
+from preceptor._base.progress import Status
+from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
-from preceptor.evaluation import evaluate
+from preceptor.evaluation.value import evaluate
 from preceptor.loss import DeviationForms
-from preceptor.plan import Plan, Status
+from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.count_space import ABSENT, coordinates
 from preceptor.planning.finite import DEFAULT_MEMORY, parent_type
+from preceptor.planning.shape import shape_of
+from preceptor.planning.solver import Solver, Work
 from preceptor.policies import CountPolicy
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 DEFAULT_TOLERANCE = 1e-6
 DEFAULT_EDGE_SECONDS = 10.0
@@ -202,7 +207,7 @@ class CapEffects:
         discount = self.problem.discount
         if discount == 0.0:
             return 1
-        return min(_LONGEST, math.ceil(math.log(1e-18) / math.log(discount)))
+        return min(_LONGEST, rounds_until(discount, 1e-18))
 
 
 def sweep(
@@ -212,7 +217,7 @@ def sweep(
 
     With `edge`, states at the edge of the box take its lower bounds, and V is a lower bound.
     """
-    from preceptor.planning import _lattice_kernels
+    from preceptor.planning._lattice_kernels import sweep
 
     # Rows along the longest side: fewer of them, and longer loops.
     order = np.argsort(-caps, kind="stable")
@@ -235,7 +240,7 @@ def sweep(
     fast_part = np.einsum("kri,ix->krx", forms.reading[:, :, fast], errors[fast, : shape[0]])
     values = np.empty(states)
     actions = np.zeros(states, dtype=parent_type(len(problem.sets)))
-    _lattice_kernels.sweep(
+    sweep(
         caps,
         strides,
         coordinate,
@@ -275,15 +280,15 @@ def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds 
     φ_t(m) + C_t bounds the cost of going on from counts m for every t >= max(m); the problem has
     no clock, so several t are tried and the best one counts.
     """
-    from preceptor.multiplicative.dual import solve_dual
+    from preceptor.engine.dual import solve_dual
     from preceptor.planning.anytime import Watch
-    from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
+    from preceptor.planning.reduction import to_instance
     from preceptor.planning.search import search
 
-    if why_not_multiplicative(problem):
+    if shape_of(problem).not_geometric:
         return None
     found = search(problem, Watch(0.2 * seconds), max_kicks=None, seed=0, progress=None)
-    bound = solve_dual(to_multiplicative(problem), found.path, time_limit=0.8 * seconds)
+    bound = solve_dual(to_instance(problem), found.path, time_limit=0.8 * seconds)
     largest = int(caps.max())
     rounds = sorted({min(int(largest * f), bound.length) for f in (1.0, 1.2, 1.5, 2.0, 3.0)})
     rounds = [t for t in rounds if t >= largest]
@@ -369,11 +374,9 @@ def _loss_per_error(problem: Problem) -> FloatArray:
 
 
 def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> None:
-    if problem.horizon is not None:
-        raise NotApplicable(
-            "lattice: solves infinite horizons; this problem ends after "
-            f"{problem.horizon} rounds, so use method='finite' or 'search'"
-        )
+    why_not = why_not_lattice(problem)
+    if why_not:
+        raise NotApplicable(f"lattice: {why_not}")
     faults = []
     if not is_number(tolerance) or tolerance <= 0:
         faults.append(f"tolerance: {tolerance!r}, must be a positive number")
@@ -384,3 +387,25 @@ def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> 
         elif given.ndim and given.size != problem.size:
             faults.append(f"caps: {given.size} caps for {problem.size} tests")
     InvalidInput.raise_if(faults)
+
+
+def why_not_lattice(problem: Problem) -> str:
+    """Why counts alone are not the state."""
+    if problem.horizon is None:
+        return ""
+    return f"solves infinite horizons, but this problem ends after {problem.horizon} rounds"
+
+
+def lattice_work(problem: Problem) -> Work:
+    """States of the box that the default tolerance asks for."""
+    states, needed = states_needed(problem, DEFAULT_TOLERANCE)
+    return Work(states, needed, f"{many(states)} states for an infinite horizon")
+
+
+LATTICE = Solver(
+    "lattice",
+    solve_lattice,
+    proves="the optimum to a tolerance, for every state",
+    why_not=why_not_lattice,
+    work=lattice_work,
+)

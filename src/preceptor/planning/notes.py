@@ -11,7 +11,7 @@ def tie_notes(plan: Plan) -> tuple[str, ...]:
     "Every optimal policy commits" needs an untied tail: with a tie, a policy that goes on
     changing sets for ever can be just as good or better.
     """
-    from preceptor.theory.tail import tied_sets
+    from preceptor.evaluation.long_run import tied_sets
 
     commit = plan.policy.commit
     if commit is None or (plan.problem.horizon is not None and plan.exploration_length is None):

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.loss import DeviationForms
-from preceptor.problem.budgets import SetFamily
-from preceptor.problem.problem import Problem
+from preceptor.model.sets import SetFamily
+from preceptor.problem import Problem
 
 
 @dataclass(frozen=True)

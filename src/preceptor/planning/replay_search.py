@@ -1,7 +1,7 @@
 """Local search on schedules for any curve and any built-in risk.
 
 Every change is priced by replaying the rounds after it, which is slower than the closed prices of
-multiplicative learning (`price_search.py`) but asks nothing of the curve or the risk.
+geometric learning (`engine/search.py`) but asks nothing of the curve or the risk.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._value import IntArray
-from preceptor.evaluation import negligible_after
+from preceptor._base.discounting import negligible_after
+from preceptor._base.values import IntArray
 from preceptor.loss import DeviationForms
 from preceptor.planning.bounds import least_loss
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 # Rounds that are searched; later ones repeat the last set.
 _ROUNDS = 120
@@ -45,7 +45,7 @@ def replay_search(
     improved: Callable[[float], None],
 ) -> Found:
     """The best schedule found from these starts, then from kicks of it, until told to stop."""
-    from preceptor.planning import _replay_kernels
+    from preceptor.planning._replay_kernels import improve_rounds
 
     horizon = problem.horizon
     replayed = (
@@ -62,7 +62,7 @@ def replay_search(
     order = np.argsort(np.minimum(now, problem.oracle.floors() * 1.5), kind="stable")[:_TRIED_SETS]
 
     def improve(path: IntArray, first: int) -> float:
-        value = _replay_kernels.improve_rounds(
+        value = improve_rounds(
             path,
             first,
             first + 1,

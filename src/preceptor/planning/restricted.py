@@ -19,29 +19,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.discounting import total_weight
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
-from preceptor.evaluation import evaluate
-from preceptor.plan import Plan, Progress, Status, report
+from preceptor.evaluation.value import evaluate
+from preceptor.model.budgets import Budget
+from preceptor.model.sets import TestSet
+from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
-from preceptor.policies import Policy, TestSet
-from preceptor.problem.budgets import Budget
-from preceptor.problem.problem import Problem
-from preceptor.tails import geometric_sum
+from preceptor.planning.shape import shape_of
+from preceptor.policies import Policy
+from preceptor.problem import Problem
 
-# Families larger than this are never listed whole by the searching solvers.
-MOST_LISTED = 1_000_000
-_MOST_BYTES = 2**30
 _KEPT = 250
 _ROUNDS_OF_GROWTH = 6
-
-
-def is_restricted(problem: Problem) -> bool:
-    """Whether the sets are too many to list, or their factors too large to hold."""
-    sets = problem.budget.count(problem.size)
-    if sets > MOST_LISTED:
-        return True
-    return sets * most_shown(problem) * problem.size * 8 > _MOST_BYTES
 
 
 def solve_restricted(
@@ -109,19 +101,14 @@ def floor_over_all_sets(problem: Problem) -> float:
     correlation = world.covariance / np.outer(scale, scale)
     own = 0.999999 * float(np.linalg.eigvalsh(correlation)[0])  # a hair less, for rounding
     weights = np.sort(np.abs(world.coefficients * scale))
-    k = most_shown(problem)
+    k = shape_of(problem).most_shown
     noise = own * float(np.sum(weights[: problem.size - k] ** 2))
     alpha = world.coefficients * scale
     common = float(np.sqrt(max(alpha @ correlation @ alpha - own * alpha @ alpha, 0.0)))
     unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
     floor = world.noise_variance + noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
-    rounds = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    rounds = total_weight(problem.discount, problem.horizon)
     return float(rounds * floor)
-
-
-def most_shown(problem: Problem) -> int:
-    """How many tests a set can hold at most."""
-    return len(problem.budget.maximise(np.ones(problem.size)))
 
 
 def listed(problem: Problem, candidates: Iterable[TestSet]) -> Budget:
@@ -164,7 +151,7 @@ def _climb(problem: Problem, criterion: Callable[[Problem], FloatArray]) -> set[
     shown: TestSet = ()
     seen: set[TestSet] = set()
     value = np.inf
-    for _ in range(4 * most_shown(problem) + 4):
+    for _ in range(4 * shape_of(problem).most_shown + 4):
         # A budget of exactly k allows no smaller sets, but they are on the way to those of size k.
         near = _any_neighbours(problem, shown)
         small = problem.replace(budget=listed(problem, near))
@@ -182,7 +169,7 @@ def _climb(problem: Problem, criterion: Callable[[Problem], FloatArray]) -> set[
 
 
 def _any_neighbours(problem: Problem, shown: TestSet) -> set[TestSet]:
-    limit = most_shown(problem)
+    limit = shape_of(problem).most_shown
     near = _with_one_more(problem, shown)
     for base in _with_one_less(problem, shown):
         near |= _with_one_more(problem, base)

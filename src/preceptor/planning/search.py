@@ -3,7 +3,7 @@
 Starts from the best fixed sets, greedy schedules and a small beam, then changes sets in single
 rounds or blocks, swaps rounds and the final set while that helps, then kicks and repeats until
 the time is up. Where every showing divides an error by a constant, changes are priced in closed
-form (`multiplicative.search`); for other curves and risks they are replayed (`replay_search`).
+form (`engine.search`); for other curves and risks they are replayed (`replay_search`).
 """
 
 from __future__ import annotations
@@ -12,19 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._checks import is_count
-from preceptor._value import IntArray
+from preceptor._base.checks import is_count
+from preceptor._base.discounting import rounds_until
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, NotApplicable
-from preceptor.evaluation import evaluate
-from preceptor.plan import Plan, Progress, Status, report
+from preceptor.evaluation.value import evaluate
+from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.beam import solve_beam
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.finite import as_policy
-from preceptor.planning.reduction import to_multiplicative, why_not_multiplicative
-from preceptor.planning.restricted import is_restricted, solve_restricted
+from preceptor.planning.reduction import to_instance
+from preceptor.planning.restricted import solve_restricted
+from preceptor.planning.shape import shape_of
+from preceptor.planning.solver import Solver
 from preceptor.planning.warm_up import compile_search
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 5.0
 # Families up to this size get a beam as one of the starts.
@@ -47,10 +51,11 @@ def solve_search(
     search (`time_limit=None` makes sure of that).
     """
     check_search_options(time_limit, max_kicks, seed)
-    if is_restricted(problem) or not why_not_multiplicative(problem):
+    shape = shape_of(problem)
+    if shape.too_many_sets or not shape.not_geometric:
         compile_search()
     with watching(time_limit) as watch:
-        if is_restricted(problem):
+        if shape.too_many_sets:
             return solve_restricted(
                 problem,
                 lambda small, seconds: solve_search(
@@ -105,21 +110,18 @@ def search(
     def stop() -> bool:
         return watch.stop() or watch.seconds >= until
 
-    multiplicative = not why_not_multiplicative(problem)
-    forms = None if multiplicative else problem.oracle.forms()
-    if not multiplicative and forms is None:
-        raise NotApplicable(
-            "search: needs a built-in risk and exact losses (or squared error on a sample); "
-            "use method='lattice' or 'truncated' for this problem"
-        )
+    why_not = why_not_search(problem)
+    if why_not:
+        raise NotApplicable(f"search: {why_not}")
+    geometric = not shape_of(problem).not_geometric
     if start is not None:
         starts = [start]
     else:
-        starts = beam_starts(problem) if multiplicative else []
-    if multiplicative:
-        from preceptor.multiplicative.search import search_schedule
+        starts = beam_starts(problem) if geometric else []
+    if geometric:
+        from preceptor.engine.search import search_schedule
 
-        instance = to_multiplicative(problem)
+        instance = to_instance(problem)
         result = search_schedule(
             instance,
             length=_searched_rounds(problem),
@@ -132,6 +134,7 @@ def search(
         )
         commit = result.commit if problem.horizon is None else int(result.schedule[-1])
         return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
+    forms = problem.oracle.forms()
     assert forms is not None
     from preceptor.planning.replay_search import replay_search
 
@@ -152,8 +155,7 @@ def _searched_rounds(problem: Problem) -> int:
     """Rounds before the final set takes over: until they weigh next to nothing, 400 at most."""
     if problem.discount >= 1.0:
         return problem.horizon or 400
-    weigh = int(np.ceil(np.log(_NEGLIGIBLE) / np.log(problem.discount)))
-    return int(np.clip(weigh, 20, 400))
+    return min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), 400)
 
 
 def beam_starts(problem: Problem) -> list[IntArray]:
@@ -185,3 +187,14 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
     if not is_count(seed, least=0):
         faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
     InvalidInput.raise_if(faults)
+
+
+def why_not_search(problem: Problem) -> str:
+    """Why changes of a schedule cannot be priced."""
+    shape = shape_of(problem)
+    if shape.too_many_sets or not shape.not_geometric or problem.oracle.forms() is not None:
+        return ""
+    return "needs a built-in risk and exact losses (or squared error on a sample)"
+
+
+SEARCH = Solver("search", solve_search, proves="an instant bound", why_not=why_not_search)

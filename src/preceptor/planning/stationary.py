@@ -6,11 +6,13 @@ import time
 
 import numpy as np
 
-from preceptor.evaluation import commit_value
-from preceptor.plan import Plan, Status
+from preceptor._base.progress import Status
+from preceptor.evaluation.value import commit_value
+from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.solver import Solver
 from preceptor.policies import Stationary
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 
 
 def solve_stationary(problem: Problem) -> Plan:
@@ -32,3 +34,6 @@ def solve_stationary(problem: Problem) -> Plan:
         states=len(problem.sets),
         notes=("Best among policies that never change the set; others may do much better.",),
     )
+
+
+STATIONARY = Solver("stationary", solve_stationary, proves="the best fixed set; a bound")

@@ -15,10 +15,13 @@ import time
 
 import numpy as np
 
-from preceptor._checks import is_count
+from preceptor._base.checks import is_count
+from preceptor._base.discounting import negligible_after, rounds_until
+from preceptor._base.progress import Status
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.evaluation import commit_value, evaluate, negligible_after
-from preceptor.plan import Plan, Status
+from preceptor.evaluation.tails import tail_sums, tail_sums_bytes
+from preceptor.evaluation.value import commit_value, evaluate
+from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound, least_loss, remaining_floor
 from preceptor.planning.commits import best_commits_by_forms
 from preceptor.planning.finite import (
@@ -29,9 +32,9 @@ from preceptor.planning.finite import (
     layer_counts,
     longest_that_fits,
 )
+from preceptor.planning.solver import Solver
 from preceptor.policies import ExploreThenCommit
-from preceptor.problem.problem import Problem
-from preceptor.tails import tail_sums, tail_sums_bytes
+from preceptor.problem import Problem
 
 SUFFIXES = ("best", "last")
 
@@ -95,7 +98,7 @@ def default_length(problem: Problem, memory_limit: int) -> int:
     if problem.discount == 0.0:
         matter = 1
     elif problem.discount < 1.0:
-        matter = int(np.ceil(np.log(_DEFAULT_WEIGHT) / np.log(problem.discount)))
+        matter = rounds_until(problem.discount, _DEFAULT_WEIGHT)
     else:
         matter = problem.horizon or 1
     if problem.horizon is not None:
@@ -169,7 +172,7 @@ def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, 
 
 def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]:
     """Rounds are added up one by one, in compiled code, and hopeless sets given up early."""
-    from preceptor.planning import _commit_kernels
+    from preceptor.planning._commit_kernels import best_commits_summed
 
     problem, space = table.problem, table.space
     forms = problem.oracle.forms()
@@ -177,7 +180,7 @@ def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]
     rounds = negligible_after(problem.discount) if left is None else left
     retention = problem.learner.retention_table(problem.start_counts, space.rounds + rounds)
     error = problem.world.coefficients - problem.learner.initial
-    _, rank, commit = _commit_kernels.best_commits_summed(
+    _, rank, commit = best_commits_summed(
         np.argsort(table.values, kind="stable"),
         table.values,
         problem.discount**space.rounds,
@@ -210,3 +213,6 @@ def _commit_by_asking(table: LayeredTable, left: int | None) -> tuple[int, int, 
             if cost < best:
                 best, best_rank, best_set = cost, int(rank), position
     return best_rank, best_set, True
+
+
+TRUNCATED = Solver("truncated", solve_truncated, proves="the first rounds exactly; a bound")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from preceptor.multiplicative.instance import DualInstance
+    from preceptor.engine.instance import DualInstance
 
 
 @cache
 def compile_search() -> None:
     """Compile, or load from disk, what the search needs. Once per process."""
-    from preceptor.multiplicative.search import search_schedule
+    from preceptor.engine.search import search_schedule
 
     search_schedule(_tiny(), length=4, time_limit=60.0, max_kicks=1)
 
@@ -24,8 +24,8 @@ def compile_search() -> None:
 @cache
 def compile_proof() -> None:
     """The same for the dual and its beam."""
-    from preceptor.multiplicative.certified_beam import certified_beam
-    from preceptor.multiplicative.dual import solve_dual
+    from preceptor.engine.certified_beam import certified_beam
+    from preceptor.engine.dual import solve_dual
 
     instance = _tiny()
     path = np.zeros(4, dtype=np.int64)
@@ -35,8 +35,8 @@ def compile_proof() -> None:
 
 def compile_everything() -> None:
     """Both; on a new machine side by side, in two processes that leave their work on the disk."""
-    from preceptor._jit import is_compiled
-    from preceptor.multiplicative._dual_kernels import smooth_rounds
+    from preceptor._base.jit import is_compiled
+    from preceptor.engine._dual_kernels import smooth_rounds
 
     if not is_compiled(smooth_rounds):
         call = f"from {__name__} import compile_proof; compile_proof()"
@@ -48,7 +48,7 @@ def compile_everything() -> None:
 
 
 def _tiny() -> DualInstance:
-    from preceptor.multiplicative.instance import DualInstance
+    from preceptor.engine.instance import DualInstance
 
     return DualInstance(
         covariance=np.array([[1.0, 0.5], [0.5, 1.0]]),

@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 
+from preceptor._base.discounting import cases_to_come
+from preceptor._base.words import counted
+from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack
+from preceptor.model.grouped import Grouped
+from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw
+from preceptor.people.learner import Learner
 from preceptor.plan import Plan
-from preceptor.problem.budgets import AtMost, Budget, Exactly, Knapsack
-from preceptor.problem.curves import Curve, Geometric, OneShot, PowerLaw
-from preceptor.problem.grouped import Grouped
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.report.phrases import Row, cases, counted
+from preceptor.problem import Problem
+from preceptor.report.phrases import Row, cases
 from preceptor.report.scale import scale_of
 
 
@@ -103,7 +105,7 @@ def _time_words(problem: Problem) -> str:
         discounted = f", each {problem.discount:g} of the one before" * (problem.discount < 1.0)
         return f"{cases(problem.horizon)}{discounted}"
     return (
-        f"about {1.0 / (1.0 - problem.discount):,.0f} more cases: each counts "
+        f"about {cases_to_come(problem.discount):,.0f} more cases: each counts "
         f"{problem.discount:.6g} of the one before"
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.evaluation import losses_along, running_counts
+from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.plan import Plan
 from preceptor.report.plots import (
     BLACK,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
 
-    from preceptor.comparison import Alternative, Change
+    from preceptor.advice import Alternative, Change
 
 _WIDTH = 9.0
 _STYLES = {

@@ -1,23 +1,24 @@
 """One HTML file that a person can act on, print and pass around: no network, no other files.
 
-Everything in it is drawn from values: a plan, its rivals, its sensitivities, an estimate. Where
-rivals and sensitivities are not given they are asked from `preceptor.comparison`, which may plan.
+Everything in it is drawn from advice: a plan, its rivals, its sensitivities, an estimate. A
+bare plan is taken to `preceptor.advice` first, which may plan; nothing here does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.files import write_text
+from preceptor._base.words import listed, percent
 from preceptor.errors import MissingExtra
-from preceptor.files import write_text
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
-from preceptor.report.phrases import joined, listed, percent
+from preceptor.report.phrases import joined
 from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.svg import inline_svg
@@ -32,68 +33,34 @@ from preceptor.report.tables import (
 from preceptor.report.words import sections
 
 if TYPE_CHECKING:
-    from preceptor.comparison import Alternative, Change
-    from preceptor.verification import Verification
+    from preceptor.advice import Advice, Alternative, Change
 
 
-class Estimate(Protocol):
-    """What the report reads of an estimated world."""
+def write_report(advice: Advice | Plan, path: str | Path) -> None:
+    """Write the report of advice, or of a plan, as one HTML file: whole or not at all.
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """How it was estimated."""
-
-    @property
-    def doubts(self) -> Sequence[str]:
-        """What a careful reader should not trust blindly."""
-
-    def summary(self) -> str:
-        """The estimate in words."""
-
-
-def write_report(
-    plan: Plan,
-    path: str | Path,
-    *,
-    estimate: Estimate | None = None,
-    alternatives: Sequence[Alternative] | None = None,
-    changes: Sequence[Change] | None = None,
-    verification: Verification | None = None,
-    seed: int = 0,
-) -> None:
-    """Write the report of a plan, whole or not at all."""
-    text = render_report(
-        plan,
-        estimate=estimate,
-        alternatives=alternatives,
-        changes=changes,
-        verification=verification,
-        seed=seed,
-    )
-    write_text(path, text)
+    Parameters
+    ----------
+    advice
+        What `advise` gave. A bare plan is first compared with its rivals and with changed
+        assumptions, which takes a second or more.
+    path
+        Where to write it.
+    """
+    write_text(path, render_report(advice))
 
 
-def render_report(
-    plan: Plan,
-    *,
-    estimate: Estimate | None = None,
-    alternatives: Sequence[Alternative] | None = None,
-    changes: Sequence[Change] | None = None,
-    verification: Verification | None = None,
-    seed: int = 0,
-) -> str:
+def render_report(advice: Advice | Plan) -> str:
     """The report as HTML text."""
     try:
         import jinja2
     except ImportError as error:
         raise MissingExtra("jinja2", "cli", "Writing a report") from error
-    if alternatives is None or changes is None:
-        from preceptor import comparison
+    if isinstance(advice, Plan):
+        from preceptor.advice.advising import advice_on
 
-        if alternatives is None:
-            alternatives = comparison.alternatives(plan, seed=seed)
-        if changes is None:
-            changes = comparison.sensitivity(plan, seed=seed)
+        advice = advice_on(advice)
+    plan, rivals, changes = advice.plan, advice.rivals, advice.changes
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("preceptor.report"),
         autoescape=True,
@@ -103,18 +70,18 @@ def render_report(
     )
     template = environment.get_template("report.html.j2")
     return template.render(
-        **_heading(plan, alternatives),
+        **_heading(plan, rivals),
         words=dict(sections(plan, code=False)),
-        worth=worth(plan, alternatives),
-        rivals=rival_rows(plan, alternatives),
+        worth=worth(plan, rivals),
+        rivals=rival_rows(plan, rivals),
         scale=scale_of(plan.problem),
         weights=weight_rows(plan),
         changes=change_rows(plan, changes),
         most_sensitive=most_sensitive(changes),
-        certificate=certificate_rows(plan, verification),
+        certificate=certificate_rows(plan, advice.verification),
         assumptions=assumptions(plan),
-        estimate=estimate,
-        figures=_figures(plan, alternatives, changes),
+        estimate=advice.estimate,
+        figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
         rounds=rounds_shown(plan),
     )

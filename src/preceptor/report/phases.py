@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 
-from preceptor.policies import TestSet
+from preceptor.model.sets import TestSet
 
 _MAX_PHASES = 8
 # Phases may begin at so many places; longer schedules are looked at more coarsely.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from preceptor.plan import Plan
-from preceptor.policies import TestSet
+from preceptor._base.words import TOGETHER, counted, listed
+from preceptor.model.sets import TestSet
+
+if TYPE_CHECKING:
+    from preceptor.plan import Plan
 
 WIDTH = 88
 
-TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 Row = tuple[str, str]  # of a table: label and text
 
 
@@ -53,39 +55,6 @@ def plus(plan: Plan, shown: TestSet) -> str:
     return text.replace(" ", TOGETHER) if len(text) <= WIDTH // 2 else text
 
 
-def listed(items: Sequence[str]) -> str:
-    """E.g. "a, b and c".
-
-    >>> listed(["bmi", "bp", "age"])
-    'bmi, bp and age'
-    """
-    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
-
-
-def sentence(text: str) -> str:
-    """With a capital and a full stop."""
-    return text[0].upper() + text[1:] + "."
-
-
-def counted(number: int, noun: str) -> str:
-    """E.g. "1 test" and "2 tests"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def cases(number: int) -> str:
     """So many cases."""
     return counted(number, "case")
-
-
-def times(number: int) -> str:
-    """E.g. "once", "twice", "3 times"."""
-    return {1: "once", 2: "twice"}.get(number, f"{number:,}{TOGETHER}times")
-
-
-def percent(share: float) -> str:
-    """Rounded up to a tenth of a percent or one digit, so that "at most" stays true."""
-    if 0.0 < share < 0.001:
-        digits = -math.floor(math.log10(max(100.0 * share, 1e-8)))
-        return f"{math.ceil(100.0 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
-    tenths = math.ceil(1000.0 * share - 1e-9)
-    return f"{tenths / 10:.1f}%" if tenths < 1000 else f"{math.ceil(tenths / 10):,}%"

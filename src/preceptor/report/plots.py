@@ -15,17 +15,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.evaluation import losses_along, running_counts
-from preceptor.plan import Plan
-from preceptor.policies import TestSet
+from preceptor.evaluation.value import losses_along, running_counts
+from preceptor.model.sets import TestSet
 from preceptor.report.phases import runs
 from preceptor.report.words import how_sure, least_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from preceptor.plan import Plan
 
 BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 _SKY, VERMILION, BLACK, _YELLOW = "#56B4E9", "#D55E00", "#000000", "#F0E442"

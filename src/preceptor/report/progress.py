@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from preceptor._base.progress import Progress, Update
 from preceptor.errors import MissingExtra
-from preceptor.plan import Progress, Update
 
 
 @contextmanager

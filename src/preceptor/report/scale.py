@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
-from preceptor.problem.problem import Problem
-from preceptor.problem.risks import AbsoluteError, SquaredError
-from preceptor.tails import geometric_sum
+from preceptor._base.discounting import total_weight
+from preceptor._base.values import FloatArray
+from preceptor.model.risks import AbsoluteError, SquaredError
+from preceptor.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -56,5 +56,5 @@ def per_case(problem: Problem, value: float) -> float:
     >>> per_case(problem, 8.0)   # 4 in each of two rounds' worth: off by 2
     2.0
     """
-    weight = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    weight = total_weight(problem.discount, problem.horizon)
     return float(scale_of(problem).of(max(value, 0.0) / weight))

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor.evaluation import counts_after
+from preceptor._base.discounting import total_weight
+from preceptor._base.words import listed, percent, sentence
+from preceptor.evaluation.value import counts_after
 from preceptor.plan import Plan
-from preceptor.report.phrases import joined, listed, percent, sentence
+from preceptor.report.phrases import joined
 from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.words import how_sure, least_loss
-from preceptor.tails import geometric_sum
 
 if TYPE_CHECKING:
-    from preceptor.comparison import Alternative, Change
-    from preceptor.verification import Verification
+    from preceptor.advice import Alternative, Change
+    from preceptor.verification.verify import Verification
 
 
 def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
@@ -50,7 +51,7 @@ def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
     """The plan and its rivals, and what nobody can go below."""
     problem = plan.problem
     floor = least_loss(plan)
-    weight = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    weight = total_weight(problem.discount, problem.horizon)
     unavoidable = None if floor is None else floor * weight
     rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, unavoidable)]
     for rival in rivals:

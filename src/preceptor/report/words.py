@@ -7,27 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from preceptor.evaluation import evaluate, losses_along, negligible_after
-from preceptor.plan import Plan, Status
-from preceptor.policies import Alternating, CountPolicy, Policy, Stationary, TestSet
+from preceptor._base.discounting import negligible_after, total_weight
+from preceptor._base.progress import Status
+from preceptor._base.words import counted, listed, percent, sentence, times
+from preceptor.evaluation.value import evaluate, losses_along
+from preceptor.model.sets import TestSet
+from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
 from preceptor.report.phases import Phase, phases, runs, tally
-from preceptor.report.phrases import (
-    Row,
-    cases,
-    counted,
-    joined,
-    listed,
-    percent,
-    plus,
-    section,
-    sentence,
-    times,
-)
+from preceptor.report.phrases import Row, cases, joined, plus, section
 from preceptor.report.scale import per_case, scale_of
-from preceptor.tails import geometric_sum
+
+if TYPE_CHECKING:
+    from preceptor.plan import Plan
 
 # Up to so many runs of equal sets fit in one sentence; more become a table of phases.
 _SENTENCE_RUNS = 5
@@ -201,7 +194,7 @@ def _endless_words(plan: Plan, policy: Policy) -> list[str | Row]:
 
 def _what_it_costs(plan: Plan) -> list[str]:
     problem, policy = plan.problem, plan.policy
-    weight = float(geometric_sum(np.array(problem.discount), problem.horizon))
+    weight = total_weight(problem.discount, problem.horizon)
     text = f"Expected loss {plan.value:.6g} in total"
     if problem.discount < 1.0:
         text = f"Expected discounted loss {plan.value:.6g} in total"

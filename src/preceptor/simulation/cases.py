@@ -11,10 +11,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from preceptor._checks import is_count
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.problem.world import Cases, World
+from preceptor.model.world import Cases, World
 from preceptor.simulation.human import Seed
 
 # Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds

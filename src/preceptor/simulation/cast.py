@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 from preceptor.simulation.choosing import most_predictive
 from preceptor.simulation.human import Human
 from preceptor.simulation.paper import Forgetful, PaperLearner

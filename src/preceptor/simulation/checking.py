@@ -13,10 +13,10 @@ from numbers import Real
 
 import numpy as np
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.policies import TestSet
-from preceptor.problem.world import World
+from preceptor.model.sets import TestSet
+from preceptor.model.world import World
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.simulation.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
 

@@ -8,12 +8,13 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from preceptor._value import IntArray
-from preceptor.comparison.alternatives import full_sets, most_predictive_set
+from preceptor._base.values import IntArray
+from preceptor.advice.alternatives import full_sets, most_predictive_set
 from preceptor.errors import InvalidPolicy
+from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
-from preceptor.policies import Policy, Stationary, TestSet, as_set
-from preceptor.problem.problem import Problem
+from preceptor.policies import Policy, Stationary, as_set
+from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, stream
 
 

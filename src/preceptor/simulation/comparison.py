@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._value import FloatArray, frozen_array, plain
+from preceptor._base.progress import Progress, Update
+from preceptor._base.values import FloatArray, frozen_array, plain
 from preceptor.errors import InvalidInput, MissingExtra
-from preceptor.plan import Progress, Update
 from preceptor.planning import solve
-from preceptor.problem.problem import Problem
+from preceptor.problem import Problem
 from preceptor.simulation.cases import draw_cases, seed_of
 from preceptor.simulation.cast import humans_of
 from preceptor.simulation.choosing import Chooser

@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray, IntArray
-from preceptor.policies import TestSet
-from preceptor.problem.world import Cases
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.model.sets import TestSet
+from preceptor.model.world import Cases
 
 Seed = np.random.Generator | int | None
 

@@ -8,12 +8,12 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_count, is_number
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.model.world import World
+from preceptor.people.learner import Learner
+from preceptor.problem import Problem
 from preceptor.simulation.readers import Reader
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray, frozen_array
+from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem, MissingExtra
-from preceptor.policies import TestSet
+from preceptor.model.sets import TestSet
 from preceptor.simulation.human import Seed
 
 

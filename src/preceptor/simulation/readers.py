@@ -14,13 +14,13 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_number
-from preceptor._value import FloatArray, frozen_array
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidInput, InvalidProblem
-from preceptor.policies import TestSet
-from preceptor.problem.curves import OneShot
-from preceptor.problem.learner import Learner
-from preceptor.problem.world import World
+from preceptor.model.sets import TestSet
+from preceptor.model.world import World
+from preceptor.people.curves import OneShot
+from preceptor.people.learner import Learner
 from preceptor.simulation.human import Seed, Sessions
 
 State = TypeVar("State")

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._checks import is_number
-from preceptor._value import FloatArray, frozen_array
-from preceptor.problem.world import World
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, frozen_array
+from preceptor.model.world import World
 from preceptor.simulation.readers import Reader
 
 

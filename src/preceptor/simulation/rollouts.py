@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._checks import is_count
-from preceptor._value import FloatArray
+from preceptor._base.checks import is_count
+from preceptor._base.discounting import total_weight, weights
+from preceptor._base.progress import Progress, report
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
-from preceptor.plan import Progress, report
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import Cases
+from preceptor.model.world import Cases
+from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.simulation.choosing import Chooser, schedules
 from preceptor.simulation.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
@@ -64,8 +65,7 @@ class Rollout:
     @cached_property
     def totals(self) -> FloatArray:
         """Discounted loss of each person over the rounds played, (people,)."""
-        weights = self.problem.discount ** np.arange(self.rounds, dtype=np.float64)
-        totals: FloatArray = self.losses @ weights
+        totals: FloatArray = self.losses @ weights(self.problem.discount, self.rounds)
         return totals
 
     @property
@@ -209,12 +209,8 @@ def standard_error(samples: FloatArray) -> FloatArray:
 
 def played_weight(problem: Problem, rounds: int) -> float:
     """Discounted length of the first rounds as a share of that of all rounds."""
-    discount, horizon = problem.discount, problem.horizon
-    if discount == 1.0:
-        assert horizon is not None
-        return rounds / horizon
-    whole = 1.0 if horizon is None else 1.0 - discount**horizon
-    return float((1.0 - discount**rounds) / whole)
+    discount = problem.discount
+    return total_weight(discount, rounds) / total_weight(discount, problem.horizon)
 
 
 def _check_answers(human: Human, predictions: FloatArray) -> None:

@@ -9,6 +9,15 @@
 - `hardness`: vertex cover as a one-round problem (needs networkx when it is called).
 """
 
+from preceptor.evaluation.long_run import (
+    frozen_counts,
+    limiting_errors,
+    recurrent_tests,
+    settled_round,
+    tail_losses,
+    tail_minimisers,
+    tied_sets,
+)
 from preceptor.theory.exploration import (
     ExplorationCertificate,
     ExplorationTerms,
@@ -28,15 +37,6 @@ from preceptor.theory.one_step import (
     one_step_loss_by_quadratic_form,
 )
 from preceptor.theory.stationary_gap import StationaryGap, stationary_gap
-from preceptor.theory.tail import (
-    frozen_counts,
-    limiting_errors,
-    recurrent_tests,
-    settled_round,
-    tail_losses,
-    tail_minimisers,
-    tied_sets,
-)
 from preceptor.theory.truncation import (
     TightnessExample,
     TruncationCertificate,

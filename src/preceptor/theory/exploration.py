@@ -42,15 +42,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import NotApplicable
-from preceptor.evaluation import running_counts
-from preceptor.loss import ClosedForm
-from preceptor.policies import Alternating, Policy, TestSet
-from preceptor.problem.curves import Curve, Geometric, OneShot, PowerLaw
-from preceptor.problem.problem import Problem
-from preceptor.problem.risks import SquaredError
-from preceptor.theory.tail import (
+from preceptor.evaluation.long_run import (
     frozen_counts,
     limiting_errors,
     recurrent_tests,
@@ -58,6 +52,13 @@ from preceptor.theory.tail import (
     tail_losses,
     tail_minimisers,
 )
+from preceptor.evaluation.value import running_counts
+from preceptor.loss import ClosedForm
+from preceptor.model.risks import SquaredError
+from preceptor.model.sets import TestSet
+from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw
+from preceptor.policies import Alternating, Policy
+from preceptor.problem import Problem
 
 # Where the search for a certified round gives up.
 _LAST_ROUND = 2**40

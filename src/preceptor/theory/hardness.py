@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.model.budgets import AtMost
+from preceptor.model.world import World
+from preceptor.people.curves import OneShot
+from preceptor.people.learner import Learner
 from preceptor.planning.finite import solve_finite
-from preceptor.problem.budgets import AtMost
-from preceptor.problem.curves import OneShot
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from networkx import Graph

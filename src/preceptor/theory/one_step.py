@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 
 
 def conditional_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> FloatArray:

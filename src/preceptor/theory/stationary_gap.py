@@ -29,14 +29,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._value import FloatArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput, NotApplicable
-from preceptor.policies import ExploreThenCommit, TestSet
-from preceptor.problem.budgets import AtMost
-from preceptor.problem.curves import OneShot
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.model.budgets import AtMost
+from preceptor.model.sets import TestSet
+from preceptor.model.world import World
+from preceptor.people.curves import OneShot
+from preceptor.people.learner import Learner
+from preceptor.policies import ExploreThenCommit
+from preceptor.problem import Problem
 from preceptor.theory.one_step import conditional_covariance, explained_covariance
 
 

@@ -19,16 +19,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from preceptor._base.discounting import rounds_until, weight_after
 from preceptor.errors import InvalidInput, NotApplicable
-from preceptor.evaluation import evaluate, worst_loss
+from preceptor.evaluation.value import evaluate, worst_loss
+from preceptor.model.budgets import AtMost
+from preceptor.model.world import World
+from preceptor.people.curves import OneShot
+from preceptor.people.learner import Learner
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, solve_finite
 from preceptor.policies import ExploreThenCommit, Policy
-from preceptor.problem.budgets import AtMost
-from preceptor.problem.curves import OneShot
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def truncation_error(problem: Problem, rounds: int) -> float:
     if rounds < 0:
         raise InvalidInput(f"rounds: {rounds!r}, must be at least 0")
     ceiling = worst_loss(problem, problem.sets)
-    return ceiling * problem.discount**rounds / (1.0 - problem.discount)
+    return ceiling * weight_after(problem.discount, rounds)
 
 
 def rounds_for_error(problem: Problem, error: float) -> int:
@@ -105,7 +106,7 @@ def rounds_for_error(problem: Problem, error: float) -> int:
         return 0
     if problem.discount == 0.0:
         return 1
-    rounds = max(math.ceil(math.log(at_once / error) / -math.log(problem.discount)), 1)
+    rounds = max(rounds_until(problem.discount, error / at_once), 1)
     # Where the formula lands on a whole number, rounding may put it one off on either side.
     if truncation_error(problem, rounds) > error:
         rounds += 1

@@ -28,12 +28,12 @@ import math
 from dataclasses import dataclass
 
 from preceptor.errors import InvalidInput
+from preceptor.model.budgets import Budget, Exactly
+from preceptor.model.world import World
+from preceptor.people.curves import Geometric
+from preceptor.people.learner import Learner
 from preceptor.policies import Alternating, Policy, Stationary
-from preceptor.problem.budgets import Budget, Exactly
-from preceptor.problem.curves import Geometric
-from preceptor.problem.learner import Learner
-from preceptor.problem.problem import Problem
-from preceptor.problem.world import World
+from preceptor.problem import Problem
 
 # A correlation this close to the threshold, relatively, is taken to be on it: at that distance
 # the values of the two policies agree to the last digit.

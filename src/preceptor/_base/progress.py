@@ -1,0 +1,56 @@
+"""What long work tells its caller on the way, and how it ended."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Status(enum.Enum):
+    """How a solver ended."""
+
+    OPTIMAL = "optimal"
+    """No policy is better by more than rounding, or the tolerance that was asked for."""
+    BOUNDED = "bounded"
+    """Nothing was proven optimal, but `gap` says how far off this can be at most."""
+    TIME_LIMIT = "time limit"
+    """As BOUNDED; there was more to try when the time was up."""
+    INTERRUPTED = "interrupted"
+    """As BOUNDED; somebody stopped it. The plan is the best found until then."""
+
+
+class Update(NamedTuple):
+    """What long work reports now and then; None where it does not know.
+
+    `sentence` is something that a person should be told even if nothing moves on their screen.
+    """
+
+    stage: str
+    done: float | None = None
+    value: float | None = None
+    lower_bound: float | None = None
+    sentence: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """(value - lower_bound) / lower_bound as far as both are known."""
+        if self.value is None or not self.lower_bound:
+            return None
+        return max(self.value - self.lower_bound, 0.0) / self.lower_bound
+
+
+Progress = Callable[[Update], None]
+
+
+def report(
+    progress: Progress | None,
+    stage: str,
+    *,
+    done: float | None = None,
+    value: float | None = None,
+    lower_bound: float | None = None,
+) -> None:
+    """Tell the caller, if there is one."""
+    if progress is not None:
+        progress(Update(stage, done, value, lower_bound))

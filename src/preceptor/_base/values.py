@@ -1,0 +1,243 @@
+"""Frozen values that compare by content and go to plain data (JSON, TOML) and back.
+
+Worlds, learners, budgets, risks, curves, policies, problems and plans are all *values*: they are
+checked once when made, never change, are equal when their contents are, and survive a trip
+through a file. A class takes part by being a dataclass; its fields are its data.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import json
+import zlib
+from abc import ABC
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor.errors import InvalidFile, InvalidInput, NotSerializable
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+_Answer = TypeVar("_Answer")
+_MEMORY = "_remembered"
+
+
+def frozen_array(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
+    """An own, read-only copy, so that nobody can change a value after it was checked."""
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+def pack(array: npt.NDArray[Any]) -> dict[str, Any]:
+    """A large array for a file: compressed, as text, with its shape and type."""
+    raw = zlib.compress(np.ascontiguousarray(array).tobytes(), 6)
+    text = base64.b64encode(raw).decode("ascii")
+    return {"shape": list(array.shape), "type": array.dtype.str, "zlib": text}
+
+
+def unpack(name: str, packed: Any) -> npt.NDArray[Any]:
+    """What `pack` packed; a damaged one is reported by name."""
+    try:
+        raw = zlib.decompress(base64.b64decode(packed["zlib"], validate=True))
+        return np.frombuffer(raw, dtype=packed["type"]).reshape(packed["shape"])
+    except (KeyError, TypeError, ValueError, zlib.error) as error:
+        raise InvalidFile(f"{name}: the packed array is damaged ({error})") from None
+
+
+def plain(value: Any) -> Any:
+    """Turn a field into what JSON and TOML know: numbers, text, lists and tables."""
+    if isinstance(value, Value):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise NotSerializable(
+        f"{value!r} cannot be written to a file: only numbers, text and arrays can. "
+        "Keep such an object in Python, or use a built-in curve, risk or policy."
+    )
+
+
+class Value:
+    """Mixin for frozen dataclasses: equality by content, `to_dict`/`from_dict`, JSON."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that differ from their default, as plain data."""
+        data: dict[str, Any] = {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if not _is_default(field, value):
+                data[field.name] = plain(value)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], /) -> Self:
+        """Rebuild from plain data; unknown keys are reported by name."""
+        known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+        unknown = sorted(set(data) - set(known))
+        if unknown:
+            raise InvalidFile(
+                f"{cls.__name__}: unknown key {', '.join(map(repr, unknown))}; "
+                f"it takes {', '.join(known)}"
+            )
+        try:
+            return cls(**data)
+        except InvalidInput:
+            raise
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidFile(f"{cls.__name__}: {_first_missing(error)}") from error
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text. Numbers are written so that reading them back gives the same bits."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        return cls.from_dict(parse_json(text))
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name))
+            for field in dataclasses.fields(self)  # type: ignore[arg-type]
+        )
+
+    def __hash__(self) -> int:
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return hash((type(self), *(_content(getattr(self, field.name)) for field in fields)))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What travels to other processes: the fields, not what was worked out from them."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+def remembered(value: Value, name: str, work_out: Callable[[], _Answer]) -> _Answer:
+    """What `work_out` gives, worked out once for this value.
+
+    Values never change, so what follows from one stays true; it is kept beside the fields, and
+    neither compared, nor written, nor sent to other processes.
+    """
+    memory: dict[str, Any] = value.__dict__.setdefault(_MEMORY, {})
+    if name not in memory:
+        memory[name] = work_out()
+    answer: _Answer = memory[name]
+    return answer
+
+
+class Kind(Value, ABC):
+    """A value that is one of several kinds (a curve, a budget...), named by `kind` in a file.
+
+    Every subclass with a `kind` of its own enters the family's registry by being defined, so a
+    user's own curve or risk can be read back from a file like the built-in ones.
+    """
+
+    kind: ClassVar[str] = ""
+    family: ClassVar[str] = ""
+    registry: ClassVar[dict[str, type[Any]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__dict__.get("family"):
+            cls.registry = {}
+        elif cls.__dict__.get("kind"):
+            known = cls.registry.get(cls.kind)
+            if known is not None and known.__qualname__ != cls.__qualname__:
+                raise TypeError(
+                    f"kind {cls.kind!r} is already used by {known.__name__}; choose another"
+                )
+            cls.registry[cls.kind] = cls
+
+    def to_dict(self) -> dict[str, Any]:
+        """The kind, then the fields."""
+        return {"kind": self.kind, **super().to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """Find the class by its `kind`, then rebuild it."""
+        if not isinstance(data, Mapping):
+            raise InvalidFile(f"{cls.family}: got {data!r}, expected a table with a 'kind'")
+        kind = data.get("kind", cls.kind)
+        target = cls.registry.get(kind) if isinstance(kind, str) else None
+        if target is None:
+            raise InvalidFile(
+                f"{cls.family}: kind {kind!r} is not known; known are {', '.join(cls.registry)}"
+            )
+        fields = {key: value for key, value in data.items() if key != "kind"}
+        rebuilt: Self = target.from_fields(fields)
+        return rebuilt
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Rebuild this very kind; override it where fields and constructor differ."""
+        return super().from_dict(fields)
+
+
+def parse_json(text: str) -> dict[str, Any]:
+    """JSON text that must hold an object; says where it breaks."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidFile(
+            f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from error
+    if not isinstance(data, dict):
+        raise InvalidFile(f"expected a JSON object, got {type(data).__name__}")
+    return data
+
+
+def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
+    if field.default is not dataclasses.MISSING:
+        return _same(field.default, value)
+    if field.default_factory is not dataclasses.MISSING:
+        return _same(field.default_factory(), value)
+    return False
+
+
+def _same(left: Any, right: Any) -> bool:
+    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+        return (
+            isinstance(left, np.ndarray)
+            and isinstance(right, np.ndarray)
+            and bool(np.array_equal(left, right))
+        )
+    if _is_plain_number(left) and _is_plain_number(right):
+        return bool(left == right)
+    return type(left) is type(right) and bool(left == right)
+
+
+def _content(value: Any) -> Any:
+    """Something hashable that is equal whenever two fields are `_same`."""
+    if isinstance(value, np.ndarray):
+        return value.shape, tuple(value.ravel().tolist())
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return frozenset((key, _content(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_content(item) for item in value)
+    return value
+
+
+def _is_plain_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _first_missing(error: Exception) -> str:
+    text = str(error).split("__init__() ", 1)[-1]
+    if text.startswith("missing"):
+        return f"{text.split(': ', 1)[-1]} missing"
+    return text

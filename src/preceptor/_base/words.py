@@ -1,0 +1,50 @@
+"""Small words for messages and reports: lists, counts and shares."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
+
+
+def listed(items: Sequence[str]) -> str:
+    """E.g. "a, b and c".
+
+    >>> listed(["bmi", "bp", "age"])
+    'bmi, bp and age'
+    """
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return text[0].upper() + text[1:] + "."
+
+
+def counted(number: int, noun: str) -> str:
+    """E.g. "1 test" and "2 tests"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def times(number: int) -> str:
+    """E.g. "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,}{TOGETHER}times")
+
+
+def percent(share: float) -> str:
+    """Rounded up to a tenth of a percent or one digit, so that "at most" stays true."""
+    if 0.0 < share < 0.001:
+        digits = -math.floor(math.log10(max(100.0 * share, 1e-8)))
+        return f"{math.ceil(100.0 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
+    tenths = math.ceil(1000.0 * share - 1e-9)
+    return f"{tenths / 10:.1f}%" if tenths < 1000 else f"{math.ceil(tenths / 10):,}%"
+
+
+def many(number: float) -> str:
+    """A count as people read it; digits that nobody reads are left out.
+
+    >>> many(1234567.0), many(3e15)
+    ('1,234,567', '3e15')
+    """
+    return f"{number:,.0f}" if number < 1e12 else f"{number:.0e}".replace("e+", "e")

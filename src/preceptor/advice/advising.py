@@ -1,0 +1,253 @@
+"""Table in, advice out: a plan with its rivals, what it depends on, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from preceptor._base.files import write_text
+from preceptor._base.progress import Progress, Status, Update, report
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.version import VERSION
+from preceptor.advice.alternatives import Alternative, alternatives
+from preceptor.advice.choices import Beliefs, budget_for, discount_from, person_for
+from preceptor.advice.sensitivity import Change, sensitivity
+from preceptor.errors import InvalidInput
+from preceptor.model.budgets import Budget
+from preceptor.people.learner import Learner
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.problem import Problem
+
+if TYPE_CHECKING:
+    from preceptor.estimation import WorldEstimate
+    from preceptor.verification import Verification
+
+# Enough for most tables; where the proof leaves a wide gap, more is taken.
+QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
+_WIDE = 0.05
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where advice comes from: the table and its outcome (empty for a bare problem), the seed."""
+
+    source: str
+    outcome: str
+    cases: int | None
+    seed: int
+    version: str
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What `advise` found; `changes` is empty where nothing was varied.
+
+    `estimate` is None where a problem was given instead of a table.
+    """
+
+    plan: Plan
+    rivals: tuple[Alternative, ...]
+    changes: tuple[Change, ...]
+    provenance: Provenance
+    estimate: WorldEstimate | None = None
+    verification: Verification | None = None
+
+    def explain(self) -> str:
+        """The plan in words, and a table of its rivals."""
+        from preceptor.report.advice_words import explain_advice
+
+        return explain_advice(self)
+
+    def save(self, plan: str | Path, report: str | Path) -> None:
+        """Write the plan (JSON) and the report (HTML); neither if the report cannot be drawn."""
+        from preceptor.report.html import render_report
+
+        page = render_report(self)
+        self.plan.save(plan)
+        write_text(report, page)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        from preceptor.report.advice_words import advice_to_dict
+
+        return advice_to_dict(self)
+
+
+def advise(
+    data: Any,
+    outcome: str | None = None,
+    *,
+    source: str | None = None,
+    unit: str | None = None,
+    drop: Iterable[str] = (),
+    tests: int | Budget | None = None,
+    costs: Mapping[str, float] | None = None,
+    prices: Mapping[str, float] | None = None,
+    limit: float | None = None,
+    learner: Learner | None = None,
+    beliefs: Beliefs | None = None,
+    standardised: bool = False,
+    half_life: float | None = None,
+    alpha: float | None = None,
+    cases: float | None = None,
+    discount: float | None = None,
+    time_limit: float | None = None,
+    verify: bool = False,
+    vary: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Advice:
+    """Plan which tests to show, from a table of cases; what `preceptor plan` prints and reports.
+
+    Parameters
+    ----------
+    data
+        Cases: the path of a .csv, .tsv, .jsonl or .parquet file, a frame, a mapping of columns, a
+        built-in `DataSet`; or what has been made of them already, a `WorldEstimate` or a `Problem`.
+    outcome
+        The column that is to be predicted.
+    source
+        What to call the table in the report; its file's name if left out.
+    unit
+        The unit of the outcome, for the report.
+    drop
+        Columns to ignore.
+    tests
+        How many tests may be shown per case (3 if left out), or a budget.
+    costs, prices, limit
+        By name of test: what it costs within the limit, and what showing it adds to the loss.
+    learner
+        The person; if left out, made of the four arguments that follow.
+    beliefs
+        First weights: "zero" (the default), "equal", "marginal", or weights by name of column.
+    standardised
+        Weights by name are per standard deviation of the test, not per unit.
+    half_life, alpha
+        A weight's error halves every `half_life` showings (14 if left out), or is divided by
+        `alpha` with each.
+    cases, discount
+        About how many cases are to come (100 if left out), or the discount factor.
+    time_limit
+        Seconds to search and to prove; half a second if left out, then ten more if the gap is wide.
+    verify
+        Prove value and bound again; may take minutes.
+    vary
+        Also plan with changed assumptions.
+    seed
+        Seed of everything random.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Advice
+        The plan, its rivals, the plan under changed assumptions, and where it all comes from.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> table = {"age": [50, 61, 47, 70, 39, 58], "bmi": [22, 31, 25, 28, 24, 33],
+    ...          "risk": [2.0, 5.1, 2.2, 5.0, 1.4, 5.3]}
+    >>> advice = pr.advise(table, "risk", tests=1, cases=4, vary=False)
+    >>> advice.plan.status.value, [rival.name for rival in advice.rivals]
+    ('optimal', ['fixed', 'predictive', 'random'])
+    """
+    estimate: WorldEstimate | None = None
+    if isinstance(data, Problem):
+        _refuse_choices(
+            outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
+            learner=learner, beliefs=beliefs, half_life=half_life, alpha=alpha, cases=cases,
+            discount=discount, standardised=standardised or None, drop=tuple(drop) or None,
+        )  # fmt: skip
+        problem = data
+    else:
+        from preceptor.estimation import WorldEstimate
+        from preceptor.estimation.sources import fit_source, name_of_source
+
+        report(progress, "estimating")
+        weight = discount_from(cases, discount)
+        if isinstance(data, WorldEstimate):
+            _refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
+            estimate = data
+        else:
+            estimate = fit_source(data, outcome, unit=unit, drop=drop, seed=seed)
+            source = source or name_of_source(data)
+        world = estimate.world
+        if learner is None:
+            learner = person_for(
+                world,
+                beliefs="zero" if beliefs is None else beliefs,
+                standardised=standardised,
+                half_life=half_life,
+                alpha=alpha,
+            )
+        else:
+            _refuse_choices(beliefs=beliefs, half_life=half_life, alpha=alpha)
+        budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
+        problem = Problem(world, learner, budget, weight)
+    with one_blas_thread():
+        plan = _plan(problem, time_limit, seed, progress)
+    return advice_on(
+        plan,
+        estimate=estimate,
+        source=source or "a problem",
+        verify=verify,
+        vary=vary,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def advice_on(
+    plan: Plan,
+    *,
+    estimate: WorldEstimate | None = None,
+    source: str = "a plan",
+    verify: bool = False,
+    vary: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Advice:
+    """A plan that is there already beside its rivals and under changed assumptions."""
+    proof = None
+    with one_blas_thread():
+        report(progress, "comparing")
+        rivals = alternatives(plan, seed=seed)
+        changes = sensitivity(plan, seed=seed) if vary else ()
+        if verify:
+            from preceptor.verification import verify as prove_again
+
+            report(progress, "proving again")
+            proof = prove_again(plan)
+    units = plan.problem.world.units
+    outcome = "" if units is None else units.outcome
+    cases = None if estimate is None else estimate.rows
+    provenance = Provenance(source, outcome, cases, seed, VERSION)
+    return Advice(plan, rivals, changes, provenance, estimate, proof)
+
+
+def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progress | None) -> Plan:
+    """Quick first; if that leaves much unproven and nobody set a limit, ten seconds more."""
+    seconds = QUICK_SECONDS if time_limit is None else time_limit
+    plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
+    if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
+        if progress is not None:
+            said = (
+                f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
+                f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
+            )
+            progress(Update("planning on", sentence=said))
+        longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
+        plan = min(plan, longer, key=lambda each: (each.value, each.gap))
+    return plan
+
+
+def _refuse_choices(**choices: object) -> None:
+    """What is already decided by the data must not be given again."""
+    given = [name for name, value in choices.items() if value is not None]
+    InvalidInput.raise_if(
+        f"{name}: is already decided by what is given; leave it out" for name in given
+    )

@@ -1,0 +1,212 @@
+"""What people would do without a plan, and what that costs.
+
+Three rivals, each of them something a sensible person does: choose one good set and never
+change it; show what predicts best for somebody who has learned everything; show tests at random.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.discounting import discounted_sum, rounds_until, weight_between
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import InvalidInput
+from preceptor.evaluation.value import commit_value, losses_along, running_counts
+from preceptor.model.risks import SquaredError
+from preceptor.model.sets import TestSet
+from preceptor.plan import Plan
+from preceptor.planning.commits import CommitValues
+from preceptor.planning.restricted import first_candidates, listed
+from preceptor.planning.shape import shape_of
+from preceptor.policies import Policy, Stationary
+from preceptor.problem import Problem
+
+# Rounds are followed one by one until those to come weigh less than this share of all of them,
+# but no further than 2,000; what is later is looked at now and then, until it weighs nothing.
+_NEGLIGIBLE = 1e-4
+_FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
+_NEGLIGIBLE_LATER = 1e-12
+# Sets beyond this number are not looked through; so many random ones stand for them.
+_MOST_LISTED, _POOL = 20_000, 200
+
+
+@dataclass(frozen=True, eq=False)
+class Alternative:
+    """Another way to choose tests.
+
+    `value` is comparable with `Plan.value`: exact for a fixed set, the mean over random orders,
+    give or take its `standard_error`, for the random order, which has no schedule and so no
+    `policy`. `losses` (rounds,) is what single rounds cost.
+    """
+
+    name: str
+    title: str
+    policy: Policy | None
+    value: float
+    losses: FloatArray
+    standard_error: float = 0.0
+
+    def excess(self, plan: Plan) -> float:
+        """How much more it costs than the plan, as a share of the plan's value."""
+        return self.value / plan.value - 1.0 if plan.value > 0.0 else 0.0
+
+
+def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Alternative, ...]:
+    """The rivals of a plan: best fixed set, most predictive set, random order.
+
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1))
+    >>> ", ".join(rival.name for rival in alternatives(plan))
+    'fixed, predictive, random'
+    """
+    if orders < 2:
+        raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
+    return tuple(rival(plan.problem, orders, seed) for rival in _RIVALS)
+
+
+def followed_rounds(problem: Problem) -> int:
+    """Rounds until the rest weighs next to nothing, or all of a finite horizon, within reason."""
+    if problem.horizon is not None:
+        return min(problem.horizon, _MOST_ROUNDS)
+    if problem.discount == 0.0:
+        return _FEWEST_ROUNDS
+    weigh = rounds_until(problem.discount, _NEGLIGIBLE)
+    return min(max(weigh, _FEWEST_ROUNDS), _MOST_ROUNDS)
+
+
+def best_fixed_set(problem: Problem) -> TestSet:
+    """The set that costs least when it is shown from the first round to the last.
+
+    Where sets are too many to list, the best of the promising ones.
+    """
+    among = _listable(problem)
+    nothing_yet = np.zeros((1, among.size), dtype=np.int64)
+    _, chosen = CommitValues(among, 0, among.horizon).best(nothing_yet)
+    return among.sets[int(chosen[0])]
+
+
+def most_predictive_set(problem: Problem) -> TestSet:
+    """The set that somebody with perfect weights would predict best from.
+
+    Prices of showing do not count, and neither does what this person knows: it is what a
+    statistician would pick from the data alone. Correlations count, so it is never worse than
+    picking the largest coefficients.
+    """
+    oracle = _listable(problem).replace(risk=SquaredError()).oracle
+    return oracle.sets[int(np.argmin(oracle.floors() - oracle.sets.prices))]
+
+
+def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
+    """Allowed sets to which no test can be added; a random choice of them where there are many."""
+    if problem.budget.count(problem.size) > _MOST_LISTED:
+        scores = rng.random((_POOL, problem.size))
+        return [problem.budget.maximise(each) for each in scores]
+    sets = list(problem.sets)
+    allowed = set(sets)
+    blocks = problem.budget.shown_together(problem.size)
+    return [
+        shown
+        for shown in sets
+        if not any(
+            tuple(sorted((*shown, *block))) in allowed for block in blocks if block[0] not in shown
+        )
+    ]
+
+
+def _fixed(problem: Problem, orders: int, seed: int) -> Alternative:
+    return _stationary(problem, "fixed", "The best fixed set", best_fixed_set)
+
+
+def _predictive(problem: Problem, orders: int, seed: int) -> Alternative:
+    return _stationary(problem, "predictive", "The most predictive tests", most_predictive_set)
+
+
+def _stationary(
+    problem: Problem, name: str, title: str, choose: Callable[[Problem], TestSet]
+) -> Alternative:
+    shown = choose(problem)
+    counts = np.array(problem.start_counts, dtype=np.int64)
+    value = commit_value(problem, counts, shown, problem.horizon).value
+    losses = losses_along(problem, [shown] * followed_rounds(problem))
+    return Alternative(name, title, Stationary(shown), value, losses)
+
+
+def _random(problem: Problem, orders: int, seed: int) -> Alternative:
+    """Each round one of the full sets, each as likely as the others."""
+    rng = np.random.default_rng(seed)
+    rounds = followed_rounds(problem)
+    sets = full_sets(problem, rng)
+    picks = rng.integers(len(sets), size=(orders, rounds))
+    schedules = [[sets[i] for i in order] for order in picks]
+    losses = _losses_of_orders(problem, schedules)
+    values = np.array([discounted_sum(each, problem.discount) for each in losses])
+    if weight_between(problem.discount, rounds, problem.horizon) > 0.0:
+        counts = np.stack([running_counts(problem, schedule)[-1] for schedule in schedules])
+        values += _later(problem, sets, counts, rounds, rng)
+    return Alternative(
+        "random",
+        "A random order",
+        None,
+        float(np.mean(values)),
+        losses.mean(axis=0),
+        float(np.std(values, ddof=1) / math.sqrt(orders)),
+    )
+
+
+def _later(
+    problem: Problem, sets: list[TestSet], counts: IntArray, start: int, rng: np.random.Generator
+) -> FloatArray:
+    """What rounds from `start` on cost (orders,), looked at ever more rarely.
+
+    Between two looks showings are drawn all at once, and the loss, which changes slowly by then,
+    is taken to be the mean of its values at both.
+    """
+    member = np.array([[i in shown for i in range(problem.size)] for shown in sets], dtype=np.int64)
+    chance = np.full(len(sets), 1.0 / len(sets))
+    total = np.zeros(len(counts))
+    now, then = start, _mean_losses(problem, sets, counts)
+    while weight_between(problem.discount, now, problem.horizon) > _NEGLIGIBLE_LATER * start:
+        step = max(now // 50, 1)
+        if problem.horizon is not None:
+            step = min(step, problem.horizon - now)
+        counts = counts + rng.multinomial(step, chance, size=len(counts)) @ member
+        before, then = then, _mean_losses(problem, sets, counts)
+        total += weight_between(problem.discount, now, now + step) * (before + then) / 2.0
+        now += step
+    return total + weight_between(problem.discount, now, problem.horizon) * then
+
+
+def _mean_losses(problem: Problem, sets: list[TestSet], counts: IntArray) -> FloatArray:
+    """Expected loss (orders,) of a round in which any of the sets may be shown."""
+    errors = problem.learner.errors(problem.world, counts)
+    losses: FloatArray = np.mean([problem.oracle.loss_of(errors, shown) for shown in sets], axis=0)
+    return losses
+
+
+_RIVALS = (_fixed, _predictive, _random)
+
+
+def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> FloatArray:
+    """Losses (orders, rounds): every set is asked once, for all states that meet it."""
+    counts = np.stack([running_counts(problem, schedule)[:-1] for schedule in schedules])
+    losses = np.empty(counts.shape[:2])
+    meets: dict[TestSet, list[tuple[int, int]]] = {}
+    for order, schedule in enumerate(schedules):
+        for t, shown in enumerate(schedule):
+            meets.setdefault(shown, []).append((order, t))
+    for shown, where in meets.items():
+        rows, columns = np.array(where).T
+        errors = problem.learner.errors(problem.world, counts[rows, columns])
+        losses[rows, columns] = problem.oracle.loss_of(errors, shown)
+    return losses
+
+
+def _listable(problem: Problem) -> Problem:
+    if not shape_of(problem).too_many_sets:
+        return problem
+    return problem.replace(budget=listed(problem, first_candidates(problem)))

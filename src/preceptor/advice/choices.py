@@ -1,0 +1,125 @@
+"""What people say about a person, a budget and the time to come, as the model's numbers.
+
+Arguments carry the names that users know; every message begins with the one it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.discounting import discount_for
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.model.budgets import AtMost, Budget, Knapsack
+from preceptor.model.world import World
+from preceptor.people.beliefs import BELIEFS
+from preceptor.people.curves import Geometric
+from preceptor.people.learner import Learner
+
+DEFAULT_TESTS = 3
+DEFAULT_HALF_LIFE = 14.0
+DEFAULT_CASES = 100.0
+
+Beliefs = str | Mapping[str, float] | Sequence[float] | FloatArray
+
+
+def person_for(
+    world: World,
+    *,
+    beliefs: Beliefs = "zero",
+    standardised: bool = False,
+    half_life: float | None = None,
+    alpha: float | None = None,
+) -> Learner:
+    """Somebody who starts with these beliefs and learns at this speed.
+
+    `beliefs` is "zero", "equal" or "marginal"; or weights by name of column, in units of the
+    outcome per unit of the test (per standard deviation of it if `standardised`), 0 for columns
+    that are not named; or an array (n,) in the world's own units.
+    """
+    if half_life is not None and alpha is not None:
+        raise InvalidInput("half_life: says the same thing as `alpha`; give one of them")
+    if alpha is not None:
+        curve = Geometric(alpha)
+    else:
+        curve = Geometric.from_half_life(DEFAULT_HALF_LIFE if half_life is None else half_life)
+    if isinstance(beliefs, Mapping):
+        return Learner(_weights(world, beliefs, standardised), curve)
+    if standardised:
+        raise InvalidInput("standardised: is about weights by name; give such `beliefs`")
+    if not isinstance(beliefs, str):
+        return Learner(beliefs, curve)
+    if beliefs not in BELIEFS:
+        raise InvalidInput(f"beliefs: {beliefs!r}, must be {', '.join(BELIEFS)}, or weights")
+    return Learner(BELIEFS[beliefs](world), curve)
+
+
+def budget_for(
+    world: World,
+    *,
+    tests: int | Budget | None = None,
+    costs: Mapping[str, float] | None = None,
+    prices: Mapping[str, float] | None = None,
+    limit: float | None = None,
+) -> Budget:
+    """At most so many tests per case, or tests that together cost at most the limit.
+
+    `costs` (by name of test) restrict what may be shown at once; `prices` are added to the loss.
+    """
+    if isinstance(tests, Budget):
+        if costs or prices or limit is not None:
+            raise InvalidInput("tests: is a budget already; leave out `costs` and `limit`")
+        return tests
+    price: float | FloatArray = 0.0
+    if prices:
+        price = _by_test(world, "prices", prices, missing=0.0)
+    if not costs:
+        if limit is not None:
+            raise InvalidInput("limit: needs costs to add up; give `costs` too")
+        usual = min(DEFAULT_TESTS, len(world.tests))
+        return AtMost(usual if tests is None else tests, price=price)
+    if tests is not None:
+        raise InvalidInput("tests: costs decide how many tests fit; leave it out, or `costs`")
+    if limit is None:
+        raise InvalidInput("limit: say what the tests of a case may cost together")
+    return Knapsack(_by_test(world, "costs", costs), limit, price=price)
+
+
+def discount_from(cases: float | None = None, discount: float | None = None) -> float:
+    """About so many more cases: each counts 1 - 1/cases of the one before."""
+    if cases is not None and discount is not None:
+        raise InvalidInput("cases: says the same thing as `discount`; give one of them")
+    if discount is not None:
+        return discount
+    wanted = DEFAULT_CASES if cases is None else cases
+    if not wanted >= 1.0:
+        raise InvalidInput(f"cases: {wanted}, must be a number of at least 1")
+    return discount_for(wanted)
+
+
+def _weights(world: World, named: Mapping[str, float], standardised: bool) -> npt.ArrayLike:
+    unknown = [name for name in named if name not in world.labels]
+    if unknown:
+        raise InvalidInput(
+            f"beliefs: column {unknown[0]!r} is not known; known are {', '.join(world.labels)}"
+        )
+    weights = np.array([float(named.get(label, 0.0)) for label in world.labels])
+    if standardised:
+        return weights / np.sqrt(np.diag(world.covariance))
+    return weights if world.units is None else weights * world.units.scales
+
+
+def _by_test(
+    world: World, what: str, numbers: Mapping[str, float], missing: float | None = None
+) -> FloatArray:
+    """One number per test, by name."""
+    unknown = [name for name in numbers if name not in world.tests]
+    absent = [name for name in world.tests if name not in numbers] if missing is None else []
+    faults = [f"{what}: test {name!r} is not known" for name in unknown]
+    if absent:
+        faults.append(f"{what}: none for {', '.join(absent)}; give one for each test")
+    InvalidInput.raise_if(faults)
+    return np.array([float(numbers.get(name, missing or 0.0)) for name in world.tests])

@@ -1,0 +1,111 @@
+"""What a wrong assumption would cost: the plan lives in changed worlds, and is planned again there.
+
+For every change the plan's own policy is evaluated exactly in the changed problem, and a quick
+search looks for a better one there. What the search finds is a saving that was missed for
+certain; the instant bound says how large it can be at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from preceptor.advice.improve import improve
+from preceptor.advice.what_if import faster, further_off, more_correlated
+from preceptor.errors import InvalidInput
+from preceptor.evaluation.value import evaluate
+from preceptor.plan import Plan
+from preceptor.planning.bounds import instant_bound
+from preceptor.planning.restricted import floor_over_all_sets
+from preceptor.planning.shape import shape_of
+from preceptor.policies import Policy
+from preceptor.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """One assumption changed: `kept` is what this plan costs then, `again` a plan made for it.
+
+    `bound` is what no plan whatsoever goes below there. `factor` is the change, 1.2 for 20% more.
+    """
+
+    assumption: str
+    direction: str
+    factor: float
+    problem: Problem
+    kept: float
+    again: float
+    bound: float
+    policy: Policy
+
+    @property
+    def saving(self) -> float:
+        """Share of the cost that planning with the right assumption saves, found by planning."""
+        return 1.0 - self.again / self.kept if self.kept > 0.0 else 0.0
+
+    @property
+    def saving_at_most(self) -> float:
+        """Share of the cost that no plan for the changed problem can save more than."""
+        return 1.0 - self.bound / self.kept if self.kept > 0.0 else 0.0
+
+
+# What is assumed; how less and more of it read; the problem with `factor` times as much of it.
+_ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | None]], ...] = (
+    ("learning speed", "the person learns {} slower", "the person learns {} faster", faster),
+    (
+        "first beliefs",
+        "the person starts {} closer to the truth",
+        "the person starts {} further from the truth",
+        further_off,
+    ),
+    (
+        "correlation",
+        "tests are {} less correlated",
+        "tests are {} more correlated",
+        more_correlated,
+    ),
+)
+
+
+def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Change, ...]:
+    """The plan under each assumption `share` less and more, what hurts most first.
+
+    A change that cannot be made (correlations of 0, or so high that more is impossible) is
+    left out.
+
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.5)
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1))
+    >>> len(sensitivity(plan))
+    6
+    """
+    if not 0.0 < share < 1.0:
+        raise InvalidInput(f"share: {share}, must be between 0 and 1 (0.2 means 20%)")
+    wanted = []
+    for assumption, less, more, change in _ASSUMPTIONS:
+        for words, factor in ((less, 1.0 - share), (more, 1.0 + share)):
+            changed = change(plan.problem, factor)
+            if changed is not None:
+                direction = words.format(f"{share:.0%}")
+                wanted.append((changed, assumption, direction, factor))
+    # Descents are compiled code that lets go of the interpreter lock.
+    with ThreadPoolExecutor() as pool:
+        changes = pool.map(lambda each: _live_with(plan, seed, *each), wanted)
+        return tuple(sorted(changes, key=lambda change: -change.saving))
+
+
+def _live_with(
+    plan: Plan, seed: int, changed: Problem, assumption: str, direction: str, factor: float
+) -> Change:
+    kept = evaluate(changed, plan.policy)
+    policy = improve(changed, plan.policy, seed=seed)
+    again = evaluate(changed, policy)
+    bound = min(_instant_bound(changed), again)
+    return Change(assumption, direction, factor, changed, kept, again, bound, policy)
+
+
+def _instant_bound(problem: Problem) -> float:
+    if shape_of(problem).too_many_sets:
+        return floor_over_all_sets(problem)
+    return instant_bound(problem)

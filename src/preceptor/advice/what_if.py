@@ -1,0 +1,110 @@
+"""The same problem with one assumption changed by some share.
+
+Learning speed, first beliefs and correlation are what a plan rests on and what nobody knows
+exactly. Each function here gives the problem that would be true instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.model.world import World
+from preceptor.people.curves import Curve, Geometric, PowerLaw, Tabulated
+from preceptor.people.learner import Learner
+from preceptor.problem import Problem
+
+# A correlation matrix is never made worse conditioned than this.
+_MOST_CONDITION = 1e8
+# Showings for which a curve without a rate of its own is tabulated.
+_TABULATED = 2_000
+
+
+def faster(problem: Problem, factor: float) -> Problem:
+    """Learning `factor` times as fast: so many times fewer showings for the same progress."""
+    learner = problem.learner
+    curves: Curve | list[Curve]
+    if isinstance(learner.curves, Curve):
+        curves = faster_curve(learner.curves, factor)
+    else:
+        curves = [faster_curve(curve, factor) for curve in learner.curves]
+    return problem.replace(learner=Learner(learner.initial, curves, learner.imputation))
+
+
+def faster_curve(curve: Curve, factor: float) -> Curve:
+    """The curve on which m showings do what m·factor did; a power law gets a steeper exponent.
+
+    >>> round(faster_curve(Geometric(4.0), 0.5).alpha, 9)
+    2.0
+    """
+    if isinstance(curve, Geometric):
+        return Geometric(curve.alpha**factor, floor=curve.floor)
+    if isinstance(curve, PowerLaw):
+        return PowerLaw(curve.exponent * factor, floor=curve.floor)
+    return Tabulated(curve.phi(factor * np.arange(_TABULATED)), floor=curve.floor)
+
+
+def further_off(problem: Problem, factor: float) -> Problem:
+    """First beliefs `factor` times as far from the truth, in the same direction."""
+    truth, learner = problem.world.coefficients, problem.learner
+    initial = truth - factor * (truth - learner.initial)
+    return problem.replace(learner=Learner(initial, learner.curves, learner.imputation))
+
+
+def more_correlated(problem: Problem, factor: float) -> Problem | None:
+    """Tests whose correlations are, on average, `factor` times as large; None if that cannot be.
+
+    Scaling the entries soon leaves the correlation matrices, so the matrix R is raised to a power
+    and brought back to a diagonal of ones: a power below 1 moves it towards independence, above
+    1 towards fewer common causes, and it stays positive definite. Variances, coefficients and
+    noise stay.
+    """
+    world = problem.world
+    scale = np.sqrt(np.diag(world.covariance))
+    correlation = world.covariance / np.outer(scale, scale)
+    target = factor * average_correlation(correlation)
+    if target == 0.0:
+        return None
+    changed = _with_average(correlation, target)
+    if changed is None:
+        return None
+    covariance = changed * np.outer(scale, scale)
+    latent = world.latent_correlation
+    if latent is not None:
+        return None  # the covariance follows from the copula, which is not known for this one
+    other = World(
+        world.coefficients,
+        covariance,
+        world.noise_variance,
+        world.names,
+        units=world.units,
+        groups=world.groups,
+    )
+    return problem.replace(world=other)
+
+
+def average_correlation(correlation: FloatArray) -> float:
+    """Mean absolute correlation of pairs of different tests; 0 for a single test."""
+    pairs = correlation[np.triu_indices_from(correlation, k=1)]
+    return float(np.abs(pairs).mean()) if pairs.size else 0.0
+
+
+def _with_average(correlation: FloatArray, target: float) -> FloatArray | None:
+    """The power of the matrix whose average correlation is the target, by bisection."""
+    values, vectors = np.linalg.eigh(correlation)
+    most = np.log(_MOST_CONDITION) / np.log(values[-1] / values[0])
+
+    def power(exponent: float) -> FloatArray:
+        raised = (vectors * values**exponent) @ vectors.T
+        deviations = np.sqrt(np.diag(raised))
+        whole: FloatArray = raised / np.outer(deviations, deviations)
+        return whole
+
+    low, high = 0.0, float(most)
+    if average_correlation(power(high)) < target:
+        return None
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if average_correlation(power(middle)) < target else (low, middle)
+    changed = power(high)
+    return (changed + changed.T) / 2

@@ -1,0 +1,161 @@
+"""Compiled layers of the bound-guided beam.
+
+Legend: m (K, n) counts, prefix (K,) discounted cost so far, pot (n, .) the terms of phi_{t+1},
+G (K, A) prefix of each child, F (K, A) its bound, that is
+  prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}).
+"""
+
+import numpy as np
+
+from preceptor._base._array_kernels import copy_into
+from preceptor._base.jit import jit
+
+
+@jit
+def expand_layer(
+    first,
+    stop,
+    m,
+    prefix,
+    log_alpha,
+    W,
+    members,
+    cost,
+    actions,
+    pot,
+    constant,
+    weight,
+    delta,
+    limit,
+    F,
+    G,
+):
+    """Bounds F and prefixes G of all children; a child at or above `limit` gets F = inf."""
+    n = m.shape[1]
+    k = W.shape[1]
+    for p in range(first, stop):
+        u = np.empty(n)
+        gain = np.empty(n)
+        base = constant
+        for i in range(n):
+            u[i] = np.exp(-log_alpha[i] * m[p, i])
+            base += pot[i, m[p, i]]
+            gain[i] = pot[i, m[p, i] + 1] - pot[i, m[p, i]]
+        for c in range(actions.shape[0]):
+            S = actions[c]
+            rest = base
+            for j in range(members.shape[1]):
+                if members[S, j] >= 0:
+                    rest += gain[members[S, j]]
+            rest *= delta * weight
+            loss = prefix[p] + weight * cost[S]
+            if loss + rest >= limit:  # the quadratic part only adds
+                F[p, c] = np.inf
+                continue
+            for j in range(k):
+                x = 0.0
+                for i in range(n):
+                    x += W[S, j, i] * u[i]
+                loss += weight * x * x
+            G[p, c] = loss
+            F[p, c] = loss + rest if loss + rest < limit else np.inf
+
+
+@jit
+def threshold(F, wanted, bins):
+    """A value with at least min(wanted, finite) entries of F below it, but few more."""
+    low, high = np.inf, -np.inf
+    finite = 0
+    flat = F.ravel()
+    for q in range(flat.shape[0]):
+        v = flat[q]
+        if v < np.inf:
+            finite += 1
+            low = min(low, v)
+            high = max(high, v)
+    if finite <= wanted or high <= low:
+        return np.inf, finite
+    for _ in range(3):
+        counts = np.zeros(bins, dtype=np.int64)
+        scale = bins / (high - low)
+        below = 0
+        for q in range(flat.shape[0]):
+            v = flat[q]
+            if v < low:
+                below += 1
+            elif v <= high:
+                counts[min(int((v - low) * scale), bins - 1)] += 1
+        total = below
+        for b in range(bins):
+            total += counts[b]
+            if total >= wanted:
+                break
+        new_low, new_high = low + b / scale, low + (b + 1) / scale
+        if total <= wanted + wanted // 10 or new_high <= new_low:
+            return new_high, finite
+        low, high = new_low, new_high
+    return high, finite
+
+
+@jit
+def merge_children(
+    m, F, G, members, actions, cut, words, bits, best_of, parent_of, action_of, key_of, table
+):
+    """Merge children below `cut` that have equal counts; how many remain, and the least F dropped.
+
+    Keys are the counts themselves packed into `words` 64-bit words; the hash only chooses where
+    to look.
+    """
+    K, n = m.shape
+    per = 64 // bits
+    table[:] = -1
+    mask = np.uint64(table.shape[0] - 1)
+    key = np.empty(words, dtype=np.uint64)
+    base = np.empty(words, dtype=np.uint64)
+    count = 0
+    dropped = np.inf
+    room = best_of.shape[0]
+    for p in range(K):
+        base[:] = np.uint64(0)
+        for i in range(n):
+            base[i // per] |= np.uint64(m[p, i]) << np.uint64(bits * (i % per))
+        for c in range(actions.shape[0]):
+            f = F[p, c]
+            if f == np.inf:
+                continue
+            if f > cut or count >= room:
+                dropped = min(dropped, f)
+                continue
+            copy_into(key, base)
+            for j in range(members.shape[1]):
+                i = members[actions[c], j]
+                if i >= 0:
+                    key[i // per] += np.uint64(1) << np.uint64(bits * (i % per))
+            h = np.uint64(0)
+            for w in range(words):
+                h = (h ^ key[w]) * np.uint64(0x9E3779B97F4A7C15)
+                h ^= h >> np.uint64(29)
+            slot = h & mask
+            while True:
+                q = table[slot]
+                if q < 0:
+                    table[slot] = count
+                    best_of[count] = f
+                    parent_of[count] = p
+                    action_of[count] = c
+                    key_of[count] = key
+                    count += 1
+                    break
+                same = True
+                for w in range(words):
+                    if key_of[q, w] != key[w]:
+                        same = False
+                        break
+                if same:
+                    if f < best_of[q]:
+                        best_of[q] = f
+                        parent_of[q] = p
+                        action_of[q] = c
+                    break
+                slot = (slot + np.uint64(1)) & mask
+    return count, dropped

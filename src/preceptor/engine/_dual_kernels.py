@@ -1,0 +1,365 @@
+"""All rounds of the dual at once, in parallel; the legend is in `_subproblem_kernels`.
+
+Each round writes only its own rows, so results do not depend on the number of threads.
+"""
+
+import math
+
+import numpy as np
+
+from preceptor._base._array_kernels import copy_into, order_of_few
+from preceptor._base.jit import jit
+from preceptor.engine._subproblem_kernels import (
+    SMALLEST,
+    coordinate_minimiser,
+    coordinate_value,
+    load_set,
+    lower_value,
+    newton_lower,
+    round_coefficients,
+    solve_small,
+)
+
+__all__ = ["SMALLEST", "all_sets_rounds", "fill_banded", "smooth_rounds", "stop_rounds"]
+
+
+@jit
+def smooth_rounds(
+    first, stop, theta, lo, hi, W, members, cost, delta, s, beta, has_tail, lists, sizes, z, tau,
+    tol, soft, best, grad, hess, second,
+):  # fmt: skip
+    """Soft minimum of rounds first..stop-1 over their listed sets, with derivatives.
+
+    Gradient and negative Hessian are in (theta_t, theta_{t+1}).
+    soft (R,), best (R,) position of the smallest in its list, grad (R, 6n), hess (R, 6n, 6n) when
+    `second`. z (R, C, k) is read as a warm start and overwritten.
+    """
+    R = sizes.shape[0]
+    n = s.shape[0]
+    k = W.shape[1]
+    for t in range(first, stop):
+        last = has_tail and t == R - 1
+        tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
+        here = theta[t]
+        follow = theta[t] if last else theta[t + 1]
+        b0, b1, a0, a1 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        mu, shift, b, a = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        u, D = np.empty(n), np.empty(n)
+        A, d, trial = np.empty((k, k)), np.empty(k), np.empty(k)
+        round_coefficients(here, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
+        C = sizes[t]
+        value = np.empty(C)
+        low = np.inf
+        start = best[t] if best[t] < C else 0
+        for step in range(C):
+            c = (start + step) % C  # last winner first: it gives the others an early exit
+            S = lists[t, c]
+            const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
+            value[c] = newton_lower(
+                W[S], z[t, c], b, a, mu, lo[t], hi[t], const, tail, low + 35.0 * tau, tol, 30, u, D,
+                A, d, trial,
+            )  # fmt: skip
+            if value[c] < low:
+                low = value[c]
+                best[t] = c
+        total = 0.0
+        for c in range(C):
+            total += math.exp(-(value[c] - low) / tau)
+        soft[t] = low - tau * math.log(total)
+        g = grad[t]
+        H = hess[t]
+        g[:] = 0.0
+        if second:
+            H[:, :] = 0.0
+        psi, jac = np.empty(6 * n), np.empty(6 * n)
+        Minv = np.empty((n, n))
+        for c in range(C):
+            w = math.exp(-(value[c] - low) / tau) / total
+            # left out of gradient and Hessian alike, or the Hessian would lose its sign
+            if w < 1e-8:
+                continue
+            S = lists[t, c]
+            const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
+            lower_value(W[S], z[t, c], b, a, mu, lo[t], hi[t], const, tail, u, D)
+            for i in range(n):
+                lu = math.log(u[i])
+                psi[i] = -lu
+                psi[n + i] = -u[i]
+                psi[2 * n + i] = u[i] * u[i]
+                psi[3 * n + i] = delta * lu
+                psi[4 * n + i] = delta * u[i]
+                psi[5 * n + i] = -delta * u[i] * u[i]
+                jac[i] = -1.0 / u[i]
+                jac[n + i] = -1.0
+                jac[2 * n + i] = 2.0 * u[i]
+                jac[3 * n + i] = delta / u[i]
+                jac[4 * n + i] = delta
+                jac[5 * n + i] = -2.0 * delta * u[i]
+            for j in range(members.shape[1]):
+                i = members[S, j]
+                if i >= 0:
+                    psi[3 * n + i] -= delta * beta[i]
+                    psi[4 * n + i] *= s[i]
+                    psi[5 * n + i] *= s[i] * s[i]
+                    jac[4 * n + i] *= s[i]
+                    jac[5 * n + i] *= s[i] * s[i]
+            for q in range(6 * n):
+                g[q] += w * psi[q]
+            if second:
+                for i in range(n):
+                    # a coordinate at its bound has no curvature now but may get it within the step;
+                    # counting it keeps the model from stepping far across the kink
+                    if D[i] == 0.0 and lo[t, i] < hi[t, i]:
+                        D[i] = 1.0 / (2.0 * a[i] + mu[i] / (u[i] * u[i]))
+                inverse_curvature(W[S], D, Minv, A, d)
+                add_curvature(H, psi, jac, Minv, w, tau)
+        if second:
+            for q in range(6 * n):
+                for r in range(q + 1):
+                    H[q, r] -= g[q] * g[r] / tau
+
+
+@jit
+def inverse_curvature(W, D, Minv, A, d):
+    """(diag(1/D) + 2 W'W)^-1 on the free coordinates by Woodbury; rows with D = 0 vanish."""
+    k, n = W.shape
+    G = np.empty((k, k))
+    for col in range(k):
+        for j in range(k):
+            for r in range(j + 1):
+                x = 0.0
+                for i in range(n):
+                    x += W[j, i] * D[i] * W[r, i]
+                A[j, r] = x
+            A[j, j] += 0.5
+            d[j] = 1.0 if j == col else 0.0
+        solve_small(A, d)
+        G[:, col] = d
+    for i in range(n):
+        for j in range(k):
+            x = 0.0
+            for r in range(k):
+                x += G[j, r] * W[r, i]
+            d[j] = x * D[i]
+        for col in range(n):
+            x = 0.0
+            for j in range(k):
+                x += d[j] * W[j, col]
+            Minv[i, col] = -x * D[col]
+        Minv[i, i] += D[i]
+
+
+@jit
+def add_curvature(H, psi, jac, Minv, w, tau):
+    """Lower triangle of w (J Minv J' + psi psi' / tau), J diagonal per multiplier kind."""
+    n = Minv.shape[0]
+    for ai in range(6):
+        for i in range(n):
+            q = ai * n + i
+            x = w * psi[q] / tau
+            y = w * jac[q]
+            for bj in range(ai + 1):
+                top = i + 1 if bj == ai else n
+                for j in range(top):
+                    H[q, bj * n + j] += x * psi[bj * n + j] + y * jac[bj * n + j] * Minv[i, j]
+
+
+@jit
+def fill_banded(first, stop, diagonal, below, free, damping, ridge, banded):
+    """Lower banded form of the damped block tridiagonal matrix; fixed rows become identity.
+
+    diagonal (B, m, m) lower triangles, below (B-1, m, m), free (B, m), ridge (B,), banded (B m,
+    2m): column by row, the transpose of LAPACK's layout, so that a transposed view is in Fortran
+    order.
+    """
+    B, m, _ = diagonal.shape
+    for t in range(first, stop):
+        for c in range(m):
+            out = banded[t * m + c]
+            out[:] = 0.0
+            if not free[t, c]:
+                out[0] = 1.0
+                continue
+            out[0] = diagonal[t, c, c] * (1.0 + damping) + ridge[t] * (1e-6 + damping)
+            for r in range(c + 1, m):
+                if free[t, r]:
+                    out[r - c] = diagonal[t, r, c]
+            if t + 1 < B:
+                for r in range(m):
+                    if free[t + 1, r]:
+                        out[m + r - c] = below[t, r, c]
+
+
+@jit
+def stop_rounds(first, stop, theta, lo, hi, tail_row, stop_cost, value, grad, curve):
+    """Slack of stopping at t: stop_cost[t] - max over the box of phi_t.
+
+    value (T+1,), grad (T+1, 3n), curve (T+1, 3, 3, n).
+    """
+    n = theta.shape[2]
+    for t in range(first, stop):
+        total = stop_cost[t]
+        for i in range(n):
+            kap, rho, ome = theta[t, 0, i], theta[t, 1, i], theta[t, 2, i]
+            total += coordinate_value(
+                -rho, ome, kap, lo[t, i], hi[t, i], t == tail_row or lo[t, i] <= SMALLEST
+            )
+            u = coordinate_minimiser(-rho, ome, kap, lo[t, i], hi[t, i])
+            grad[t, i] = -math.log(u)
+            grad[t, n + i] = -u
+            grad[t, 2 * n + i] = u * u
+            free = 1.0 / (2.0 * ome + kap / (u * u)) if lo[t, i] < u < hi[t, i] else 0.0
+            jac = (-1.0 / u, -1.0, 2.0 * u)
+            for x in range(3):
+                for y in range(3):
+                    curve[t, x, y, i] = free * jac[x] * jac[y]
+        value[t] = total
+
+
+@jit
+def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, gain):
+    """Bounds shared by all sets with test r: base[r] + sum over members i of gain[r, i].
+
+    M_S dominates M_{r} for r in S, so |W_S u|^2 >= (w_r'u)^2 >= 2 z w_r'u - z^2 with w_r the factor
+    of {r} alone. Row n uses z = 0 and holds for every set. z = w_r'centre is a guess; any number is
+    valid.
+    """
+    n = centre.shape[0]
+    for r in range(n + 1):
+        z = 0.0
+        if r < n:
+            for i in range(n):
+                z += W1[r, i] * centre[i]
+        total = -z * z
+        for i in range(n):
+            tilt = 2.0 * z * W1[r, i] if r < n else 0.0
+            v0 = coordinate_value(b0[i] + tilt, a0[i], mu[i], lo[i], hi[i], tail)
+            v1 = coordinate_value(b1[i] + tilt, a1[i], mu[i], lo[i], hi[i], tail)
+            total += v0
+            gain[r, i] = v1 - v0 + shift[i]
+        base[r] = total
+
+
+@jit
+def heap_insert(kept, names, count, h, S):
+    """Insert into a max-heap of the smallest values, where the largest leaves; the new count."""
+    C = kept.shape[0]
+    if count < C:
+        place = count
+        while place > 0 and kept[(place - 1) // 2] < h:
+            kept[place] = kept[(place - 1) // 2]
+            names[place] = names[(place - 1) // 2]
+            place = (place - 1) // 2
+        kept[place] = h
+        names[place] = S
+        return count + 1
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= C:
+            break
+        if child + 1 < C and kept[child + 1] > kept[child]:
+            child += 1
+        if kept[child] <= h:
+            break
+        kept[place] = kept[child]
+        names[place] = names[child]
+        place = child
+    kept[place] = h
+    names[place] = S
+    return count
+
+
+@jit
+def all_sets_rounds(
+    first, stop, theta, lo, hi, W, W1, members, cost, delta, s, beta, has_tail, actions, centres,
+    guess, margin, tol, newton_steps, lists, sizes, z_out, g,
+):  # fmt: skip
+    """Certified minimum of rounds first..stop-1 over every action, and the sets near it.
+
+    guess (R,) a set to start from, centres (R, n) a guess of the round's state, replaced by the
+    minimiser's; lists (R, C), sizes (R,), z_out (R, C, k) warm starts, g (R,) certified minima. A
+    set is skipped only when a valid lower bound of it already exceeds the round's minimum plus the
+    margin.
+    """
+    n = s.shape[0]
+    k = W.shape[1]
+    C = lists.shape[1]
+    R = g.shape[0]
+    for t in range(first, stop):
+        last = has_tail and t == R - 1
+        tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
+        follow = theta[t] if last else theta[t + 1]
+        b0, b1, a0, a1 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        mu, shift, b, a = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+        u, D, centre = np.empty(n), np.empty(n), np.empty(n)
+        A, d, trial, z = np.empty((k, k)), np.empty(k), np.empty(k), np.zeros(k)
+        base, gain = np.empty(n + 1), np.empty((n + 1, n))
+        round_coefficients(theta[t], follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
+        S = guess[t]
+        const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
+        for j in range(k):
+            for i in range(n):
+                z[j] += W[S, j, i] * centres[t, i]
+        low = newton_lower(
+            W[S], z, b, a, mu, lo[t], hi[t], const, tail, np.inf, tol, newton_steps, u, D, A, d,
+            trial,
+        )  # fmt: skip
+        copy_into(centre, u)
+        screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain)
+        kept, names = np.empty(C), np.empty(C, dtype=np.int64)
+        count = 0
+        for q in range(actions.shape[0]):
+            S = actions[q]
+            limit = low + margin
+            if count == C:
+                limit = max(min(limit, kept[0]), low)
+            skip = False
+            for e in range(members.shape[1] + 1):
+                r = n
+                if e > 0:
+                    r = members[S, e - 1]
+                    if r < 0:
+                        continue
+                bound = cost[S] + base[r]
+                for j in range(members.shape[1]):
+                    if members[S, j] >= 0:
+                        bound += gain[r, members[S, j]]
+                if bound >= limit:
+                    skip = True
+                    break
+            if skip:
+                continue
+            const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
+            for j in range(k):
+                x = 0.0
+                for i in range(n):
+                    x += W[S, j, i] * centre[i]
+                z[j] = x
+            h = newton_lower(
+                W[S], z, b, a, mu, lo[t], hi[t], const, tail, limit, tol, newton_steps, u, D, A, d,
+                trial,
+            )  # fmt: skip
+            if h < low:
+                if h < low - margin:
+                    copy_into(centre, u)
+                    screening_tables(
+                        W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain
+                    )
+                low = h
+            if h < limit or count == 0:
+                count = heap_insert(kept, names, count, h, S)
+        order = order_of_few(kept[:count])
+        sizes[t] = 0
+        for q in range(count):
+            if q == 0 or kept[order[q]] <= low + margin:
+                S = names[order[q]]
+                lists[t, sizes[t]] = S
+                for j in range(k):
+                    x = 0.0
+                    for i in range(n):
+                        x += W[S, j, i] * centre[i]
+                    z_out[t, sizes[t], j] = x
+                sizes[t] += 1
+        centres[t] = centre
+        g[t] = low

@@ -1,0 +1,157 @@
+"""The problem reduced to arrays, with the quantities that every bound and every search needs.
+
+A state is a vector of relative errors `u` in (0, 1]: test i has error `initial_error[i] *
+u[i]`, and showing it once divides `u[i]` by `alpha[i]`. Showing set S in state u costs
+`set_cost[S] + |factor[S] u|^2`, where `factor[S]` has one row per member of S.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preceptor._base.discounting import total_weight
+from preceptor._base.values import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class DualInstance:
+    """Arrays that define one problem; see the module docstring for the model.
+
+    covariance (n, n), initial_error (n,), alpha (n,) >= 1, members (n_sets, kmax) test indices
+    padded with -1, set_cost (n_sets,) the part of the round loss that no learning removes, price
+    included. `horizon` None is infinite and needs `discount < 1`; an int is the number of
+    rounds, nothing is paid after.
+    """
+
+    covariance: FloatArray
+    initial_error: FloatArray
+    alpha: FloatArray
+    members: IntArray
+    set_cost: FloatArray
+    discount: float
+    horizon: int | None = None
+    factor: FloatArray = field(init=False, repr=False)
+    shown: NDArray[np.bool_] = field(init=False, repr=False)
+    empty_set: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        problems = self._problems()
+        if problems:
+            raise ValueError("; ".join(problems))
+        n_sets, kmax = self.members.shape
+        n = len(self.initial_error)
+        factor = np.zeros((n_sets, max(kmax, 1), n))
+        shown = np.zeros((n_sets, n), dtype=np.bool_)
+        sizes = (self.members >= 0).sum(axis=1)
+        for size in range(1, kmax + 1):  # one batched Cholesky per set size
+            rows = np.flatnonzero(sizes == size)
+            if not len(rows):
+                continue
+            sets = np.sort(self.members[rows], axis=1)[:, kmax - size :]
+            block = self.covariance[sets[:, :, None], sets[:, None, :]]
+            lower = np.linalg.cholesky(block)
+            factor[rows, :size, :] = np.linalg.solve(lower, self.covariance[sets])
+            shown[rows[:, None], sets] = True
+        factor *= self.initial_error
+        empty = np.flatnonzero(sizes == 0)
+        object.__setattr__(self, "factor", factor)
+        object.__setattr__(self, "shown", shown)
+        cheapest_empty = int(empty[np.argmin(self.set_cost[empty])]) if len(empty) else -1
+        object.__setattr__(self, "empty_set", cheapest_empty)
+
+    def _problems(self) -> list[str]:
+        n = len(self.initial_error)
+        found = []
+        if self.covariance.shape != (n, n):
+            found.append(f"covariance: shape {self.covariance.shape}, must be ({n}, {n})")
+        if self.alpha.shape != (n,) or not np.all(self.alpha >= 1.0):
+            found.append(f"alpha: {self.alpha}, must be {n} ratios of at least 1")
+        if self.members.ndim != 2 or len(self.members) == 0:
+            found.append(
+                f"members: shape {self.members.shape}, must be (n_sets, kmax) with at least one set"
+            )
+        elif self.members.max(initial=-1) >= n or self.members.min(initial=-1) < -1:
+            found.append(f"members: indices must lie in -1..{n - 1}")
+        if self.set_cost.shape != (len(self.members),) or not np.all(np.isfinite(self.set_cost)):
+            found.append(
+                f"set_cost: shape {self.set_cost.shape}, must be one finite number per set"
+            )
+        if not 0.0 < self.discount <= 1.0 or (self.horizon is None and self.discount == 1.0):
+            found.append(
+                f"discount: {self.discount}, must be in (0, 1), or (0, 1] with a finite horizon"
+            )
+        if self.horizon is not None and self.horizon < 1:
+            found.append(f"horizon: {self.horizon}, must be None or at least 1")
+        return found
+
+    @property
+    def n_features(self) -> int:
+        """How many tests there are."""
+        return len(self.initial_error)
+
+    @property
+    def n_sets(self) -> int:
+        """How many sets may be shown, the empty one included."""
+        return len(self.members)
+
+    @property
+    def moving(self) -> NDArray[np.bool_]:
+        """(n,) tests whose error can change; the others need no multipliers."""
+        mask: NDArray[np.bool_] = (self.alpha > 1.0) & (self.initial_error != 0.0)
+        return mask
+
+    def rounds_value(self, first_round: int) -> float:
+        """Discounted number of rounds from `first_round` on, as seen from it."""
+        left = None if self.horizon is None else max(self.horizon - first_round, 0)
+        return total_weight(self.discount, left)
+
+    def actions(self) -> IntArray:
+        """Sets that can matter before stopping.
+
+        Showing nothing leaves the state as it is, so if it is best once it is best for ever (for a
+        finite horizon: postponing the plan by a round and ending with nothing are compared by the
+        same sum). Bounds therefore treat the empty set as an absorbing stop, never as a round
+        between two others.
+        """
+        return np.flatnonzero(self.shown.any(axis=1)).astype(np.int64)
+
+
+def factor_members(n: int, sizes: Iterable[int]) -> IntArray:
+    """All sets of the given sizes among n tests, (n_sets, largest), padded with -1, small first."""
+    ordered = sorted(set(sizes))
+    width = max(ordered[-1], 1)
+    rows = [
+        list(c) + [-1] * (width - size) for size in ordered for c in combinations(range(n), size)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+
+def make_instance(
+    coefficients: FloatArray,
+    initial_belief: FloatArray,
+    covariance: FloatArray,
+    members: IntArray,
+    *,
+    alpha: float | FloatArray = 1.05,
+    noise_variance: float = 1e-3,
+    discount: float = 0.99,
+    horizon: int | None = None,
+    price: FloatArray | None = None,
+) -> DualInstance:
+    """An instance from a linear world and a person's first belief; `price` (n,) is per showing."""
+    n = len(coefficients)
+    unit = DualInstance(
+        covariance, np.ones(n), np.full(n, 1.0), members, np.zeros(len(members)), 0.5, None
+    )
+    explained = np.einsum("skn,n->sk", unit.factor, coefficients)
+    cost = noise_variance + coefficients @ covariance @ coefficients - (explained**2).sum(axis=1)
+    if price is not None:
+        cost = cost + unit.shown @ price
+    ratios = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n,)).copy()
+    error = np.asarray(coefficients - initial_belief, dtype=np.float64)
+    return DualInstance(covariance, error, ratios, members, cost, discount, horizon)

@@ -1,0 +1,160 @@
+"""What rounds cost in the long run, and when two sets tie there.
+
+Under a fixed policy let R be the tests shown infinitely often. Their errors tend to the limit of
+their curves (0 if everything is learned in the end), the others stay where their last showing
+left them. So the loss of a set within R tends to its loss at these limiting errors: its *tail
+loss*. With full learning and squared error it is
+
+    noise + a'(Σ - M_S)a + e'M_S e,
+
+where e holds the frozen errors of the tests outside R and 0 for those in R.
+
+If one subset of R has the smallest tail loss, every optimal policy with that R ends by showing it
+for ever (the eventually-stationary theorem); if several tie, it may change between them for ever.
+Two consequences of the paper:
+
+- two tests of equal variance, one shown a round: both can recur only if |a_1| = |a_2|, because the
+  tail losses differ by (1-ρ²)(a_2² - a_1²);
+- the difference of two tail losses is a polynomial in the coefficients that is not zero
+  everywhere, so coefficients drawn from a density tie with probability 0. Symmetric examples do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import NotApplicable
+from preceptor.evaluation.value import counts_after
+from preceptor.policies import Alternating
+
+if TYPE_CHECKING:
+    from preceptor.model.sets import TestSet
+    from preceptor.policies import Policy
+    from preceptor.problem import Problem
+
+# Two tail losses closer than this share of their size count as equal.
+TIE_TOLERANCE = 1e-10
+# So do two that differ by no more than rounding, as a share of the loss of showing nothing: without
+# noise, tail losses can be 0 up to the rounding of numbers of that size.
+_ROUNDING = 64 * float(np.finfo(np.float64).eps)
+
+# Sets compared with the commit set when a plan is checked for ties.
+_MAX_COMPARED = 50_000
+
+
+def recurrent_tests(policy: Policy) -> frozenset[int]:
+    """Tests that a policy shows infinitely often.
+
+    >>> import preceptor as pr
+    >>> sorted(recurrent_tests(pr.ExploreThenCommit([(1,), (2,)], commit=(0, 1))))
+    [0, 1]
+    """
+    if policy.commit is not None:
+        return frozenset(policy.commit)
+    if isinstance(policy, Alternating):
+        return frozenset(i for shown in policy.cycle for i in shown)
+    raise NotApplicable(
+        f"{type(policy).__name__} neither commits nor repeats a cycle, so nothing can be said "
+        "about which tests it shows infinitely often"
+    )
+
+
+def settled_round(policy: Policy) -> int:
+    """The proof's T_R: from this round on only recurrent tests are shown.
+
+    >>> import preceptor as pr
+    >>> settled_round(pr.ExploreThenCommit([(1,), (), (0,), ()], commit=(0,)))
+    1
+    """
+    recurrent = recurrent_tests(policy)
+    prefix = policy.schedule(policy.exploration_length or 0)
+    others = [t for t, shown in enumerate(prefix) if not recurrent.issuperset(shown)]
+    return others[-1] + 1 if others else 0
+
+
+def frozen_counts(problem: Problem, policy: Policy) -> IntArray:
+    """Counts (n,) at `settled_round`; for tests that are not recurrent they never change again."""
+    return counts_after(problem, policy.schedule(settled_round(policy)))
+
+
+def limiting_errors(problem: Problem, recurrent: Iterable[int], counts: IntArray) -> FloatArray:
+    """Errors (n,) in the long run: `recurrent` tests at their limit, others frozen at `counts`."""
+    errors = problem.learner.errors(problem.world, counts)
+    first = problem.world.coefficients - problem.learner.initial
+    for i in recurrent:
+        errors[i] = first[i] * np.sqrt(problem.learner.curve_of[i].limit)
+    return errors
+
+
+def tail_losses(
+    problem: Problem, recurrent: Iterable[int], counts: IntArray
+) -> dict[TestSet, float]:
+    """Tail loss of every allowed set within `recurrent`, the others frozen at `counts` (n,).
+
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([2.0, 1.0], 0.5, noise_variance=0.25)
+    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), pr.Exactly(1))
+    >>> tail_losses(problem, recurrent=[0, 1], counts=[0, 0])
+    {(0,): 1.0, (1,): 3.25}
+    """
+    members = frozenset(recurrent)
+    errors = limiting_errors(problem, members, counts)[None, :]
+    return {
+        shown: float(problem.oracle.loss_of(errors, shown)[0])
+        for shown in problem.sets
+        if members.issuperset(shown)
+    }
+
+
+def tail_minimisers(problem: Problem, losses: dict[TestSet, float]) -> list[TestSet]:
+    """All sets whose tail loss is the smallest, up to rounding."""
+    least = min(losses.values())
+    slack = tie_slack(problem, least)
+    return [shown for shown, loss in losses.items() if loss - least <= slack]
+
+
+def tie_slack(problem: Problem, loss: float) -> float:
+    """How far another loss may be from this one to count as equal."""
+    nothing_shown = float(problem.oracle.loss_of(np.zeros((1, problem.size)), ())[0])
+    return max(TIE_TOLERANCE * abs(loss), _ROUNDING * abs(nothing_shown))
+
+
+def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
+    """Sets that would cost exactly as much as the commit set once their own tests are learned.
+
+    For each allowed set the tests of both sets are taken as recurrent, the rest frozen where the
+    policy leaves them. An empty list means that nothing ties.
+
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, -1.0], 0.5)
+    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.5], pr.Geometric(1.1)), 1)
+    >>> tied_sets(problem, pr.Stationary((0,)))
+    [(1,)]
+    """
+    commit, length = policy.commit, policy.exploration_length
+    if commit is None or length is None or problem.budget.count(problem.size) > _MAX_COMPARED:
+        return []
+    counts = counts_after(problem, policy.schedule(length))
+    frozen = problem.learner.errors(problem.world, counts)
+    limits = limiting_errors(problem, range(problem.size), counts)
+    membership = problem.sets.membership
+    both = membership.copy()
+    both[:, list(commit)] = True
+    errors = np.where(both, limits, frozen)
+    of_commit = problem.oracle.loss_of(errors, commit)
+    slack = np.maximum(tie_slack(problem, 0.0), TIE_TOLERANCE * np.abs(of_commit))
+    # A set whose best reader already errs more cannot tie: most sets need no closer look.
+    possible = np.flatnonzero(problem.oracle.floors() <= of_commit + slack)
+    ties = []
+    for position in possible:
+        shown = problem.sets[int(position)]
+        if shown == commit:
+            continue
+        other = float(problem.oracle.loss_of(errors[position][None, :], shown)[0])
+        if abs(other - of_commit[position]) <= slack[position]:
+            ties.append(shown)
+    return ties

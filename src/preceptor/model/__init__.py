@@ -1,0 +1,1 @@
+"""The nouns of the paper: the world, what may be shown in it, and how mistakes are charged."""

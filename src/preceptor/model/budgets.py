@@ -1,0 +1,343 @@
+"""Budgets: which sets of tests may be shown in one round, and what showing them costs.
+
+A budget lists its sets in one fixed order (smaller sets first, then by index), and every solver
+breaks ties by that order, so the same problem always gives the same plan. `price` is charged per
+test shown and added to the loss of the round; it is one number or one for each test.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor.errors import InvalidProblem, TooLarge
+from preceptor.model.sets import SetFamily
+
+# Beyond this many sets, listing them all takes minutes and gigabytes.
+MAX_LISTED_SETS = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Budget(Kind):
+    """Base of all budgets: `subsets` lists what is allowed, `maximise` picks by a score."""
+
+    family: ClassVar[str] = "budget"
+
+    price: float | FloatArray = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not is_number(self.price):
+            try:
+                object.__setattr__(self, "price", frozen_array(self.price))
+            except (TypeError, ValueError, OverflowError):
+                raise InvalidProblem(
+                    f"price: {self.price!r}, must be a number or one number for each test"
+                ) from None
+        InvalidProblem.raise_if(self._faults())
+
+    def _faults(self) -> list[str]:
+        prices = np.asarray(self.price, dtype=np.float64)
+        if prices.ndim > 1:
+            return [f"price: shape {prices.shape}, must be a number or one for each test"]
+        if not np.all(np.isfinite(prices)) or prices.min(initial=0.0) < 0:
+            return [f"price: {self.price!r}, must be finite and at least 0"]
+        return []
+
+    def size_faults(self, tests: int) -> list[str]:
+        """What is wrong with this budget for a world of that many tests."""
+        prices = np.asarray(self.price)
+        if prices.ndim and prices.size != tests:
+            return [f"price: {prices.size} prices for {tests} tests; give one, or one for each"]
+        return []
+
+    def prices(self, tests: int) -> FloatArray:
+        """Price of each test, shape (tests,)."""
+        return np.broadcast_to(np.asarray(self.price, dtype=np.float64), (tests,)).copy()
+
+    def shown_together(self, tests: int) -> tuple[tuple[int, ...], ...]:
+        """The smallest sets that can be added or left out: single tests, unless grouped."""
+        return tuple((i,) for i in range(tests))
+
+    def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
+        """A budget of only these sets, at the same prices."""
+        return Listed(tuple(tuple(shown) for shown in sets), price=self.price)
+
+    @abstractmethod
+    def count(self, tests: int) -> int:
+        """How many sets are allowed (an upper bound where counting is as hard as listing)."""
+
+    @abstractmethod
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """The allowed sets, smaller ones first, then by index."""
+
+    @abstractmethod
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Whether this set of distinct tests may be shown."""
+
+    @abstractmethod
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """The allowed set with the largest sum of scores (n,); the smaller set if tied."""
+
+    def sets(self, tests: int) -> SetFamily:
+        """List every allowed set; refuses when they are too many to hold."""
+        bound = self.count(tests)
+        if bound > MAX_LISTED_SETS:
+            raise TooLarge(
+                f"{bound:,} sets of tests are allowed, more than the {MAX_LISTED_SETS:,} that can "
+                "be listed; lower the budget, or leave out tests that matter little",
+                bytes_needed=bound * 8 * tests,
+            )
+        listed = list(self.subsets(tests))
+        if not listed:
+            raise InvalidProblem(f"budget: {self} allows no set of {tests} tests at all")
+        widest = max((len(s) for s in listed), default=0)
+        members = np.full((len(listed), max(widest, 1)), -1, dtype=np.int64)
+        sizes = np.array([len(s) for s in listed], dtype=np.int64)
+        for width in set(sizes.tolist()) - {0}:
+            rows = np.flatnonzero(sizes == width)
+            members[rows, :width] = [listed[r] for r in rows]
+        per_test = np.append(self.prices(tests), 0.0)
+        return SetFamily(members, sizes, per_test[members].sum(axis=1), tests)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted(Budget):
+    """Budgets that count tests: k of them."""
+
+    k: int
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not is_count(self.k, least=1):
+            faults.append(f"k: {self.k!r}, must be a whole number of at least 1")
+        return faults
+
+    def size_faults(self, tests: int) -> list[str]:
+        """k must not exceed the number of tests."""
+        faults = super().size_faults(tests)
+        if self.k > tests:
+            faults.append(
+                f"budget: {self.k} tests a round, but there are only {tests}; "
+                f"must be at most {tests}"
+            )
+        return faults
+
+
+@dataclass(frozen=True, eq=False)
+class AtMost(_Counted):
+    """Any set of up to k tests, the empty one included. The paper's budget.
+
+    >>> list(AtMost(1).subsets(2))
+    [(), (0,), (1,)]
+    """
+
+    kind: ClassVar[str] = "at-most"
+
+    def count(self, tests: int) -> int:
+        """Σ_j C(n, j) for j up to k."""
+        return sum(math.comb(tests, j) for j in range(self.k + 1))
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """All sets of size 0, then 1, up to k."""
+        for width in range(self.k + 1):
+            yield from itertools.combinations(range(tests), width)
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """At most k tests."""
+        return len(shown) <= self.k
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """The up to k largest positive scores."""
+        best = np.argsort(-scores, kind="stable")[: self.k]
+        return tuple(sorted(int(i) for i in best if scores[i] > 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Exactly(_Counted):
+    """Sets of exactly k tests, no fewer.
+
+    >>> list(Exactly(2).subsets(3))
+    [(0, 1), (0, 2), (1, 2)]
+    """
+
+    kind: ClassVar[str] = "exactly"
+
+    def count(self, tests: int) -> int:
+        """C(n, k)."""
+        return math.comb(tests, self.k)
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """All sets of size k."""
+        return itertools.combinations(range(tests), self.k)
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Exactly k tests."""
+        return len(shown) == self.k
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """The k largest scores."""
+        best = np.argsort(-scores, kind="stable")[: self.k]
+        return tuple(sorted(int(i) for i in best))
+
+
+@dataclass(frozen=True, eq=False)
+class Knapsack(Budget):
+    """Any set whose costs add up to no more than `limit` (minutes, money, blood).
+
+    Costs only restrict what may be shown; to charge for tests as well, give a `price`.
+
+    >>> list(Knapsack([1.0, 2.0, 2.5], limit=3.0).subsets(3))
+    [(), (0,), (1,), (2,), (0, 1)]
+    """
+
+    kind: ClassVar[str] = "knapsack"
+
+    costs: FloatArray
+    limit: float
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "costs", frozen_array(self.costs))
+        except (TypeError, ValueError):
+            raise InvalidProblem(f"costs: {self.costs!r}, must be a list of numbers") from None
+        super().__post_init__()
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if self.costs.ndim != 1 or self.costs.size == 0:
+            faults.append(f"costs: shape {self.costs.shape}, must be one number for each test")
+        elif not np.all(np.isfinite(self.costs)) or self.costs.min() < 0:
+            faults.append(f"costs: {self.costs.tolist()}, must be finite and at least 0")
+        if not is_number(self.limit) or self.limit < 0:
+            faults.append(f"limit: {self.limit!r}, must be a finite number of at least 0")
+        elif not faults and self.costs.min() > self.limit:
+            faults.append(
+                f"limit: {self.limit} is below the cheapest test ({self.costs.min():.6g}), so "
+                "nothing could ever be shown; raise it"
+            )
+        return faults
+
+    def size_faults(self, tests: int) -> list[str]:
+        """One cost for each test."""
+        faults = super().size_faults(tests)
+        if self.costs.size != tests:
+            faults.append(f"costs: {self.costs.size} costs for {tests} tests; lengths must agree")
+        return faults
+
+    def count(self, tests: int) -> int:
+        """Bounded by the sets no larger than the most tests that ever fit together."""
+        fitting = int(np.sum(np.cumsum(np.sort(self.costs)) <= self._ceiling))
+        return sum(math.comb(tests, j) for j in range(fitting + 1))
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """Sets within the limit, smaller ones first."""
+        layer: list[tuple[int, ...]] = [()]
+        while layer:
+            yield from layer
+            layer = [
+                (*shown, extra)
+                for shown in layer
+                for extra in range((shown[-1] + 1) if shown else 0, tests)
+                if self.allows((*shown, extra))
+            ]
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Costs within the limit (up to rounding of the sum)."""
+        return float(self.costs[list(shown)].sum()) <= self._ceiling
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """Solved exactly as an integer program."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        solution = milp(
+            -scores,
+            constraints=LinearConstraint(self.costs[None, :], ub=self._ceiling),
+            integrality=np.ones(scores.size, dtype=np.int64),
+            bounds=Bounds(0, 1),
+        )
+        chosen = np.flatnonzero(np.round(np.asarray(solution.x)) == 1)
+        return tuple(int(i) for i in chosen if scores[i] > 0)
+
+    @property
+    def _ceiling(self) -> float:
+        return self.limit * (1 + 1e-12) + 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(Budget):
+    """Exactly the sets that are listed, nothing else.
+
+    >>> list(Listed([[0, 2], [1], []]).subsets(3))
+    [(), (1,), (0, 2)]
+    """
+
+    kind: ClassVar[str] = "listed"
+
+    allowed: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        try:
+            sets = {tuple(sorted(int(i) for i in shown)) for shown in self.allowed}
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidProblem("allowed: must be a list of sets of test indices") from None
+        ordered = sorted(sets, key=lambda shown: (len(shown), shown))
+        object.__setattr__(self, "allowed", tuple(ordered))
+        super().__post_init__()
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not any(self.allowed):
+            faults.append("allowed: no set shows anything; list at least one test")
+        for shown in self.allowed:
+            if len(set(shown)) != len(shown) or (shown and shown[0] < 0):
+                faults.append(f"allowed: {shown}, must be distinct indices of at least 0")
+        return faults
+
+    def size_faults(self, tests: int) -> list[str]:
+        """Indices must be those of tests."""
+        faults = super().size_faults(tests)
+        largest = max((shown[-1] for shown in self.allowed if shown), default=-1)
+        if largest >= tests:
+            faults.append(f"allowed: test {largest}, but there are only tests 0..{tests - 1}")
+        return faults
+
+    def count(self, tests: int) -> int:
+        """How many are listed."""
+        return len(self.allowed)
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """The list, smaller sets first."""
+        return iter(self.allowed)
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Whether it is in the list."""
+        return tuple(sorted(shown)) in self._members
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """By looking at each."""
+        return max(self.allowed, key=lambda shown: float(scores[list(shown)].sum()))
+
+    @cached_property
+    def _members(self) -> frozenset[tuple[int, ...]]:
+        return frozenset(self.allowed)
+
+
+def as_budget(budget: Budget | int) -> Budget:
+    """A plain number k means `AtMost(k)`."""
+    if isinstance(budget, Budget):
+        return budget
+    if is_count(budget, least=1):
+        return AtMost(int(budget))
+    raise InvalidProblem(
+        f"budget: {budget!r}, must be a whole number of tests (at least 1) or AtMost, Exactly or "
+        "Knapsack or Listed"
+    )

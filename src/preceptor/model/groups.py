@@ -1,0 +1,61 @@
+"""Tests that consist of several columns, such as the levels of a category.
+
+Whoever is told the region of a case is told every "region = ..." column at once. So such columns
+form one test: shown together or not at all, counted once, priced once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from preceptor._base.checks import is_count
+
+# Name of a test and the columns it consists of.
+Groups = tuple[tuple[str, tuple[int, ...]], ...]
+# For each test its columns; every column is in exactly one of them.
+Blocks = tuple[tuple[int, ...], ...]
+
+
+def checked_groups(
+    groups: Mapping[str, Sequence[int]] | Groups | None, labels: Sequence[str], faults: list[str]
+) -> Groups | None:
+    """Groups in order of their first columns; what is wrong with them is added to `faults`."""
+    if groups is None:
+        return None
+    try:
+        pairs = list(groups.items()) if isinstance(groups, Mapping) else list(groups)
+        given = [(str(name), list(columns)) for name, columns in pairs]
+    except (TypeError, ValueError):
+        faults.append(f"groups: {groups!r}, must be a table of test names and lists of columns")
+        return None
+    size, found = len(labels), len(faults)
+    for name, columns in given:
+        wrong = [i for i in columns if not is_count(i, least=0) or (size and i >= size)]
+        if wrong or not columns:
+            shown = wrong[0] if wrong else columns
+            faults.append(f"groups: {name!r} has column {shown!r}, must be among 0..{size - 1}")
+    if len(faults) > found:
+        return None
+    used = [int(i) for _, columns in given for i in columns]
+    repeated = sorted({i for i in used if used.count(i) > 1})
+    if repeated:
+        faults.append(f"groups: column {repeated[0]} appears twice, must be in one test only")
+    alone = [label for i, label in enumerate(labels) if i not in used]
+    names = [name for name, _ in given] + alone
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        faults.append(f"groups: {twice[0]!r} names two tests, every test needs a name of its own")
+    ordered = [(name, tuple(sorted(int(i) for i in columns))) for name, columns in given]
+    return tuple(sorted(ordered, key=lambda pair: pair[1])) or None
+
+
+def blocks_of(groups: Groups | None, size: int) -> Blocks:
+    """For each test its columns; columns in no group are tests of their own.
+
+    >>> blocks_of((("site", (1, 2)),), 4)
+    ((0,), (1, 2), (3,))
+    """
+    grouped = () if groups is None else tuple(columns for _, columns in groups)
+    taken = {i for columns in grouped for i in columns}
+    alone = tuple((i,) for i in range(size) if i not in taken)
+    return tuple(sorted(grouped + alone))

@@ -1,0 +1,230 @@
+"""Risks: how a wrong prediction is charged.
+
+With Gaussian tests the residual y - ŷ is normal with mean 0, so the expected charge is one
+function of its variance, `expected(v)`: closed for the built-in risks, quadrature for any other.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, Kind
+from preceptor.errors import InvalidProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Risk(Kind):
+    """Base of all risks. `code` tells compiled kernels which closed form to use (-1: none)."""
+
+    family: ClassVar[str] = "risk"
+    code: ClassVar[int] = -1
+
+    @property
+    def parameter(self) -> float:
+        """The one number that a compiled closed form needs."""
+        return 0.0
+
+    @property
+    def is_increasing(self) -> bool:
+        """Whether a larger residual variance always costs at least as much."""
+        return True
+
+    @abstractmethod
+    def charge(self, residual: FloatArray) -> FloatArray:
+        """What one residual costs, elementwise."""
+
+    @abstractmethod
+    def expected(self, variance: npt.ArrayLike) -> FloatArray:
+        """Expected charge of a normal residual with that variance, elementwise."""
+
+    @abstractmethod
+    def charge_slope(self, largest: float) -> float:
+        """How much a charge can change per unit of residual, up to residuals that large."""
+
+    @abstractmethod
+    def deviation_slope(self, largest: float) -> float:
+        """How much `expected` can change per unit of standard deviation, up to that one."""
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredError(Risk):
+    """r². The paper's main case."""
+
+    kind: ClassVar[str] = "squared-error"
+    code: ClassVar[int] = 0
+
+    def charge(self, residual: FloatArray) -> FloatArray:
+        """r²."""
+        return residual * residual
+
+    def expected(self, variance: npt.ArrayLike) -> FloatArray:
+        """v."""
+        return np.array(variance, dtype=np.float64)
+
+    def charge_slope(self, largest: float) -> float:
+        """2|r|."""
+        return 2.0 * largest
+
+    def deviation_slope(self, largest: float) -> float:
+        """2σ."""
+        return 2.0 * largest
+
+
+@dataclass(frozen=True, eq=False)
+class Huber(Risk):
+    """r²/2 up to the threshold τ, then τ(|r| - τ/2): forgiving of rare large misses."""
+
+    kind: ClassVar[str] = "huber"
+    code: ClassVar[int] = 1
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not is_number(self.threshold) or self.threshold <= 0:
+            raise InvalidProblem(f"threshold: {self.threshold!r}, must be a positive number")
+
+    @property
+    def parameter(self) -> float:
+        """τ."""
+        return float(self.threshold)
+
+    def charge(self, residual: FloatArray) -> FloatArray:
+        """Quadratic inside the threshold, linear outside."""
+        size = np.abs(residual)
+        inside = 0.5 * residual * residual
+        outside = self.threshold * (size - self.threshold / 2)
+        return np.where(size <= self.threshold, inside, outside)
+
+    def expected(self, variance: npt.ArrayLike) -> FloatArray:
+        """v(1/2 - Q) + στ·density(z) - τ²Q, where z = τ/σ and Q = P(N(0,1) > z)."""
+        from scipy.special import ndtr
+
+        v = np.asarray(variance, dtype=np.float64)
+        sigma = np.sqrt(v)
+        z = self.threshold / np.maximum(sigma, 1e-300)
+        density = np.exp(-0.5 * np.minimum(z, 1e150) ** 2) / math.sqrt(2 * math.pi)
+        outside = ndtr(-z)
+        tau = self.threshold
+        value: FloatArray = v * (0.5 - outside) + sigma * tau * density - tau * tau * outside
+        return value
+
+    def charge_slope(self, largest: float) -> float:
+        """|r| inside the threshold, τ outside."""
+        return min(largest, self.threshold)
+
+    def deviation_slope(self, largest: float) -> float:
+        """E[min(|r|, τ)|z|] is at most σ and at most τ·E|z|."""
+        return min(largest, self.threshold * math.sqrt(2 / math.pi))
+
+
+@dataclass(frozen=True, eq=False)
+class AbsoluteError(Risk):
+    """|r|."""
+
+    kind: ClassVar[str] = "absolute-error"
+    code: ClassVar[int] = 2
+
+    def charge(self, residual: FloatArray) -> FloatArray:
+        """|r|."""
+        return np.abs(residual)
+
+    def expected(self, variance: npt.ArrayLike) -> FloatArray:
+        """sqrt(2v/π)."""
+        root: FloatArray = np.sqrt(np.asarray(variance, dtype=np.float64) * (2 / math.pi))
+        return root
+
+    def charge_slope(self, largest: float) -> float:
+        """1."""
+        return 1.0
+
+    def deviation_slope(self, largest: float) -> float:
+        """E|z|."""
+        return math.sqrt(2 / math.pi)
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualRisk(Risk):
+    """Any non-negative function of the residual, integrated numerically.
+
+    `function` takes an array of residuals. Name every point where it has a kink or a jump in
+    `kinks`; between them the quadrature is good to about twelve digits for smooth functions.
+
+    >>> pinball = ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r), kinks=[0.0])
+    >>> bool(abs(pinball.expected(1.0) - 0.5 * AbsoluteError().expected(1.0)) < 1e-12)
+    True
+    """
+
+    function: Callable[[FloatArray], FloatArray]
+    kinks: Sequence[float] = (0.0,)
+
+    # Panels out to twelve standard deviations: what lies beyond weighs less than 1e-32.
+    _EDGES: ClassVar[FloatArray] = np.linspace(-12.0, 12.0, 17)
+    _NODES: ClassVar[tuple[FloatArray, FloatArray]] = np.polynomial.legendre.leggauss(24)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinks", tuple(float(k) for k in self.kinks))
+        probe = self.charge(np.linspace(-5.0, 5.0, 101))
+        if probe.shape != (101,):
+            raise InvalidProblem(
+                f"function: gave shape {probe.shape} for 101 residuals; must work elementwise"
+            )
+        if not np.all(np.isfinite(probe)) or probe.min() < 0:
+            raise InvalidProblem("function: must give finite charges of at least 0")
+
+    @cached_property
+    def is_increasing(self) -> bool:
+        """Looked at on a fine grid of variances; convex functions always pass."""
+        values = self.expected(np.geomspace(1e-8, 1e4, 400))
+        return bool(np.all(np.diff(values) >= -1e-12 * np.abs(values[1:])))
+
+    def charge(self, residual: FloatArray) -> FloatArray:
+        """The user's function."""
+        return np.asarray(self.function(residual), dtype=np.float64)
+
+    def charge_slope(self, largest: float) -> float:
+        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
+        grid = np.linspace(-largest, largest, 4001)
+        return _steepest(grid, self.charge(grid))
+
+    def deviation_slope(self, largest: float) -> float:
+        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
+        grid = np.linspace(0.0, largest, 401)
+        return _steepest(grid, self.expected(grid**2))
+
+    def expected(self, variance: npt.ArrayLike) -> FloatArray:
+        """Gauss-Legendre on panels that end at every kink."""
+        v = np.atleast_1d(np.asarray(variance, dtype=np.float64))
+        flat = np.sqrt(v.ravel())
+        out = np.empty_like(flat)
+        for start in range(0, flat.size, 4096):
+            out[start : start + 4096] = self._expected_block(flat[start : start + 4096])
+        return out.reshape(np.shape(variance))
+
+    def _expected_block(self, sigma: FloatArray) -> FloatArray:
+        safe = np.maximum(sigma, 1e-300)[:, None]
+        kinks = np.clip(np.asarray(self.kinks)[None, :] / safe, -12.0, 12.0)
+        fixed = np.broadcast_to(self._EDGES, (sigma.size, self._EDGES.size))
+        edges = np.sort(np.concatenate([fixed, kinks], axis=1), axis=1)
+        half = np.diff(edges, axis=1)[:, :, None] / 2
+        middle = (edges[:, 1:] + edges[:, :-1])[:, :, None] / 2
+        nodes, weights = self._NODES
+        z = middle + half * nodes
+        density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+        charges = self.charge(sigma[:, None, None] * z)
+        total: FloatArray = np.sum(charges * density * half * weights, axis=(1, 2))
+        return total
+
+
+def _steepest(grid: FloatArray, values: FloatArray) -> float:
+    if grid[-1] == grid[0]:
+        return 0.0
+    return 1.1 * float(np.max(np.abs(np.diff(values) / np.diff(grid))))

@@ -1,0 +1,76 @@
+"""Units: what the standardised numbers of a world mean outside of it.
+
+A world that was estimated from a table speaks in standard deviations of each test, and in
+deviations of the outcome from its average. People read centimetres and milligrams: `Units`
+translates both ways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, Value, frozen_array
+from preceptor.errors import InvalidProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Units(Value):
+    """Average and standard deviation of each test (n,), and the average of the outcome.
+
+    >>> units = Units([80.0], [8.0], outcome="body fat, %", outcome_mean=19.0)
+    >>> units.standardise([[96.0]]), units.restore([[2.0]])
+    (array([[2.]]), array([[96.]]))
+    """
+
+    means: FloatArray
+    scales: FloatArray
+    outcome: str = "outcome"
+    outcome_mean: float = 0.0
+
+    def __init__(
+        self,
+        means: npt.ArrayLike,
+        scales: npt.ArrayLike,
+        outcome: str = "outcome",
+        outcome_mean: float = 0.0,
+    ) -> None:
+        faults: list[str] = []
+        arrays = [np.asarray(values, dtype=np.float64) for values in (means, scales)]
+        for name, array in zip(("means", "scales"), arrays, strict=True):
+            if array.ndim != 1 or not np.all(np.isfinite(array)):
+                faults.append(f"units: {name} must be a list of finite numbers, one for each test")
+        if not faults and arrays[0].shape != arrays[1].shape:
+            faults.append(
+                f"units: {arrays[0].size} means but {arrays[1].size} scales; lengths must agree"
+            )
+        if not faults and np.any(arrays[1] <= 0):
+            first = int(np.argmin(arrays[1]))
+            faults.append(f"units: scale of test {first} is {arrays[1][first]}, must be positive")
+        if not is_number(outcome_mean):
+            faults.append(f"units: outcome_mean is {outcome_mean!r}, must be a finite number")
+        InvalidProblem.raise_if(faults)
+        set_field = object.__setattr__
+        set_field(self, "means", frozen_array(arrays[0]))
+        set_field(self, "scales", frozen_array(arrays[1]))
+        set_field(self, "outcome", str(outcome))
+        set_field(self, "outcome_mean", float(outcome_mean))
+
+    def standardise(self, values: npt.ArrayLike) -> FloatArray:
+        """Test results (..., n) as people read them, in the world's units; NaN stays NaN."""
+        return (np.asarray(values, dtype=np.float64) - self.means) / self.scales
+
+    def restore(self, values: npt.ArrayLike) -> FloatArray:
+        """Test results (..., n) of the world as people read them; NaN stays NaN."""
+        return np.asarray(values, dtype=np.float64) * self.scales + self.means
+
+    def centre(self, outcomes: npt.ArrayLike) -> FloatArray:
+        """Outcomes or predictions as deviations from the average outcome."""
+        return np.asarray(outcomes, dtype=np.float64) - self.outcome_mean
+
+    def uncentre(self, outcomes: npt.ArrayLike) -> FloatArray:
+        """Deviations from the average outcome, as people read outcomes."""
+        return np.asarray(outcomes, dtype=np.float64) + self.outcome_mean

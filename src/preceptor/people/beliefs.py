@@ -1,0 +1,50 @@
+"""First beliefs that people are known to have, as weights for a `Learner`.
+
+Each takes a world and gives one weight a test (n,), in the world's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.model.world import World
+
+
+def novice(world: World) -> FloatArray:
+    """Zero: predicts the average, whatever the tests say."""
+    return np.zeros(world.size)
+
+
+def equal_weights(world: World) -> FloatArray:
+    """Every test counts the same, in standard deviations, in the direction it points by itself.
+
+    Signs are those of each test's own correlation with the outcome, the common size is the one
+    that predicts best: what Dawes called unit weighting.
+
+    >>> equal_weights(World([2.0, -1.0], np.eye(2)))
+    array([ 1.5, -1.5])
+    """
+    deviations = np.sqrt(np.diag(world.covariance))
+    with_outcome = world.covariance @ world.coefficients
+    direction = np.where(with_outcome >= 0.0, 1.0, -1.0) / deviations
+    size = (direction @ with_outcome) / (direction @ world.covariance @ direction)
+    return np.asarray(size * direction)
+
+
+def marginal_weights(world: World) -> FloatArray:
+    """Each test has the slope of a regression on it alone, so that correlation is counted twice.
+
+    >>> marginal_weights(World([1.0, 1.0], [[1.0, 0.5], [0.5, 1.0]]))
+    array([1.5, 1.5])
+    """
+    return np.asarray((world.covariance @ world.coefficients) / np.diag(world.covariance))
+
+
+BELIEFS: dict[str, Callable[[World], FloatArray]] = {
+    "zero": novice,
+    "equal": equal_weights,
+    "marginal": marginal_weights,
+}

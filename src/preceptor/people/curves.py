@@ -1,0 +1,240 @@
+"""Learning curves: how much of a person's initial error is left after m showings.
+
+A curve is the paper's φ, a non-increasing function of the count with φ(0) = 1. The squared error
+of a coefficient after m showings is φ(m) times what it was at first; the error itself shrinks by
+`retention(m)` = sqrt(φ(m)). `floor` is a share of the squared error that learning never removes.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor.errors import InvalidProblem
+
+
+@dataclass(frozen=True, eq=False)
+class Curve(Kind):
+    """Base of all curves. A curve of your own is a frozen dataclass with `kind` and `raw`.
+
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Hyperbolic(Curve):
+    ...     kind = "hyperbolic-example"
+    ...     rate: float = 0.5
+    ...     def raw(self, counts):
+    ...         return 1.0 / (1.0 + self.rate * counts)
+    >>> check_curve(Hyperbolic(rate=0.2))   # raises if it rises or does not start at 1
+    """
+
+    family: ClassVar[str] = "curve"
+
+    floor: float = field(default=0.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        InvalidProblem.raise_if(self._faults())
+
+    def _faults(self) -> list[str]:
+        if not (is_number(self.floor) and 0.0 <= self.floor <= 1.0):
+            return [f"floor: {self.floor!r}, must be a share of squared error between 0 and 1"]
+        return []
+
+    @abstractmethod
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """φ before the floor, for an array of counts of any shape."""
+
+    @property
+    def ratio(self) -> float | None:
+        """What one more showing multiplies the error by, if that is always the same."""
+        return None
+
+    @property
+    def limit(self) -> float:
+        """A value that φ never goes below; the closer to its limit, the tighter our bounds."""
+        return self.floor
+
+    def phi(self, counts: npt.ArrayLike) -> FloatArray:
+        """Share of the initial squared error that is left after `counts` showings."""
+        return np.maximum(self.raw(np.asarray(counts, dtype=np.float64)), self.floor)
+
+    def retention(self, counts: npt.ArrayLike) -> FloatArray:
+        """Share of the initial error (not squared) that is left: sqrt(φ)."""
+        root: FloatArray = np.sqrt(self.phi(counts))
+        return root
+
+
+@dataclass(frozen=True, eq=False)
+class Geometric(Curve):
+    """φ(m) = α^(-2m): every showing divides the error by α. The paper's main case.
+
+    >>> float(Geometric(2.0).retention(3))
+    0.125
+    """
+
+    kind: ClassVar[str] = "geometric"
+
+    alpha: float
+
+    @classmethod
+    def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
+        """The curve on which the error halves every `showings` showings."""
+        if not (is_number(showings) and showings >= 0.01):
+            raise InvalidProblem(
+                f"half-life: {showings!r}, must be a number of showings of at least 0.01"
+            )
+        return cls(2.0 ** (1.0 / showings), floor=floor)
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not (is_number(self.alpha) and self.alpha >= 1.0):
+            faults.append(
+                f"alpha: {self.alpha!r}, must be a finite number of at least 1 "
+                "(1.05 means that each showing divides the error by 1.05)"
+            )
+        return faults
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """α^(-2m)."""
+        power: FloatArray = np.power(self.alpha, -2.0 * counts)
+        return power
+
+    @property
+    def ratio(self) -> float | None:
+        """1/α, unless a floor stops it."""
+        return 1.0 / self.alpha if self.floor == 0.0 else None
+
+    @property
+    def limit(self) -> float:
+        """The floor, or 1 for somebody who never learns (α = 1)."""
+        return 1.0 if self.alpha == 1.0 else self.floor
+
+
+@dataclass(frozen=True, eq=False)
+class PowerLaw(Curve):
+    """φ(m) = (m + 1)^(-exponent): fast at first, then ever slower."""
+
+    kind: ClassVar[str] = "power-law"
+
+    exponent: float
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not (is_number(self.exponent) and self.exponent >= 0.0):
+            faults.append(f"exponent: {self.exponent!r}, must be a finite number of at least 0")
+        return faults
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """(m + 1)^(-exponent)."""
+        power: FloatArray = np.power(counts + 1.0, -self.exponent)
+        return power
+
+    @property
+    def limit(self) -> float:
+        """The floor, or 1 for somebody who never learns (exponent 0)."""
+        return 1.0 if self.exponent == 0.0 else self.floor
+
+
+@dataclass(frozen=True, eq=False)
+class OneShot(Curve):
+    """φ(0) = 1, then 0: one showing teaches everything. The paper's worst case for fixed sets."""
+
+    kind: ClassVar[str] = "one-shot"
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """1 before the first showing, 0 after it."""
+        return np.where(counts < 1.0, 1.0, 0.0)
+
+    @property
+    def ratio(self) -> float | None:
+        """0, unless a floor stops it."""
+        return 0.0 if self.floor == 0.0 else None
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated(Curve):
+    """φ read off a table, `phi_values[m]`; beyond its end the last value stays.
+
+    >>> Tabulated([1.0, 0.5, 0.4]).phi([0, 1, 2, 3]).tolist()
+    [1.0, 0.5, 0.4, 0.4]
+    """
+
+    kind: ClassVar[str] = "tabulated"
+
+    phi_values: FloatArray
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "phi_values", frozen_array(self.phi_values))
+        except (TypeError, ValueError):
+            raise InvalidProblem(
+                f"phi_values: {self.phi_values!r}, must be a list of numbers"
+            ) from None
+        super().__post_init__()
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if self.phi_values.ndim != 1 or self.phi_values.size == 0:
+            shape = self.phi_values.shape
+            return [*faults, f"phi_values: shape {shape}, must be a non-empty list of numbers"]
+        return faults + _curve_faults(self.phi_values)
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """The table's entry, the last one beyond its end."""
+        rows = np.minimum(counts, self.phi_values.size - 1).astype(np.int64)
+        return self.phi_values[rows]
+
+    @property
+    def limit(self) -> float:
+        """The last entry or the floor, whichever is larger."""
+        return max(float(self.phi_values[-1]), self.floor)
+
+
+def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
+    """Raise `InvalidProblem` naming every rule of the model that `curve` breaks.
+
+    The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, one value for
+    each count whatever the shape of the array it is asked with. Counts 0..up_to and a few far
+    ones are tried; `Learner` does this for every curve it is given.
+    """
+    counts = np.concatenate([np.arange(up_to + 1.0), [1e4, 1e6, 1e9]])
+    values = np.asarray(curve.phi(counts), dtype=np.float64)
+    name = type(curve).__name__
+    if values.shape != counts.shape:
+        raise InvalidProblem(
+            f"{name}.raw: gave shape {values.shape} for counts of shape {counts.shape}; "
+            "it must work elementwise on an array"
+        )
+    faults = [f"{name}: {fault}" for fault in _curve_faults(values)]
+    if values.min(initial=np.inf) < curve.limit - 1e-12:
+        faults.append(f"{name}: limit is {curve.limit}, but φ goes down to {values.min():.6g}")
+    ratio = curve.ratio
+    if ratio is not None and not np.allclose(
+        curve.retention(counts[1:50]), ratio * curve.retention(counts[:49]), rtol=1e-9, atol=1e-300
+    ):
+        faults.append(f"{name}: ratio is {ratio}, but retention does not shrink by that factor")
+    InvalidProblem.raise_if(faults)
+
+
+def _curve_faults(values: FloatArray) -> list[str]:
+    faults = []
+    if not np.all(np.isfinite(values)):
+        worst = int(np.flatnonzero(~np.isfinite(values))[0])
+        return [f"φ({worst}) is {values[worst]}, must be a number"]
+    if not math.isclose(values[0], 1.0, abs_tol=1e-12):
+        faults.append(f"φ(0) is {values[0]:.6g}, must be 1: nothing is learned before a showing")
+    rises = np.flatnonzero(np.diff(values) > 1e-12)
+    if rises.size:
+        m = int(rises[0])
+        faults.append(
+            f"φ rises from {values[m]:.6g} to {values[m + 1]:.6g} at count {m + 1}; "
+            "a learning curve must never rise"
+        )
+    if values.min() < 0.0:
+        faults.append(f"φ goes down to {values.min():.6g}, must not be negative")
+    return faults

@@ -1,0 +1,162 @@
+"""The learner: what the person believes now, how they learn, and how they fill in the unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, Value, frozen_array, plain
+from preceptor.errors import InvalidProblem
+from preceptor.model.matrices import covariance_faults, read_numbers
+from preceptor.model.world import World
+from preceptor.people.curves import Curve, check_curve
+
+
+@dataclass(frozen=True, eq=False)
+class Learner(Value):
+    """Initial coefficients (n,), one learning curve or one per test, and a way to impute.
+
+    `imputation` says how the person fills in tests that are not shown:
+
+    - a number κ from 0 to 1: they impute from (1-κ)Σ + κ diag Σ. At 0 they know exactly how
+      tests go together (this paper's human); at 1 they ignore correlation and take every hidden
+      test to be average (the human of the earlier work on independent features);
+    - an (n, n) covariance: they impute as if the tests had that covariance.
+
+    >>> from preceptor.people.curves import Geometric
+    >>> Learner([0.2, 1.3], Geometric(1.1)).size
+    2
+    """
+
+    initial: FloatArray
+    curves: Curve | tuple[Curve, ...]
+    imputation: float | FloatArray = 0.0
+
+    def __init__(
+        self,
+        initial: npt.ArrayLike,
+        curves: Curve | Sequence[Curve],
+        imputation: float | npt.ArrayLike = 0.0,
+    ) -> None:
+        faults: list[str] = []
+        beliefs = read_numbers("initial", initial, 1, faults)
+        size = 0 if beliefs is None else beliefs.size
+        kept = _curves(curves, size, faults)
+        dial = _imputation(imputation, size, faults)
+        InvalidProblem.raise_if(faults)
+        assert beliefs is not None
+        object.__setattr__(self, "initial", frozen_array(beliefs))
+        object.__setattr__(self, "curves", kept)
+        object.__setattr__(self, "imputation", dial)
+
+    @property
+    def size(self) -> int:
+        """How many tests the person has beliefs about."""
+        return int(self.initial.size)
+
+    @property
+    def curve_of(self) -> tuple[Curve, ...]:
+        """One curve for each test."""
+        return (self.curves,) * self.size if isinstance(self.curves, Curve) else self.curves
+
+    def retention(self, counts: npt.ArrayLike) -> FloatArray:
+        """Share of each initial error left, for counts of shape (..., n)."""
+        array = np.asarray(counts, dtype=np.float64)
+        if isinstance(self.curves, Curve):
+            return self.curves.retention(array)
+        columns = [curve.retention(array[..., i]) for i, curve in enumerate(self.curves)]
+        return np.stack(columns, axis=-1)
+
+    def retention_table(self, start: Sequence[int], showings: int) -> FloatArray:
+        """Entry (i, m): share of test i's error left after m showings beyond `start[i]`."""
+        steps = np.arange(showings + 1)
+        rows = [c.retention(s + steps) for c, s in zip(self.curve_of, start, strict=True)]
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
+    def errors(self, world: World, counts: npt.ArrayLike) -> FloatArray:
+        """Truth minus belief, of shape (..., n), after `counts` showings of each test."""
+        return (world.coefficients - self.initial) * self.retention(counts)
+
+    def beliefs(self, world: World, counts: npt.ArrayLike) -> FloatArray:
+        """The person's coefficients after `counts` showings; never overshoots the truth."""
+        return world.coefficients - self.errors(world, counts)
+
+    def imputing_covariance(self, world: World) -> FloatArray:
+        """The covariance from which the person fills in what is hidden."""
+        if isinstance(self.imputation, np.ndarray):
+            return self.imputation
+        diagonal = np.diag(np.diag(world.covariance))
+        return (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; one curve is written once."""
+        data: dict[str, Any] = {"initial": plain(self.initial), "curves": plain(self.curves)}
+        if isinstance(self.imputation, np.ndarray) or self.imputation != 0.0:
+            data["imputation"] = plain(self.imputation)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Learner:
+        """Rebuild from plain data."""
+        fields = dict(data)
+        if "curves" in fields:
+            given = fields["curves"]
+            if isinstance(given, list):
+                fields["curves"] = [Curve.from_dict(item) for item in given]
+            else:
+                fields["curves"] = Curve.from_dict(given)
+        return super().from_dict(fields)
+
+
+def _curves(
+    curves: Curve | Sequence[Curve], size: int, faults: list[str]
+) -> Curve | tuple[Curve, ...]:
+    if isinstance(curves, Curve):
+        several: tuple[Curve, ...] = (curves,)
+        kept: Curve | tuple[Curve, ...] = curves
+    else:
+        try:
+            several = kept = tuple(curves)
+        except TypeError:
+            several = kept = ()
+        if size and len(several) != size:
+            faults.append(
+                f"curves: {len(several)} curves for {size} tests; "
+                "give one curve, or one for each test"
+            )
+    for position, curve in enumerate(several):
+        if not isinstance(curve, Curve):
+            faults.append(
+                f"curves[{position}]: {curve!r} is not a curve; use Geometric, PowerLaw, OneShot, "
+                "Tabulated or a subclass of Curve"
+            )
+            continue
+        try:
+            check_curve(curve, up_to=200)
+        except InvalidProblem as error:
+            faults += error.faults
+    return kept
+
+
+def _imputation(
+    imputation: float | npt.ArrayLike, size: int, faults: list[str]
+) -> float | FloatArray:
+    if not isinstance(imputation, (list, tuple, np.ndarray)):
+        if not is_number(imputation) or not 0.0 <= float(imputation) <= 1.0:  # type: ignore[arg-type]
+            faults.append(
+                f"imputation: {imputation!r}, must be a number from 0 (knows the correlations) "
+                "to 1 (ignores them), or a covariance matrix"
+            )
+            return 0.0
+        return float(imputation)  # type: ignore[arg-type]
+    matrix = read_numbers("imputation", imputation, 2, faults)
+    if matrix is None:
+        return 0.0
+    if size:
+        faults += covariance_faults("imputation", matrix, size)
+    return frozen_array(matrix)

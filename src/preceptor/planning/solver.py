@@ -1,0 +1,68 @@
+"""A solver as a record: what to call, when it applies, what it proves, how much work it is.
+
+`auto`, `preceptor methods`, the table in the documentation and the messages of `solve` are all
+read off these records, so a new solver is a file that ends in one and a line in `solvers.py`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from preceptor.errors import UnknownMethod
+from preceptor.plan import Plan
+from preceptor.problem import Problem
+
+
+@dataclass(frozen=True)
+class Work:
+    """What an exact solver would have to do: states times sets, memory, and that in words."""
+
+    states: float
+    bytes: float
+    words: str
+
+
+def serves_all(problem: Problem) -> str:
+    """Why a solver cannot serve a problem, for those that can serve them all."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Solver:
+    """One method of `solve`.
+
+    - `name`: what `solve(method=...)` and plans call it;
+    - `solve`: a function of a problem and keyword-only options; the first line of its docstring
+      is the `summary`;
+    - `proves`: what is known about how good its plans are;
+    - `why_not`: why it cannot serve a problem, in words; empty if it can;
+    - `work`: for exact solvers that `auto` may choose, how much there is to do.
+    """
+
+    name: str
+    solve: Callable[..., Plan]
+    proves: str
+    why_not: Callable[[Problem], str] = serves_all
+    work: Callable[[Problem], Work] | None = None
+
+    @property
+    def summary(self) -> str:
+        """What it does, in a line."""
+        return inspect.cleandoc(self.solve.__doc__ or "").split("\n")[0]
+
+    @property
+    def options(self) -> Mapping[str, inspect.Parameter]:
+        """The keyword-only options it takes, with their defaults and types."""
+        given = inspect.signature(self.solve, eval_str=False).parameters.items()
+        return {name: each for name, each in given if each.kind is each.KEYWORD_ONLY}
+
+    def plan(self, problem: Problem, options: Mapping[str, Any]) -> Plan:
+        """Check the options, then solve."""
+        unknown = sorted(set(options) - set(self.options))
+        if unknown:
+            takes = f"it takes {', '.join(self.options)}" if self.options else "it takes none"
+            raise UnknownMethod(f"method {self.name!r} has no option {', '.join(unknown)}; {takes}")
+        return self.solve(problem, **options)

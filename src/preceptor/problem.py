@@ -1,0 +1,294 @@
+"""A problem: a world, a learner, a budget and a risk, discounted over some number of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.values import FloatArray, Value, plain, remembered
+from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
+from preceptor.loss import ClosedForm, LossModel, LossOracle
+from preceptor.model.budgets import Budget, as_budget
+from preceptor.model.grouped import Grouped
+from preceptor.model.matrices import equicorrelation
+from preceptor.model.risks import Risk, SquaredError
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.learner import Learner
+
+FORMAT = "preceptor-problem/1"
+_MOST_ROUNDS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem(Value):
+    """Everything that a solver needs to know.
+
+    - `budget`: a number k (meaning at most k tests a round) or a budget; where tests of the world
+      have several columns, it counts and prices tests and becomes `Grouped`;
+    - `discount`: δ, what one round later is worth; below 1 if the horizon is infinite;
+    - `horizon`: number of rounds, or None for ever;
+    - `risk`: how a wrong prediction is charged;
+    - `loss`: exact (`ClosedForm()`) or on a fixed sample (`Empirical(...)`);
+    - `start`: how often the person has been shown each test already (n,), none if left out.
+
+    Loss is minimised everywhere: the value of a plan is its expected discounted loss.
+    """
+
+    world: World
+    learner: Learner
+    budget: Budget
+    discount: float = 0.99
+    horizon: int | None = None
+    risk: Risk = field(default_factory=SquaredError)
+    loss: LossModel = field(default_factory=ClosedForm)
+    start: tuple[int, ...] | None = None
+
+    def __init__(
+        self,
+        world: World,
+        learner: Learner,
+        budget: Budget | int = 1,
+        discount: float = 0.99,
+        horizon: int | None = None,
+        risk: Risk | None = None,
+        loss: LossModel | None = None,
+        start: Sequence[int] | npt.NDArray[np.integer] | None = None,
+    ) -> None:
+        faults: list[str] = []
+        for name, value, wanted in (("world", world, World), ("learner", learner, Learner)):
+            if not isinstance(value, wanted):
+                faults.append(f"{name}: {value!r} is not a {wanted.__name__}")
+        InvalidProblem.raise_if(faults)
+        allowed: Budget | None = None
+        try:
+            allowed = _over_tests(as_budget(budget), world)
+            faults += allowed.size_faults(world.size)
+        except InvalidInput as error:
+            faults += error.faults
+        if learner.size != world.size:
+            faults.append(
+                f"learner: {learner.size} initial coefficients, but the world has {world.size} "
+                "tests; lengths must agree"
+            )
+        faults += _horizon_faults(horizon) + _discount_faults(discount, horizon)
+        if np.abs(learner.initial).max() > 1e50:
+            faults.append(
+                f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
+            )
+        shown_before = _start(start, world.size, faults)
+        set_field = object.__setattr__
+        set_field(self, "world", world)
+        set_field(self, "learner", learner)
+        set_field(self, "budget", allowed)
+        set_field(self, "discount", discount)
+        set_field(self, "horizon", None if horizon is None else horizon)
+        set_field(self, "risk", SquaredError() if risk is None else risk)
+        set_field(self, "loss", ClosedForm() if loss is None else loss)
+        set_field(self, "start", shown_before)
+        if not isinstance(self.risk, Risk):
+            faults.append(f"risk: {risk!r} is not a risk; use SquaredError(), Huber(1.0), ...")
+        elif not isinstance(self.loss, LossModel):
+            faults.append(f"loss: {loss!r} is not a loss model; use ClosedForm() or Empirical()")
+        else:
+            faults += self.loss.faults(self)
+        InvalidProblem.raise_if(faults)
+        set_field(self, "discount", float(discount))
+        set_field(self, "horizon", None if horizon is None else int(horizon))
+
+    @property
+    def size(self) -> int:
+        """How many tests there are, n."""
+        return self.world.size
+
+    @property
+    def start_counts(self) -> tuple[int, ...]:
+        """Showings of each test before round 0."""
+        return self.start if self.start is not None else (0,) * self.size
+
+    @property
+    def initial_errors(self) -> FloatArray:
+        """Truth minus belief (n,) at the first round."""
+        return self.learner.errors(self.world, self.start_counts)
+
+    @property
+    def oracle(self) -> LossOracle:
+        """Answers what a round costs in any state."""
+        return remembered(self, "oracle", lambda: self.loss.bind(self))
+
+    @property
+    def sets(self) -> SetFamily:
+        """The sets that may be shown, in the order that breaks ties."""
+        return self.oracle.sets
+
+    def asks_the_same_as(self, other: Problem) -> bool:
+        """Whether both have the same losses for the same errors, so that one oracle can serve."""
+        same_dial = self.learner.imputation is other.learner.imputation or (
+            bool(np.array_equal(self.learner.imputation, other.learner.imputation))
+        )
+        return (
+            (self.world is other.world or self.world == other.world)
+            and same_dial
+            and self.budget == other.budget
+            and self.risk == other.risk
+            and self.loss == other.loss
+        )
+
+    def answered_by(self, other: Problem) -> Problem:
+        """This problem, with its questions about losses answered by the other's oracle."""
+        copy = self.replace()
+        remembered(copy, "oracle", lambda: other.oracle)
+        return copy
+
+    def replace(self, **changes: Any) -> Problem:
+        """A copy with some fields changed."""
+        names = ("world", "learner", "budget", "discount", "horizon", "risk", "loss", "start")
+        unknown = sorted(set(changes) - set(names))
+        if unknown:
+            raise TypeError(f"Problem has no field {', '.join(unknown)}; it has {', '.join(names)}")
+        return Problem(**{name: getattr(self, name) for name in names} | changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, everything included, nothing that is a default."""
+        return {"format": FORMAT, **super().to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Problem:
+        """Rebuild from plain data; see the page on problem files for what it may hold."""
+        fields = dict(data)
+        given = fields.pop("format", FORMAT)
+        if given != FORMAT:
+            raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
+        missing = [name for name in ("world", "learner", "budget") if name not in fields]
+        if missing:
+            raise InvalidFile(f"problem file: {', '.join(missing)} missing")
+        for name in ("world", "learner"):
+            if not isinstance(fields[name], Mapping):
+                raise InvalidFile(f"{name}: got {fields[name]!r}, expected a table")
+        fields["world"] = World.from_dict(_spell_out_correlation(fields["world"]))
+        fields["learner"] = Learner.from_dict(fields["learner"])
+        if isinstance(fields["budget"], Mapping):
+            fields["budget"] = Budget.from_dict(fields["budget"])
+        if "risk" in fields:
+            fields["risk"] = Risk.from_dict(fields["risk"])
+        if "loss" in fields:
+            fields["loss"] = LossModel.from_dict(fields["loss"])
+        return super().from_dict(fields)
+
+    def to_toml(self) -> str:
+        """TOML text; an infinite horizon is one that is not there."""
+        import tomli_w
+
+        return tomli_w.dumps(plain(self.to_dict()))
+
+    @classmethod
+    def from_toml(cls, text: str) -> Problem:
+        """Read TOML text."""
+        import tomllib
+
+        try:
+            return cls.from_dict(tomllib.loads(text))
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidFile(f"not valid TOML: {error}") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Problem:
+        """Read a .toml or .json file; faults name the file."""
+        from preceptor._base.files import read_text, suffix_of
+
+        suffix, text = suffix_of(path), read_text(path)
+        try:
+            return cls.from_toml(text) if suffix == ".toml" else cls.from_json(text)
+        except InvalidInput as error:
+            raise type(error)([f"{path}: {fault}" for fault in error.faults]) from error
+
+    def save(self, path: str | Path) -> None:
+        """Write a .toml or .json file, whole or not at all."""
+        from preceptor._base.files import suffix_of, write_text
+
+        text = self.to_toml() if suffix_of(path) == ".toml" else self.to_json() + "\n"
+        write_text(path, text)
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON schema of problem files."""
+    import json
+    from importlib.resources import files
+
+    text = files("preceptor.schemas").joinpath("problem.schema.json").read_text("utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    return loaded
+
+
+def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
+    """In a file, `correlation = 0.8` may stand for unit variances and one correlation."""
+    fields = dict(world)
+    if "correlation" in fields:
+        if "covariance" in fields:
+            raise InvalidFile("world: give covariance or correlation, not both")
+        correlation, coefficients = fields.pop("correlation"), fields.get("coefficients")
+        if not is_number(correlation):
+            raise InvalidFile(f"world: correlation {correlation!r}, must be a number")
+        size = len(coefficients) if isinstance(coefficients, list) else 1
+        fields["covariance"] = equicorrelation(size, correlation)
+    return fields
+
+
+def _over_tests(budget: Budget, world: World) -> Budget:
+    """Budgets count tests, sets hold columns: translate where a test has several columns."""
+    if all(len(block) == 1 for block in world.blocks):
+        return budget
+    if not isinstance(budget, Grouped):
+        return Grouped(budget, world.blocks)
+    if budget.blocks != world.blocks:
+        raise InvalidProblem(
+            f"budget: groups columns as {budget.blocks}, but the world as {world.blocks}; give the "
+            "budget over tests"
+        )
+    return budget
+
+
+def _horizon_faults(horizon: object) -> list[str]:
+    if is_count(horizon, least=_MOST_ROUNDS + 1):
+        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; use None for no end"]
+    if horizon is not None and not is_count(horizon, least=1):
+        return [f"horizon: {horizon!r}, must be a whole number of rounds of at least 1, or None"]
+    return []
+
+
+def _discount_faults(discount: object, horizon: object) -> list[str]:
+    if not is_number(discount):
+        return [f"discount: {discount!r}, must be a number"]
+    value = float(discount)  # type: ignore[arg-type]
+    if horizon is None and not 0.0 <= value < 1.0:
+        return [
+            f"discount: {value}, must be at least 0 and below 1 for an infinite horizon "
+            "(1 - 1/100 = 0.99 means about 100 cases; or set a horizon)"
+        ]
+    if not 0.0 <= value <= 1.0:
+        return [f"discount: {value}, must be between 0 and 1"]
+    return []
+
+
+def _start(
+    start: Sequence[int] | npt.NDArray[np.integer] | None, size: int, faults: list[str]
+) -> tuple[int, ...] | None:
+    if start is None:
+        return None
+    try:
+        given = np.asarray(start)
+        counts = tuple(int(c) for c in given)
+    except (TypeError, ValueError, OverflowError):
+        faults.append(f"start: {start!r}, must be one whole number for each test")
+        return None
+    if len(counts) != size:
+        faults.append(f"start: {len(counts)} counts for {size} tests; lengths must agree")
+    if any(c < 0 or c != g for c, g in zip(counts, given, strict=True)):
+        faults.append(f"start: {list(given)}, counts must be whole numbers of at least 0")
+    return counts if any(counts) else None

@@ -1,1 +1,0 @@
-"""The nouns of the model: world, learner, curves, budgets, risks and the problem they make."""

@@ -1,0 +1,110 @@
+"""Proving a plan again, slowly.
+
+The value is added up round by round from dense textbook algebra. A dual certificate is re-proven
+for every round and every set by a general minimiser and exact one-dimensional minima, from arrays
+made anew out of the problem; where a beam raised the bound further, the beam is walked again in
+plain NumPy. All of that shares nothing with the solvers. Other bounds (instant ones, and those of
+the exact solvers) have no independent checker: they are worked out a second time by the same code,
+and `Verification.independent` is False.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor.certificate import Certificate
+from preceptor.plan import Plan
+from preceptor.problem import Problem
+from preceptor.verification.beam_check import beam_again
+from preceptor.verification.claim import claim_of
+from preceptor.verification.dual_check import check_bound
+from preceptor.verification.slow_value import slow_value
+
+# Relative difference that rounding may make between two ways to add up the same losses.
+_ROUNDING = 1e-8
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was checked, and what came out. `ok` only if nothing that was checked failed.
+
+    `independent` says whether the bound was proven by code that shares nothing with the solvers,
+    or only worked out a second time.
+    """
+
+    value: float
+    value_ok: bool
+    lower_bound: float
+    bound_ok: bool
+    how: str
+    independent: bool
+
+    @property
+    def ok(self) -> bool:
+        """Both the value and the bound stand."""
+        return self.value_ok and self.bound_ok
+
+
+def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -> Verification:
+    """Evaluate the policy naively and prove the lower bound again.
+
+    Parameters
+    ----------
+    plan
+        What to check.
+    problem
+        The problem to check it against; the plan's own if left out.
+    slack
+        Relative allowance for rounding in the proof of each round.
+
+    Returns
+    -------
+    Verification
+        Value and bound as found here, whether each stands, and how the bound was checked.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9))
+    >>> pr.verify(plan).ok
+    True
+    """
+    asked = plan.problem if problem is None else problem
+    value = slow_value(asked, plan.policy)
+    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING))
+    bound, how, independent = _bound_again(plan, asked, slack)
+    allowed = slack * max(abs(bound), abs(plan.lower_bound), 1e-300) * 10
+    bound_ok = plan.lower_bound <= bound + allowed
+    return Verification(value, value_ok, bound, bound_ok, how, independent)
+
+
+def _bound_again(plan: Plan, problem: Problem, slack: float) -> tuple[float, str, bool]:
+    from preceptor.verification.again import cheap_bound, has_dual, solved_again
+
+    if plan.certificate is not None and has_dual(problem):
+        bound, how = _dual_again(plan.certificate, plan, problem, slack)
+        cheap, _ = cheap_bound(problem)
+        return max(bound, cheap), how, bound >= cheap
+    cheap, how = cheap_bound(problem)
+    if plan.lower_bound <= cheap * (1 + slack):
+        return cheap, how, False
+    again, how = solved_again(plan, problem)
+    return max(cheap, again), how, False
+
+
+def _dual_again(
+    certificate: Certificate, plan: Plan, problem: Problem, slack: float
+) -> tuple[float, str]:
+    claim = claim_of(certificate, problem)
+    report = check_bound(claim, slack=slack)
+    if not report.ok:
+        return -np.inf, f"dual certificate FAILS in round {report.worst_round}"
+    how = "dual certificate proven again for every set"
+    if certificate.beam_layers and plan.lower_bound > report.value * (1 + slack):
+        width, layers = certificate.beam_width, certificate.beam_layers
+        walked = beam_again(claim, plan.value, width, layers)
+        return max(report.value, walked), f"{how}; beam walked again"
+    return report.value, how

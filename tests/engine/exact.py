@@ -1,0 +1,118 @@
+"""Slow, obvious solvers that the bounds are held against, and random small instances."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+
+import numpy as np
+
+from preceptor.engine.certified_beam import certified_beam
+from preceptor.engine.dual import solve_dual
+from preceptor.engine.instance import DualInstance, factor_members, make_instance
+from preceptor.engine.search import search_schedule
+
+
+def random_instance(
+    seed, n, sizes, *, horizon=None, discount=0.9, alpha=1.3, signs="any", price=None, still=()
+):
+    """Correlations of both signs, errors of both signs unless told otherwise; `still` have none."""
+    rng = np.random.default_rng(seed)
+    a, h = rng.uniform(-1.0, 1.0, n), rng.uniform(-1.0, 1.0, n)
+    if signs == "same":
+        h = a - rng.uniform(0.2, 1.0, n)
+    h[list(still)] = a[list(still)]
+    factors = rng.standard_normal((n + 1, n))
+    covariance = factors.T @ factors + 0.05 * np.eye(n)
+    scale = np.sqrt(np.diag(covariance))
+    return make_instance(
+        a,
+        h,
+        covariance / np.outer(scale, scale),
+        factor_members(n, sizes),
+        alpha=alpha * rng.uniform(1.0, 1.1, n),
+        discount=discount,
+        horizon=horizon,
+        price=None if price is None else np.array(price),
+    )
+
+
+@cache
+def solved(seed, n, sizes, length=30, width=200, **options):
+    """Instance, search, dual and beam, so that tests may share them."""
+    instance = random_instance(seed, n, sizes, **options)
+    return instance, *solve_all(instance, length, width)
+
+
+def solve_all(instance, length=30, width=200, iterations=60):
+    found = search_schedule(instance, length=length, time_limit=60, max_kicks=2)
+    bound = solve_dual(
+        instance,
+        found.schedule,
+        time_limit=60,
+        max_iterations=iterations,
+        length=None if instance.horizon else length,
+    )
+    beam = certified_beam(bound, found.schedule, found.commit, width=width, time_limit=60)
+    return found, bound, beam
+
+
+def read_matrix(instance: DualInstance, S: int):
+    """M_S, for which showing S with errors e costs set_cost + e'M_S e."""
+    shown = [int(i) for i in instance.members[S] if i >= 0]
+    sigma = instance.covariance
+    if not shown:
+        return np.zeros_like(sigma)
+    return sigma[:, shown] @ np.linalg.solve(sigma[np.ix_(shown, shown)], sigma[shown])
+
+
+def schedule_cost(instance: DualInstance, schedule):
+    u, total = np.ones(instance.n_features), 0.0
+    for t, S in enumerate(schedule):
+        e = instance.initial_error * u
+        total += instance.discount**t * (instance.set_cost[S] + e @ read_matrix(instance, S) @ e)
+        u = np.where(instance.shown[S], u / instance.alpha, u)
+    return total
+
+
+def brute_force(instance: DualInstance):
+    """Cheapest of all schedules of a short finite horizon."""
+    every = itertools.product(range(instance.n_sets), repeat=instance.horizon)
+    return min(schedule_cost(instance, schedule) for schedule in every)
+
+
+def enclosure(instance: DualInstance, rounds=None):
+    """Two numbers with the optimum between them, from a table over all counts.
+
+    A finite horizon gives it twice. An infinite one ends after `rounds` with the floor, or with
+    the best set shown for ever.
+    """
+    n, delta, rounds = instance.n_features, instance.discount, instance.horizon or rounds
+    axes = [
+        instance.initial_error[i] * instance.alpha[i] ** -np.arange(rounds + 1.0) for i in range(n)
+    ]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+
+    def quadratic(matrix):
+        return np.einsum("...i,ij,...j->...", grid, matrix, grid)
+
+    sets = range(instance.n_sets)
+    matrices = [read_matrix(instance, S) for S in sets]
+    losses = [instance.set_cost[S] + quadratic(matrices[S]) for S in sets]
+    low = high = np.zeros(grid.shape[:-1])
+    if instance.horizon is None:
+        low = low + instance.set_cost.min() / (1 - delta)
+        high = np.full(low.shape, np.inf)
+        for S in sets:
+            s = np.where(instance.shown[S], 1 / instance.alpha, 1.0)
+            for_ever = quadratic(matrices[S] / (1 - delta * np.outer(s, s)))
+            high = np.minimum(high, instance.set_cost[S] / (1 - delta) + for_ever)
+    for t in range(rounds - 1, -1, -1):
+        here = (slice(0, t + 1),) * n
+        after = [
+            tuple(slice(1, t + 2) if shown else slice(0, t + 1) for shown in instance.shown[S])
+            for S in sets
+        ]
+        low = np.min([losses[S][here] + delta * low[after[S]] for S in sets], axis=0)
+        high = np.min([losses[S][here] + delta * high[after[S]] for S in sets], axis=0)
+    return float(low.min()), float(high.min())

@@ -1,0 +1,87 @@
+"""The beam against its slow twin, its merging against a dictionary, and early stops."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from preceptor.engine._beam_kernels import merge_children
+from preceptor.engine.certified_beam import certified_beam, memory_width
+from preceptor.verification.beam_check import beam_again
+from tests.engine.exact import enclosure, random_instance, solve_all, solved
+
+
+@pytest.mark.parametrize(
+    ("seed", "n", "sizes", "horizon"),
+    [(0, 3, (0, 1, 2), None), (1, 4, (2,), None), (2, 3, (1,), 9)],
+)
+@pytest.mark.parametrize("width", [8, 40])
+def test_the_slow_beam_proves_the_same(seed, n, sizes, horizon, width):
+    _, _, bound, best = solved(seed, n, sizes, horizon=horizon)
+    beam = certified_beam(bound, best.schedule, best.commit, width=width)
+    assert beam.value == best.value  # a plan found on the way would prune more from then on
+    again = max(beam_again(bound, beam.value, width, beam.layers), bound.value)
+    assert_allclose(again, beam.lower_bound, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_equal_counts_are_merged_exactly(n):
+    rng = np.random.default_rng(n)
+    instance = random_instance(0, n, (0, 1, 2))
+    actions = instance.actions()
+    counts = (
+        rng.integers(0, 3, (40, n)) if n == 3 else np.repeat(rng.integers(0, 100, (8, n)), 5, 0)
+    )
+    f = rng.uniform(1.0, 2.0, (len(counts), len(actions)))
+    f[rng.random(f.shape) < 0.3] = np.inf
+    best: dict[tuple[int, ...], float] = {}
+    for p, c in zip(*np.nonzero(f < 1.9), strict=True):
+        child = tuple(counts[p] + instance.shown[actions[c]])
+        best[child] = min(best.get(child, np.inf), f[p, c])
+    bits, room = 7, f.size
+    words = -(-n // (64 // bits))
+    best_of, keys = np.empty(room), np.empty((room, words), dtype=np.uint64)
+    parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    table = np.empty(1 << int(2 * room).bit_length(), dtype=np.int64)
+    kept, dropped = merge_children(
+        counts, f, f, instance.members, actions, 1.9, words, bits, best_of, parent_of, action_of,
+        keys, table,
+    )  # fmt: skip
+    children = counts[parent_of[:kept]] + instance.shown[actions[action_of[:kept]]]
+    merged = {tuple(row): value for row, value in zip(children, best_of[:kept], strict=True)}
+    assert kept == len(merged)
+    assert merged == best
+    assert dropped == f[(f > 1.9) & (f < np.inf)].min()
+
+
+@pytest.mark.parametrize("layers", [0, 5])
+def test_it_is_valid_when_stopped_early(layers):
+    instance, found, bound, _ = solved(2, 3, (0, 1, 2))
+    calls = iter(range(1000))
+    stopped = certified_beam(
+        bound, found.schedule, found.commit, width=50, should_stop=lambda: next(calls) >= layers
+    )
+    low, high = enclosure(instance, 20)
+    assert (stopped.status, stopped.layers) == ("stopped", layers)
+    assert stopped.lower_bound <= high * (1 + 1e-9)
+    assert low <= stopped.value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("horizon", [None, 6])
+def test_showing_nothing_at_all_is_covered_whatever_the_incumbent(horizon):
+    """Once the bound exceeded the optimum when the plan at hand was worse than stopping at once."""
+    price = (2.0, 2.0, 2.0)
+    instance, _, bound, _ = solved(0, 3, (0, 3), price=price, horizon=horizon)
+    everything = np.full(horizon or 10, instance.n_sets - 1)
+    commit = instance.n_sets - 1 if horizon is None else -1
+    beam = certified_beam(bound, everything, commit, width=50)
+    nothing = instance.set_cost[instance.empty_set] * instance.rounds_value(0)
+    assert_allclose(beam.value, nothing, rtol=1e-12)
+    assert beam.lower_bound <= nothing * (1 + 1e-12)
+
+
+def test_wider_passes_never_lower_the_bound():
+    instance = random_instance(3, 4, (0, 1, 2))
+    found, bound, narrow = solve_all(instance, width=10, iterations=10)
+    wide = certified_beam(bound, found.schedule, found.commit, memory_megabytes=3.0)
+    assert wide.lower_bound >= narrow.lower_bound - 1e-12
+    assert wide.widest <= memory_width(instance, bound.length, 3.0)
