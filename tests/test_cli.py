@@ -180,9 +180,12 @@ def test_bad_plans(tmp_path, text):
 
 def test_schema_and_methods_and_version():
     assert json.loads(run("schema").stdout) == pr.schema()
-    listed = [line.split()[0] for line in run("methods").stdout.splitlines()]
-    assert listed == list(SOLVERS)
-    assert all(len(line.split()) > 3 for line in run("methods").stdout.splitlines())
+    listed = run("methods").stdout.splitlines()
+    assert [line.split()[0] for line in listed[::2]] == list(SOLVERS)
+    for summary, details, solver in zip(listed[::2], listed[1::2], SOLVERS.values(), strict=True):
+        assert solver.summary in summary
+        assert solver.proves in details
+        assert all(option in details for option in solver.options)
     assert run("--version").stdout == f"preceptor {pr.__version__}\n"
 
 

@@ -30,9 +30,11 @@ def test_same_plans_in_order_with_one_and_two_processes():
 def test_learners_that_share_a_world_share_its_factors():
     problems = classroom(3)
     other = problems[0].replace(budget=pr.Exactly(1))
-    share_oracles([*problems, other])
-    assert problems[0].oracle is problems[1].oracle is problems[2].oracle
-    assert other.oracle is not problems[0].oracle
+    first, second, third, apart = share_oracles([*problems, other])
+    assert first.oracle is second.oracle is third.oracle
+    assert apart.oracle is not first.oracle
+    assert [first, second, third, apart] == [*problems, other]
+    assert problems[1].oracle is not first.oracle  # what was given stays as it was
 
 
 def test_faults_and_nothing_to_do():

@@ -50,7 +50,8 @@ def report(
     done: float | None = None,
     value: float | None = None,
     lower_bound: float | None = None,
+    sentence: str = "",
 ) -> None:
     """Tell the caller, if there is one."""
     if progress is not None:
-        progress(Update(stage, done, value, lower_bound))
+        progress(Update(stage, done, value, lower_bound, sentence))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 
@@ -48,3 +49,18 @@ def many(number: float) -> str:
     ('1,234,567', '3e15')
     """
     return f"{number:,.0f}" if number < 1e12 else f"{number:.0e}".replace("e+", "e")
+
+
+def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """A fault for each name that is not known, with the one that may have been meant.
+
+    >>> unknown_names("costs", ["abdomem"], ["abdomen", "wrist"])
+    ["costs: 'abdomem' is not known; did you mean 'abdomen'?"]
+    """
+    faults = []
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            faults.append(f"{where}: {name!r} is not known; {hint}")
+    return faults

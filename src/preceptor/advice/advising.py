@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_text
-from preceptor._base.progress import Progress, Status, Update, report
+from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
 from preceptor.advice.alternatives import Alternative, alternatives
 from preceptor.advice.choices import Beliefs, budget_for, discount_from, person_for
+from preceptor.advice.learner_file import read_learner
 from preceptor.advice.sensitivity import Change, sensitivity
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget
+from preceptor.model.world import World
 from preceptor.people.learner import Learner
 from preceptor.plan import Plan
 from preceptor.planning import solve
@@ -87,7 +89,8 @@ def advise(
     costs: Mapping[str, float] | None = None,
     prices: Mapping[str, float] | None = None,
     limit: float | None = None,
-    learner: Learner | None = None,
+    learner: Learner | str | Path | None = None,
+    participant: str | None = None,
     beliefs: Beliefs | None = None,
     standardised: bool = False,
     half_life: float | None = None,
@@ -119,8 +122,9 @@ def advise(
         How many tests may be shown per case (3 if left out), or a budget.
     costs, prices, limit
         By name of test: what it costs within the limit, and what showing it adds to the loss.
-    learner
-        The person; if left out, made of the four arguments that follow.
+    learner, participant
+        The person: a `Learner`, or a file that `preceptor fit` wrote and who of the people in it.
+        If left out, made of the four arguments that follow.
     beliefs
         First weights: "zero" (the default), "equal", "marginal", or weights by name of column.
     standardised
@@ -159,8 +163,9 @@ def advise(
     if isinstance(data, Problem):
         _refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            learner=learner, beliefs=beliefs, half_life=half_life, alpha=alpha, cases=cases,
-            discount=discount, standardised=standardised or None, drop=tuple(drop) or None,
+            learner=learner, participant=participant, beliefs=beliefs, half_life=half_life,
+            alpha=alpha, standardised=standardised or None, cases=cases, discount=discount,
+            drop=tuple(drop) or None,
         )  # fmt: skip
         problem = data
     else:
@@ -175,19 +180,12 @@ def advise(
         else:
             estimate = fit_source(data, outcome, unit=unit, drop=drop, seed=seed)
             source = source or name_of_source(data)
+            for doubt in estimate.warnings:
+                report(progress, "estimating", sentence=f"Note: {doubt}")
         world = estimate.world
-        if learner is None:
-            learner = person_for(
-                world,
-                beliefs="zero" if beliefs is None else beliefs,
-                standardised=standardised,
-                half_life=half_life,
-                alpha=alpha,
-            )
-        else:
-            _refuse_choices(beliefs=beliefs, half_life=half_life, alpha=alpha)
+        person = _person(world, learner, participant, beliefs, standardised, half_life, alpha)
         budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
-        problem = Problem(world, learner, budget, weight)
+        problem = Problem(world, person, budget, weight)
     with one_blas_thread():
         plan = _plan(problem, time_limit, seed, progress)
     return advice_on(
@@ -229,17 +227,40 @@ def advice_on(
     return Advice(plan, rivals, changes, provenance, estimate, proof)
 
 
+def _person(
+    world: World,
+    learner: Learner | str | Path | None,
+    participant: str | None,
+    beliefs: Beliefs | None,
+    standardised: bool,
+    half_life: float | None,
+    alpha: float | None,
+) -> Learner:
+    """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
+    if participant is not None and not isinstance(learner, (str, Path)):
+        raise InvalidInput("participant: names somebody in a learner file; give `learner`")
+    if learner is None:
+        return person_for(
+            world,
+            beliefs="zero" if beliefs is None else beliefs,
+            standardised=standardised,
+            half_life=half_life,
+            alpha=alpha,
+        )
+    _refuse_choices(beliefs=beliefs, half_life=half_life, alpha=alpha)
+    return learner if isinstance(learner, Learner) else read_learner(learner, world, participant)
+
+
 def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progress | None) -> Plan:
     """Quick first; if that leaves much unproven and nobody set a limit, ten seconds more."""
     seconds = QUICK_SECONDS if time_limit is None else time_limit
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
-        if progress is not None:
-            said = (
-                f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
-                f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
-            )
-            progress(Update("planning on", sentence=said))
+        said = (
+            f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
+            f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
+        )
+        report(progress, "planning on", sentence=said)
         longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
         plan = min(plan, longer, key=lambda each: (each.value, each.gap))
     return plan
@@ -249,5 +270,5 @@ def _refuse_choices(**choices: object) -> None:
     """What is already decided by the data must not be given again."""
     given = [name for name, value in choices.items() if value is not None]
     InvalidInput.raise_if(
-        f"{name}: is already decided by what is given; leave it out" for name in given
+        f"{name}: already decided by what else is given; leave out `{name}`" for name in given
     )

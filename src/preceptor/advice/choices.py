@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from preceptor._base.discounting import discount_for
 from preceptor._base.values import FloatArray
+from preceptor._base.words import unknown_names
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import AtMost, Budget, Knapsack
 from preceptor.model.world import World
@@ -101,11 +102,7 @@ def discount_from(cases: float | None = None, discount: float | None = None) -> 
 
 
 def _weights(world: World, named: Mapping[str, float], standardised: bool) -> npt.ArrayLike:
-    unknown = [name for name in named if name not in world.labels]
-    if unknown:
-        raise InvalidInput(
-            f"beliefs: column {unknown[0]!r} is not known; known are {', '.join(world.labels)}"
-        )
+    InvalidInput.raise_if(unknown_names("beliefs", named, world.labels))
     weights = np.array([float(named.get(label, 0.0)) for label in world.labels])
     if standardised:
         return weights / np.sqrt(np.diag(world.covariance))
@@ -116,9 +113,8 @@ def _by_test(
     world: World, what: str, numbers: Mapping[str, float], missing: float | None = None
 ) -> FloatArray:
     """One number per test, by name."""
-    unknown = [name for name in numbers if name not in world.tests]
+    faults = unknown_names(what, numbers, world.tests)
     absent = [name for name in world.tests if name not in numbers] if missing is None else []
-    faults = [f"{what}: test {name!r} is not known" for name in unknown]
     if absent:
         faults.append(f"{what}: none for {', '.join(absent)}; give one for each test")
     InvalidInput.raise_if(faults)

@@ -10,12 +10,13 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
-import click
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.main import get_command
 
 from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
@@ -46,17 +47,26 @@ def in_options(message: str) -> str:
     """A message of the library in the words of the command line: arguments become options.
 
     The library begins a fault with the argument it is about and puts other arguments between
-    backticks; where the running command has an option of that name, the option is named instead.
+    backticks; where a command has an option of that name, the option is named instead.
     """
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return message
-    for parameter in context.command.params:
-        if isinstance(parameter, click.Option) and parameter.name is not None:
-            option = max(parameter.opts, key=len)
-            message = re.sub(rf"^(  - )?{parameter.name}:", rf"\1{option}:", message, flags=re.M)
-            message = message.replace(f"`{parameter.name}`", option)
+    for name, option in _options().items():
+        message = re.sub(rf"^(  - )?{name}:", rf"\1{option}:", message, flags=re.MULTILINE)
+        message = message.replace(f"`{name}`", option)
     return message
+
+
+@cache
+def _options() -> dict[str, str]:
+    """Options of all commands by the name of the argument; the same option means the same."""
+    from preceptor.cli._app import app
+
+    commands = get_command(app).commands.values()  # type: ignore[attr-defined]
+    parameters = [each for command in commands for each in command.params]
+    return {
+        str(each.name): max(each.opts, key=len)
+        for each in parameters
+        if each.param_type_name == "option"
+    }
 
 
 def fail(message: str, *, code: int) -> None:

@@ -1,9 +1,8 @@
-"""Tables that people write by hand or export: cases, weights, costs and counts by name."""
+"""Tables that people write by hand: weights, costs and counts by name."""
 
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,13 +12,11 @@ from preceptor._base.files import read_json, read_text
 from preceptor.errors import InvalidFile
 
 
-def read_named_numbers(
-    path: Path, columns: Sequence[str], known: Sequence[str]
-) -> dict[str, dict[str, float]]:
+def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """`{column: {name: number}}` from a CSV with a column `name`, or from a JSON object.
 
     In JSON, `{"bmi": 2.0}` gives the first column; `{"bmi": {"cost": 2.0, "price": 0.1}}` gives
-    several. Names must be `known`, and none may come twice.
+    several. No name may come twice.
     """
     if path.suffix.lower() == ".json":
         rows = _json_rows(path, columns)
@@ -29,11 +26,7 @@ def read_named_numbers(
     found: dict[str, dict[str, float]] = {column: {} for column in columns}
     seen: set[str] = set()
     for place, name, cells in rows:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-            faults.append(f"{path}, {place}: test {name!r} is not known; {hint}")
-        elif name in seen:
+        if name in seen:
             faults.append(f"{path}, {place}: test {name!r} is there twice")
         seen.add(name)
         for column, cell in cells.items():

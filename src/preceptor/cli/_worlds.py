@@ -11,7 +11,6 @@ from preceptor.errors import InvalidInput
 
 if TYPE_CHECKING:
     from preceptor.datasets import DataSet
-    from preceptor.estimation import WorldEstimate
 
 DEFAULT_EXAMPLE = "body-fat"
 
@@ -48,9 +47,3 @@ def source_of(table: Path | None, example: str | None) -> Path | DataSet:
     found = load_example(example or DEFAULT_EXAMPLE)
     say(f"Example: {found.title}, {found.rows} cases ({found.outcome})")
     return found
-
-
-def say_doubts(estimate: WorldEstimate) -> None:
-    """What is doubtful about a table, on stderr."""
-    for doubt in estimate.warnings:
-        say(f"Note: {doubt}")

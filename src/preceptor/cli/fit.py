@@ -10,7 +10,7 @@ import typer
 
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._worlds import say_doubts, source_of
+from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -72,7 +72,8 @@ def fit(
         from preceptor.logs import Log
 
         estimate = fit_source(source_of(data, example), outcome, drop=drop or (), seed=seed)
-        say_doubts(estimate)
+        for doubt in estimate.warnings:
+            say(f"Note: {doubt}")
         world = estimate.world
         rounds = Log.read(log, world, columns=renamed)
         with spinner("fitting"):

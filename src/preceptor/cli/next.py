@@ -43,7 +43,7 @@ def next_tests(
         problem, world = found.problem, found.problem.world
         counts = list(problem.start_counts)
         if shown is not None:
-            for name, count in _counts(shown, world.tests).items():
+            for name, count in _counts(shown).items():
                 for column in world.columns_of([name]):
                     counts[column] = count
         chosen = found.policy.recommend(counts)
@@ -66,8 +66,8 @@ def next_tests(
     typer.echo(f"Expected of this case: {scale.label} {expected:.3g}{unit}.")
 
 
-def _counts(path: Path, tests: tuple[str, ...]) -> dict[str, int]:
-    found = read_named_numbers(path, ("count",), tests)["count"]
+def _counts(path: Path) -> dict[str, int]:
+    found = read_named_numbers(path, ("count",))["count"]
     wrong = [name for name, count in found.items() if count < 0 or count != int(count)]
     InvalidFile.raise_if(
         f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong

@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from preceptor.advice.choices import discount_from
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers
-from preceptor.cli._worlds import say_doubts, source_of
+from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
-from preceptor.model.world import World
 from preceptor.people.beliefs import BELIEFS
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -125,27 +123,22 @@ def plan(
             inputs = (data, beliefs, costs, learner)
             check_target(output, *inputs)
             check_target(report, output, *inputs)
-        if learner is None and participant is not None:
-            raise InvalidInput("--participant: names somebody in a learner file; give --learner")
-        discount_from(cases, discount)  # refuse before reading anything
         from preceptor.advice import advise
-        from preceptor.advice.learner_file import read_learner
-        from preceptor.estimation.sources import fit_source, name_of_source
 
-        source = source_of(data, example)
-        estimate = fit_source(source, outcome, unit=unit, drop=drop or (), seed=seed)
-        say_doubts(estimate)
-        world = estimate.world
-        person = None if learner is None else read_learner(learner, world, participant)
-        found = _costs(costs, limit, world)
+        found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
         with spinner("planning", keeps_best=True) as tell:
             advice = advise(
-                estimate,
-                source=name_of_source(source),
+                source_of(data, example),
+                outcome,
+                unit=unit,
+                drop=drop or (),
                 tests=tests,
+                costs=found.get("cost"),
+                prices=found.get("price"),
                 limit=limit,
-                learner=person,
-                beliefs=_beliefs(beliefs, world),
+                learner=learner,
+                participant=participant,
+                beliefs=_beliefs(beliefs),
                 standardised=standardised,
                 half_life=half_life,
                 alpha=alpha,
@@ -156,8 +149,6 @@ def plan(
                 vary=not dry_run,
                 seed=seed,
                 progress=tell,
-                costs=found["cost"],
-                prices=found["price"],
             )
         proof = advice.verification
         if proof is not None and not proof.ok:
@@ -174,7 +165,7 @@ def plan(
                 say(f"What to show somebody now: preceptor next {output} --shown counts.json")
 
 
-def _beliefs(named: str | None, world: World) -> str | dict[str, float] | None:
+def _beliefs(named: str | None) -> str | dict[str, float] | None:
     """One of the names that the library knows, or the weights in a file."""
     if named is None or named in BELIEFS:
         return named
@@ -182,14 +173,4 @@ def _beliefs(named: str | None, world: World) -> str | dict[str, float] | None:
     if path.suffix.lower() not in (".csv", ".json"):
         known = ", ".join(BELIEFS)
         raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
-    return read_named_numbers(path, ("weight",), world.labels)["weight"]
-
-
-def _costs(path: Path | None, limit: float | None, world: World) -> dict[str, dict[str, float]]:
-    """Costs and prices of tests, a row each: name, cost and, if wanted, price."""
-    if path is None:
-        return {"cost": {}, "price": {}}
-    found = read_named_numbers(path, ("cost", "price"), world.tests)
-    if limit is not None and not found["cost"]:
-        raise InvalidInput(f"--limit: {path} has prices but no column cost to add up")
-    return found
+    return read_named_numbers(path, ("weight",))["weight"]

@@ -96,5 +96,6 @@ def methods() -> None:
     """List the solvers."""
     width = max(map(len, SOLVERS))
     for name, solver in SOLVERS.items():
+        options = ", ".join(solver.options) or "none"
         typer.echo(f"{name:<{width}}  {solver.summary}")
-        typer.echo(f"{'':<{width}}  proves: {solver.proves}; takes: {', '.join(solver.options)}")
+        typer.echo(f"{'':<{width}}  Proves {solver.proves}. Options: {options}.")

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
+from preceptor._base.words import unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.groups import Blocks, Groups, blocks_of, checked_groups
 from preceptor.model.matrices import covariance_faults, equicorrelation, read_numbers
@@ -214,11 +215,7 @@ class World(Value):
         where |= dict(zip(self.tests, self.blocks, strict=True))
         wanted = list(names)
         unknown = [name for name in wanted if name not in where]
-        if unknown:
-            raise InvalidInput(
-                f"test {', '.join(map(repr, unknown))}: not known; known are "
-                f"{', '.join(self.tests)}"
-            )
+        InvalidInput.raise_if(unknown_names("test", unknown, self.tests))
         return tuple(sorted({i for name in wanted for i in where[name]}))
 
     @property
