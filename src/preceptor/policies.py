@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -332,6 +333,15 @@ class CountPolicy(Policy):
             for i in shown:
                 counts[i] += 1
         return path, None  # pragma: no cover - every step above moves a count
+
+
+def runs(schedule: Iterable[TestSet]) -> list[tuple[TestSet, int]]:
+    """Equal neighbours counted: [(set, rounds), ...].
+
+    >>> runs([(0,), (0,), (1,)])
+    [((0,), 2), ((1,), 1)]
+    """
+    return [(shown, sum(1 for _ in same)) for shown, same in groupby(schedule)]
 
 
 def as_set(shown: Sequence[int]) -> TestSet:

@@ -1,11 +1,13 @@
-"""Small words for messages and reports: lists, counts and shares."""
+"""Small words for messages, reports and `repr`: lists, counts, shares and labelled rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
+_REPR_WIDTH = 88
 
 
 def listed(items: Sequence[str]) -> str:
@@ -48,3 +50,37 @@ def many(number: float) -> str:
     ('1,234,567', '3e15')
     """
     return f"{number:,.0f}" if number < 1e12 else f"{number:.0e}".replace("e+", "e")
+
+
+def first_few(items: Sequence[str], most: int, noun: str = "more") -> str:
+    """At most so many of them, and how many were left out.
+
+    >>> first_few(["bmi", "bp", "age"], 2), first_few(["bmi"], 2)
+    ('bmi, bp and 1 more', 'bmi')
+    """
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most:,} {noun}"
+
+
+def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """A title above labelled rows, each of one line or two: how large values show themselves.
+
+    >>> print(labelled("World of 1 test", [("weights", "bmi 0.5"), ("noise", "0.1")]))
+    World of 1 test
+      weights  bmi 0.5
+      noise    0.1
+    """
+    kept = list(rows)
+    width = max((len(label) for label, _ in kept), default=0)
+    lines = [" ".join(title.split())]
+    for label, text in kept:
+        lines += textwrap.wrap(
+            text,
+            _REPR_WIDTH,
+            initial_indent=f"  {label:<{width}}  ",
+            subsequent_indent=" " * (width + 4),
+            max_lines=2,
+            placeholder=" ...",
+        )
+    return "\n".join(lines).replace(TOGETHER, " ")
