@@ -64,7 +64,7 @@ class Plan(Value):
 
     @property
     def exploration_length(self) -> int | None:
-        """The paper's T_d: rounds before one set is shown for ever; None if that never happens.
+        """The paper's T_d: rounds before one set is shown forever; None if that never happens.
 
         With a finite horizon: rounds up to the last change of set.
         """
