@@ -37,7 +37,7 @@ class Problem(Value):
     - `budget`: a number k (meaning at most k tests a round) or a budget; where tests of the world
       have several columns, it counts and prices tests and becomes `Grouped`;
     - `discount`: δ, what one round later is worth; below 1 if the horizon is infinite;
-    - `horizon`: number of rounds, or None forever;
+    - `horizon`: number of rounds, or None for no end;
     - `risk`: how a wrong prediction is charged;
     - `loss`: exact (`ClosedForm()`) or on a fixed sample (`Empirical(...)`);
     - `start`: how often the person has been shown each test already (n,), none if left out.
