@@ -103,7 +103,7 @@ class Plan(Value):
                 f"lower bound {self.lower_bound:.6g}",
             ),
             ("method", f"{self.method}, {self.seconds:.2g} seconds{ended.get(self.status, '')}"),
-            ("problem", f"{problem.budget_in_words()} per case; {problem.time_in_words()}"),
+            ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
         ]
 
     def _shown_in_words(self) -> list[tuple[str, str]]:

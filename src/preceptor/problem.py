@@ -149,13 +149,13 @@ class Problem(Value):
     def __repr__(self) -> str:
         world, learner = self.world, self.learner
         seen = [
-            f"{name} {times(count)}"
-            for name, count in zip(world.labels, self.start_counts, strict=True)
-            if count
+            f"{name} {times(self.start_counts[block[0]])}"
+            for name, block in zip(world.tests, world.blocks, strict=True)
+            if self.start_counts[block[0]]
         ]
         rows = [
             ("tests", first_few(world.tests, _NAMED)),
-            ("budget", f"{self.budget_in_words()} per case"),
+            ("per case", self.budget_in_words()),
             ("learning", learner.learning_in_words()),
             ("first beliefs", learner.beliefs_in_words(world)),
             ("unseen tests", learner.imputation_in_words()),

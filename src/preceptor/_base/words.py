@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
-_REPR_WIDTH = 88
+_REPR_WIDTH, _REPR_LINES = 88, 11
 
 
 def listed(items: Sequence[str]) -> str:
@@ -64,7 +64,9 @@ def first_few(items: Sequence[str], most: int, noun: str = "more") -> str:
 
 
 def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A title above labelled rows, each of one line or two: how large values show themselves.
+    """A title above labelled rows: how large values show themselves.
+
+    A row takes a second line while there is room; what does not fit ends in dots.
 
     >>> print(labelled("World of 1 test", [("weights", "bmi 0.5"), ("noise", "0.1")]))
     World of 1 test
@@ -74,13 +76,16 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
     kept = list(rows)
     width = max((len(label) for label, _ in kept), default=0)
     lines = [" ".join(title.split())]
+    spare = _REPR_LINES - 1 - len(kept)
     for label, text in kept:
+        before = len(lines)
         lines += textwrap.wrap(
             text,
             _REPR_WIDTH,
             initial_indent=f"  {label:<{width}}  ",
             subsequent_indent=" " * (width + 4),
-            max_lines=2,
+            max_lines=2 if spare > 0 else 1,
             placeholder=" ...",
         )
+        spare -= len(lines) - before - 1
     return "\n".join(lines).replace(TOGETHER, " ")

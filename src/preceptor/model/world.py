@@ -261,7 +261,7 @@ class World(Value):
         ]
         if self.groups is not None:
             sizes = [f"{name} ({counted(len(part), 'column')})" for name, part in self.groups]
-            rows.append(("groups", first_few(sizes, _NAMED)))
+            rows.append(("groups", first_few(sizes, _NAMED // 2)))
         if self.beta_shape is not None:
             p, q = self.beta_shape
             rows.append(("marginals", f"Beta({p:g}, {q:g}), standardised, in a Gaussian copula"))
