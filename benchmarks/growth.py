@@ -38,7 +38,7 @@ def finite_against_rounds() -> dict[str, list[tuple[float, float, float]]]:
             if needed > 2**31 or (points and points[-1][1] > _ENOUGH / 8):
                 break
             points.append((rounds, timed(lambda p=finite: pr.solve(p, "finite")), needed))
-        curves[f"n={size}, {words(budget)}"] = points
+        curves[budget.in_words(size)] = points
     return curves
 
 
@@ -107,10 +107,6 @@ def timed(work, least: int = 2) -> float:
         work()
         best = min(best, time.perf_counter() - started)
     return float(best)
-
-
-def words(budget: pr.Budget) -> str:
-    return f"{budget.kind.replace('-', ' ')} {budget.k}"
 
 
 def draw(panels) -> None:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.checks import is_number
+from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
+from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
 from preceptor._base.progress import Status
 from preceptor._base.values import Value, plain
+from preceptor._base.words import counted, labelled, listed, percent, times
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.policies import Policy
+from preceptor.policies import Policy, runs
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "preceptor-plan/1"
+# Gaps up to this are rounding.
+_ROUNDING = 1e-12
+# When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
+_CASES, _CHANGES, _SETS, _TESTS = 10_000, 3, 3, 4
+# Cases and rows of the timeline in a notebook.
+_DRAWN_CASES, _DRAWN_TESTS = 400, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,11 +64,98 @@ class Plan(Value):
 
     @property
     def exploration_length(self) -> int | None:
-        """The paper's T_d: rounds before one set is shown for ever; None if that never happens.
+        """The paper's T_d: rounds before one set is shown forever; None if that never happens.
 
         With a finite horizon: rounds up to the last change of set.
         """
         return self.policy.exploration_length
+
+    def how_sure(self) -> str:
+        """Status and gap in a few words."""
+        if self.status is Status.OPTIMAL and self.gap <= _ROUNDING:
+            return "no plan can do better"
+        if not math.isfinite(self.gap):
+            return "how much better another plan could be is not known"
+        return f"at most {percent(self.gap)} above the best achievable"
+
+    def __repr__(self) -> str:
+        return labelled(f"Plan: {self.how_sure()}", self._rows())
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same rows as a table, and a timeline of what is shown."""
+        shown = self.policy.schedule(self._cases_drawn())
+        lanes = self._lanes(shown)
+        timeline = html_timeline(lanes, len(shown), "Which test is shown in which case")
+        return f"<div>{html_table(f'Plan: {self.how_sure()}', self._rows())}{timeline}</div>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        problem = self.problem
+        per_case = self.value / total_weight(problem.discount, problem.horizon)
+        ended = {
+            Status.TIME_LIMIT: ", stopped by its time limit",
+            Status.INTERRUPTED: ", interrupted",
+        }
+        return [
+            *self._shown_in_words(),
+            (
+                "loss",
+                f"{self.value:.6g} in total, {per_case:.4g} per case on average; "
+                f"lower bound {self.lower_bound:.6g}",
+            ),
+            ("method", f"{self.method}, {self.seconds:.2g} seconds{ended.get(self.status, '')}"),
+            ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
+        ]
+
+    def _shown_in_words(self) -> list[tuple[str, str]]:
+        """What to show, in brief: what comes first, and the set that stays from then on."""
+        length, commit, horizon = self.exploration_length, self.policy.commit, self.problem.horizon
+        if length is not None and commit is not None and (horizon is None or length < horizon):
+            last = self._set_in_words(commit)
+            if length == 0:
+                return [("show", f"always {last}" if commit else "nothing, ever")]
+            first = ("first", self._schedule_in_words(length))
+            return [first, ("then", f"{last} from case {length + 1:,} on")]
+        if horizon is not None:
+            return [("show", self._schedule_in_words(horizon))]
+        first = ("first", self._schedule_in_words(_DRAWN_CASES))
+        return [first, ("then", "goes on changing: it never settles on one set")]
+
+    def _schedule_in_words(self, rounds: int) -> str:
+        looked_at = min(rounds, _CASES)
+        schedule = self.policy.schedule(looked_at)
+        pieces = runs(schedule)
+        if len(pieces) <= _CHANGES and looked_at == rounds:
+            parts = [f"{self._set_in_words(s)} for {counted(k, 'case')}" for s, k in pieces]
+            return ", then ".join(parts)
+        often = Counter(schedule).most_common()
+        parts = [f"{self._set_in_words(shown)} ({times(k)})" for shown, k in often[:_SETS]]
+        if len(often) > _SETS:
+            parts.append(counted(len(often) - _SETS, "other set"))
+        return f"{listed(parts)} in {counted(looked_at, 'case')}"
+
+    def _set_in_words(self, shown: Iterable[int]) -> str:
+        names = self.problem.world.name_of(shown)
+        more = [f"{len(names) - _TESTS} more"] if len(names) > _TESTS else []
+        return " + ".join([*names[:_TESTS], *more]) or "nothing"
+
+    def _cases_drawn(self) -> int:
+        """Exploration and a third more, within the horizon and what the eye can take in."""
+        length = self.exploration_length or 0
+        return min(
+            length + max(15, length // 3), self.problem.horizon or _DRAWN_CASES, _DRAWN_CASES
+        )
+
+    def _lanes(self, shown: list[tuple[int, ...]]) -> list[Lane]:
+        """The tests that are shown most, in the order of the world, each with its stretches."""
+        tests = list(zip(self.problem.world.tests, self.problem.world.blocks, strict=True))
+        often = Counter(column for each in shown for column in each)
+        ranked = sorted((t for t in tests if often[t[1][0]]), key=lambda t: -often[t[1][0]])
+        kept = {block for _, block in ranked[:_DRAWN_TESTS]}
+        return [
+            (name, stretches(block[0] in each for each in shown))
+            for name, block in tests
+            if block in kept
+        ]
 
     def explain(self) -> str:
         """The plan in words."""

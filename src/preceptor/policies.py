@@ -12,6 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,12 +33,12 @@ class Policy(Kind):
     @property
     @abstractmethod
     def commit(self) -> TestSet | None:
-        """The set shown for ever from some round on, or None if there is no such set."""
+        """The set shown forever from some round on, or None if there is no such set."""
 
     @property
     @abstractmethod
     def exploration_length(self) -> int | None:
-        """The paper's T_d: rounds before `commit` is shown for ever; None if it never is."""
+        """The paper's T_d: rounds before `commit` is shown forever; None if it never is."""
 
     @abstractmethod
     def schedule(self, rounds: int) -> list[TestSet]:
@@ -102,7 +103,7 @@ class Stationary(Policy):
 
 @dataclass(frozen=True, eq=False)
 class Alternating(Policy):
-    """Goes round a fixed cycle of sets for ever, as in the symmetric two-test case.
+    """Goes round a fixed cycle of sets forever, as in the symmetric two-test case.
 
     >>> Alternating([(0,), (1,)]).schedule(3)
     [(0,), (1,), (0,)]
@@ -156,7 +157,7 @@ class Alternating(Policy):
 
 @dataclass(frozen=True, eq=False)
 class ExploreThenCommit(Policy):
-    """A list of sets to go through first, then one set for ever: the shape of an optimal plan.
+    """A list of sets to go through first, then one set forever: the shape of an optimal plan.
 
     >>> policy = ExploreThenCommit([(1,), (0,)], commit=(0,))
     >>> policy.schedule(3), policy.exploration_length
@@ -196,7 +197,7 @@ class ExploreThenCommit(Policy):
 
     @property
     def commit(self) -> TestSet:
-        """The set shown for ever."""
+        """The set shown forever."""
         return self.final
 
     @property
@@ -285,7 +286,7 @@ class CountPolicy(Policy):
 
     @property
     def exploration_length(self) -> int | None:
-        """Rounds until `commit` is shown for ever."""
+        """Rounds until `commit` is shown forever."""
         path, final = self._walk
         if final is None:
             return None
@@ -332,6 +333,15 @@ class CountPolicy(Policy):
             for i in shown:
                 counts[i] += 1
         return path, None  # pragma: no cover - every step above moves a count
+
+
+def runs(schedule: Iterable[TestSet]) -> list[tuple[TestSet, int]]:
+    """Equal neighbours counted: [(set, rounds), ...].
+
+    >>> runs([(0,), (0,), (1,)])
+    [((0,), 2), ((1,), 1)]
+    """
+    return [(shown, sum(1 for _ in same)) for shown, same in groupby(schedule)]
 
 
 def as_set(shown: Sequence[int]) -> TestSet:

@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.discounting import cases_to_come
 from preceptor._base.values import FloatArray, Value, plain, remembered
+from preceptor._base.words import counted, first_few, labelled, times
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.loss import ClosedForm, LossModel, LossOracle
 from preceptor.model.budgets import Budget, as_budget
@@ -24,6 +26,8 @@ from preceptor.people.learner import Learner
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000
+# So many tests are named when a problem shows itself.
+_NAMED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class Problem(Value):
     - `budget`: a number k (meaning at most k tests a round) or a budget; where tests of the world
       have several columns, it counts and prices tests and becomes `Grouped`;
     - `discount`: δ, what one round later is worth; below 1 if the horizon is infinite;
-    - `horizon`: number of rounds, or None for ever;
+    - `horizon`: number of rounds, or None for no end;
     - `risk`: how a wrong prediction is charged;
     - `loss`: exact (`ClosedForm()`) or on a fixed sample (`Empirical(...)`);
     - `start`: how often the person has been shown each test already (n,), none if left out.
@@ -64,7 +68,8 @@ class Problem(Value):
         faults: list[str] = []
         for name, value, wanted in (("world", world, World), ("learner", learner, Learner)):
             if not isinstance(value, wanted):
-                faults.append(f"{name}: {value!r} is not a {wanted.__name__}")
+                given = type(value).__name__
+                faults.append(f"{name}: is of type {given}, must be a {wanted.__name__}")
         InvalidProblem.raise_if(faults)
         allowed: Budget | None = None
         try:
@@ -126,6 +131,40 @@ class Problem(Value):
     def sets(self) -> SetFamily:
         """The sets that may be shown, in the order that breaks ties."""
         return self.oracle.sets
+
+    def budget_in_words(self) -> str:
+        """What may be shown per case."""
+        return self.budget.in_words(len(self.world.tests))
+
+    def time_in_words(self) -> str:
+        """How many cases there are, and what a later one counts."""
+        if self.horizon is not None:
+            discounted = f", each {self.discount:g} of the one before" * (self.discount < 1.0)
+            return f"{counted(self.horizon, 'case')}{discounted}"
+        return (
+            f"about {cases_to_come(self.discount):,.0f} more cases: each counts "
+            f"{self.discount:.6g} of the one before"
+        )
+
+    def __repr__(self) -> str:
+        world, learner = self.world, self.learner
+        seen = [
+            f"{name} {times(self.start_counts[block[0]])}"
+            for name, block in zip(world.tests, world.blocks, strict=True)
+            if self.start_counts[block[0]]
+        ]
+        rows = [
+            ("tests", first_few(world.tests, _NAMED)),
+            ("per case", self.budget_in_words()),
+            ("learning", learner.learning_in_words()),
+            ("first beliefs", learner.beliefs_in_words(world)),
+            ("unseen tests", learner.imputation_in_words()),
+            ("time", self.time_in_words()),
+            ("loss", f"{self.risk.in_words()}; {self.loss.in_words()}"),
+        ]
+        if seen:
+            rows.append(("already seen", first_few(seen, 3)))
+        return labelled(f"Problem with {counted(len(world.tests), 'test')}", rows)
 
     def asks_the_same_as(self, other: Problem) -> bool:
         """Whether both have the same losses for the same errors, so that one oracle can serve."""

@@ -6,14 +6,9 @@ import pytest
 import preceptor as pr
 from preceptor.advice import sensitivity
 from preceptor.advice.improve import improve
-from preceptor.advice.what_if import (
-    average_correlation,
-    faster,
-    faster_curve,
-    further_off,
-    more_correlated,
-)
+from preceptor.advice.what_if import faster, further_off, more_correlated
 from preceptor.errors import InvalidInput
+from preceptor.model.matrices import average_correlation
 from preceptor.verification.slow_value import slow_value
 
 WORLD = pr.World([1.0, 0.8], [[4.0, 1.0], [1.0, 1.0]], 0.1, names=["bmi", "bp"])
@@ -30,12 +25,12 @@ def correlation(world):
 def test_faster_learning_needs_fewer_showings(factor):
     counts = np.arange(30.0)
     for curve in (pr.Geometric(1.3), pr.Geometric(1.3, floor=0.2)):
-        assert np.allclose(faster_curve(curve, factor).phi(counts), curve.phi(factor * counts))
-    power = faster_curve(pr.PowerLaw(2.0), factor)
+        assert np.allclose(curve.faster(factor).phi(counts), curve.phi(factor * counts))
+    power = pr.PowerLaw(2.0).faster(factor)
     assert np.allclose(power.phi(counts), pr.PowerLaw(2.0 * factor).phi(counts))
     table = pr.Tabulated([1.0, 0.5, 0.25, 0.1])
-    assert np.allclose(faster_curve(table, factor).phi(counts), table.phi(factor * counts))
-    assert faster_curve(pr.OneShot(), 0.8).phi([0, 1, 2]).tolist() == [1.0, 1.0, 0.0]
+    assert np.allclose(table.faster(factor).phi(counts), table.phi(factor * counts))
+    assert pr.OneShot().faster(0.8).phi([0, 1, 2]).tolist() == [1.0, 1.0, 0.0]
 
 
 def test_each_test_keeps_a_curve_of_its_own():

@@ -30,11 +30,24 @@ def test_same_plans_in_order_with_one_and_two_processes():
 def test_learners_that_share_a_world_share_its_factors():
     problems = classroom(3)
     other = problems[0].replace(budget=pr.Exactly(1))
-    first, second, third, apart = share_oracles([*problems, other])
-    assert first.oracle is second.oracle is third.oracle
-    assert apart.oracle is not first.oracle
-    assert [first, second, third, apart] == [*problems, other]
-    assert problems[1].oracle is not first.oracle  # what was given stays as it was
+    *alike, different = share_oracles([*problems, other])
+    assert alike == problems
+    assert alike[0].oracle is alike[1].oracle is alike[2].oracle
+    assert different.oracle is not alike[0].oracle
+
+
+def test_given_problems_stay_untouched_unless_they_asked():
+    problems = classroom(3)
+    asked = problems[1].oracle
+    before = [dict(vars(problem)) for problem in problems]
+    plans = pr.solve_many(problems, workers=1)
+    # Compared by identity: what an untouched problem holds is what it held.
+    for problem, held in zip(problems, before, strict=True):
+        assert vars(problem).keys() == held.keys()
+        assert all(vars(problem)[name] is held[name] for name in held)
+    assert vars(problems[1])["_remembered"] == {"oracle": asked}
+    assert [plan.problem for plan in plans] == problems
+    assert len({id(plan.problem.oracle) for plan in plans}) == 1
 
 
 def test_faults_and_nothing_to_do():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.report.assumptions import assumptions, curve_words
+from preceptor.report.assumptions import assumptions
 
 WORLD = pr.World.equicorrelated([1.0, 0.5, 0.5], 0.5, 0.5)
 NOVICE = pr.Learner(np.zeros(3), pr.Geometric.from_half_life(14))
@@ -41,11 +41,11 @@ def test_a_test_of_several_columns_counts_once():
         (pr.Geometric(1.0), "nothing is ever learned"),
         (pr.PowerLaw(1.5), "falls as (showings + 1)^-1.5"),
         (pr.OneShot(floor=0.04), "one showing teaches the weight; 20% of the error always stays"),
-        (pr.Tabulated([1.0, 0.5]), "a curve of kind tabulated"),
+        (pr.Tabulated([1.0, 0.5]), "71% of the error of a weight is left after 1 showing"),
     ],
 )
 def test_curves(curve, words):
-    assert words in curve_words(curve)
+    assert words in curve.in_words()
     assert words in rows(learner=pr.Learner(np.zeros(3), curve))["Learning"]
 
 

@@ -1,12 +1,14 @@
-"""Small words for messages and reports: lists, counts and shares."""
+"""Small words for messages, reports and `repr`: lists, counts, shares and labelled rows."""
 
 from __future__ import annotations
 
 import difflib
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
+_REPR_WIDTH, _REPR_LINES = 88, 11
 
 
 def listed(items: Sequence[str]) -> str:
@@ -64,3 +66,42 @@ def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> lis
             hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
             faults.append(f"{where}: {name!r} is not known; {hint}")
     return faults
+
+
+def first_few(items: Sequence[str], most: int, noun: str = "more") -> str:
+    """At most so many of them, and how many were left out.
+
+    >>> first_few(["bmi", "bp", "age"], 2), first_few(["bmi"], 2)
+    ('bmi, bp and 1 more', 'bmi')
+    """
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most:,} {noun}"
+
+
+def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """A title above labelled rows: how large values show themselves.
+
+    A row takes a second line while there is room; what does not fit ends in dots.
+
+    >>> print(labelled("World of 1 test", [("weights", "bmi 0.5"), ("noise", "0.1")]))
+    World of 1 test
+      weights  bmi 0.5
+      noise    0.1
+    """
+    kept = list(rows)
+    width = max((len(label) for label, _ in kept), default=0)
+    lines = [" ".join(title.split())]
+    spare = _REPR_LINES - 1 - len(kept)
+    for label, text in kept:
+        before = len(lines)
+        lines += textwrap.wrap(
+            text,
+            _REPR_WIDTH,
+            initial_indent=f"  {label:<{width}}  ",
+            subsequent_indent=" " * (width + 4),
+            max_lines=2 if spare > 0 else 1,
+            placeholder=" ...",
+        )
+        spare -= len(lines) - before - 1
+    return "\n".join(lines).replace(TOGETHER, " ")

@@ -9,39 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.values import FloatArray
+from preceptor.model.matrices import average_correlation
 from preceptor.model.world import World
-from preceptor.people.curves import Curve, Geometric, PowerLaw, Tabulated
 from preceptor.people.learner import Learner
 from preceptor.problem import Problem
 
 # A correlation matrix is never made worse conditioned than this.
 _MOST_CONDITION = 1e8
-# Showings for which a curve without a rate of its own is tabulated.
-_TABULATED = 2_000
 
 
 def faster(problem: Problem, factor: float) -> Problem:
     """Learning `factor` times as fast: so many times fewer showings for the same progress."""
-    learner = problem.learner
-    curves: Curve | list[Curve]
-    if isinstance(learner.curves, Curve):
-        curves = faster_curve(learner.curves, factor)
-    else:
-        curves = [faster_curve(curve, factor) for curve in learner.curves]
-    return problem.replace(learner=Learner(learner.initial, curves, learner.imputation))
-
-
-def faster_curve(curve: Curve, factor: float) -> Curve:
-    """The curve on which m showings do what m·factor did; a power law gets a steeper exponent.
-
-    >>> round(faster_curve(Geometric(4.0), 0.5).alpha, 9)
-    2.0
-    """
-    if isinstance(curve, Geometric):
-        return Geometric(curve.alpha**factor, floor=curve.floor)
-    if isinstance(curve, PowerLaw):
-        return PowerLaw(curve.exponent * factor, floor=curve.floor)
-    return Tabulated(curve.phi(factor * np.arange(_TABULATED)), floor=curve.floor)
+    return problem.replace(learner=problem.learner.faster(factor))
 
 
 def further_off(problem: Problem, factor: float) -> Problem:
@@ -81,12 +60,6 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
         groups=world.groups,
     )
     return problem.replace(world=other)
-
-
-def average_correlation(correlation: FloatArray) -> float:
-    """Mean absolute correlation of pairs of different tests; 0 for a single test."""
-    pairs = correlation[np.triu_indices_from(correlation, k=1)]
-    return float(np.abs(pairs).mean()) if pairs.size else 0.0
 
 
 def _with_average(correlation: FloatArray, target: float) -> FloatArray | None:

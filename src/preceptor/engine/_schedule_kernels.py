@@ -26,7 +26,7 @@ def set_loss(S, u, W, cost):
 
 @jit
 def commit_value(S, u, W, cost, shown, s, delta):
-    """Cost of showing S for ever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j)."""
+    """Cost of showing S forever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j)."""
     n = u.shape[0]  # s_i = 1 for a hidden test
     total = cost[S] / (1.0 - delta)
     for j in range(W.shape[1]):
@@ -47,7 +47,7 @@ def commit_value(S, u, W, cost, shown, s, delta):
 
 @jit
 def best_commit(u, W, cost, shown, s, delta):
-    """The set that is cheapest when shown for ever from u, and that cost."""
+    """The set that is cheapest when shown forever from u, and that cost."""
     best, value = 0, np.inf
     for S in range(cost.shape[0]):
         if cost[S] / (1.0 - delta) < value:  # the rest of the value is non-negative
@@ -59,7 +59,7 @@ def best_commit(u, W, cost, shown, s, delta):
 
 @jit
 def commit_matrix(S, W, shown, s, delta, K):
-    """Fill K so that showing S for ever from u costs u'K u besides its constant part."""
+    """Fill K so that showing S forever from u costs u'K u besides its constant part."""
     n = s.shape[0]
     for i in range(n):
         si = s[i] if shown[S, i] else 1.0
@@ -110,7 +110,7 @@ def price_round(Qt, Qnext, S, u, weight, W, k, n):
 
 @jit
 def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids):
-    """Each round the set that is cheapest now (lookahead 0) or if shown for ever from now (1)."""
+    """Each round the set that is cheapest now (lookahead 0) or if shown forever from now (1)."""
     n = s.shape[0]
     u = np.ones(n)
     for t in range(x.shape[0]):
@@ -132,7 +132,7 @@ def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids):
 
 @jit
 def schedule_value(x, commit, infinite, W, cost, shown, s, delta):
-    """Cost of a schedule, followed by `commit` for ever if `infinite`."""
+    """Cost of a schedule, followed by `commit` forever if `infinite`."""
     u = np.ones(s.shape[0])
     total, weight = 0.0, 1.0
     for t in range(x.shape[0]):

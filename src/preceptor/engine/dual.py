@@ -50,7 +50,7 @@ class DualBound:
 
     kappa, r, N (T+1, n): phi_t(u) = sum_i kappa log u_i + r u_i - N u_i^2 in relative errors u_i =
     error / initial. constants (T+1,): cost-to-go from (t, u) >= phi_t(u) + constants[t]. Row T is
-    repeated for ever when the horizon is infinite. round_minima are the certified g_t, stop_slack
+    repeated forever when the horizon is infinite. round_minima are the certified g_t, stop_slack
     the slack of stopping at t (None without empty set).
     """
 

@@ -113,7 +113,7 @@ class DualInstance:
     def actions(self) -> IntArray:
         """Sets that can matter before stopping.
 
-        Showing nothing leaves the state as it is, so if it is best once it is best for ever (for a
+        Showing nothing leaves the state as it is, so if it is best once it is best forever (for a
         finite horizon: postponing the plan by a round and ending with nothing are compared by the
         same sum). Bounds therefore treat the empty set as an absorbing stop, never as a round
         between two others.

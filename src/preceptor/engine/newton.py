@@ -42,7 +42,7 @@ class Rounds:
 
     @property
     def has_tail(self) -> bool:
-        """Whether the last multipliers are repeated for ever."""
+        """Whether the last multipliers are repeated forever."""
         return self.instance.horizon is None
 
     @property

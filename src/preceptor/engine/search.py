@@ -27,7 +27,7 @@ TOGETHER_LIMIT = 20_000
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """Set ids (T,), then `commit` for ever (-1 for a finite horizon); `value` is the exact cost."""
+    """Set ids (T,), then `commit` forever (-1 for a finite horizon); `value` is the exact cost."""
 
     schedule: IntArray
     commit: int
@@ -38,7 +38,7 @@ class SearchResult:
 
 
 def evaluate_schedule(instance: DualInstance, schedule: IntArray, commit: int) -> float:
-    """Exact cost of a schedule followed by `commit` for ever (ignored for a finite horizon)."""
+    """Exact cost of a schedule followed by `commit` forever (ignored for a finite horizon)."""
     from preceptor.engine._schedule_kernels import schedule_value
 
     return float(
@@ -177,7 +177,7 @@ def starts(
 
 
 def stationary_values(instance: DualInstance, u: FloatArray, delta: float) -> FloatArray:
-    """Cost of each set shown for ever from relative errors u."""
+    """Cost of each set shown forever from relative errors u."""
     from preceptor.engine._schedule_kernels import commit_value
 
     s = 1.0 / instance.alpha

@@ -277,7 +277,7 @@ class LearnerEstimator:
         except InvalidInput as error:
             faults += error.faults
         if not isinstance(self.world, World):
-            raise InvalidInput(f"world: {self.world!r} is not a World")
+            raise InvalidInput(f"world: is of type {type(self.world).__name__}, must be a World")
         dial = self.imputation
         if dial is not None and not (is_number(dial) and 0.0 <= dial <= 1.0):
             faults.append(f"imputation: {dial!r}, must be from 0 to 1, or None to estimate it")

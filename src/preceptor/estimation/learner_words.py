@@ -8,7 +8,6 @@ import numpy as np
 
 from preceptor._base.values import plain
 from preceptor.estimation.learner_families import FAMILIES
-from preceptor.people.curves import Curve, Geometric, PowerLaw
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
@@ -21,30 +20,6 @@ def summary_of(fitted: LearnerEstimator) -> str:
         lines += ["", "What the log cannot tell, or what is doubtful:"]
         lines += [f"  - {doubt}" for doubt in fitted.doubts_]
     return "\n".join(lines)
-
-
-def curve_in_words(curve: Curve) -> str:
-    """How fast somebody with this curve learns.
-
-    >>> curve_in_words(Geometric.from_half_life(14))
-    'each showing divides the error of a coefficient by 1.051; it halves every 14 showings'
-    """
-    floor = ""
-    if curve.floor > 0.0:
-        floor = f"; {np.sqrt(curve.floor):.0%} of the error stays for ever"
-    if isinstance(curve, Geometric) and curve.alpha > 1.0:
-        halving = np.log(2.0) / np.log(curve.alpha)
-        return (
-            f"each showing divides the error of a coefficient by {curve.alpha:.4g}; it halves "
-            f"every {halving:.3g} showings{floor}"
-        )
-    if isinstance(curve, PowerLaw) and curve.exponent > 0.0:
-        halving = 2.0 ** (2.0 / curve.exponent) - 1.0
-        return (
-            f"the squared error of a coefficient falls as (showings + 1)^-{curve.exponent:.3g}; "
-            f"the error halves after {halving:.3g} showings{floor}"
-        )
-    return "nothing is learned"
 
 
 def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
@@ -88,7 +63,7 @@ def _opening(fitted: LearnerEstimator) -> list[str]:
         taken = " The log does not tell it from 0, so the learner is taken to know them."
     return [
         f"{fitted.rows_} answers of {who}.",
-        f"Learning ({FAMILIES[fitted.family_].words}): {curve_in_words(fitted.curve_)}.",
+        f"Learning ({FAMILIES[fitted.family_].words}): {fitted.curve_.in_words()}.",
         *_speed(fitted),
         f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.{taken}",
         f"Answers scatter by {fitted.noise_sd_:.3g} around the model; bias {fitted.bias_:+.3g}.",

@@ -56,6 +56,10 @@ class Empirical(LossModel):
             ]
         return []
 
+    def in_words(self) -> str:
+        """How large the sample is."""
+        return f"averaged over {self.samples:,} drawn cases, {self.imputation} imputation"
+
     def bind(self, setting: Setting) -> EmpiricalOracle:
         """Draw the sample for one setting."""
         return EmpiricalOracle(setting, self)

@@ -45,6 +45,10 @@ class ClosedForm(LossModel):
             ]
         return []
 
+    def in_words(self) -> str:
+        """That there is no sample."""
+        return "exact, in closed form"
+
     def bind(self, setting: Setting) -> GaussianOracle:
         """The closed forms for one setting."""
         return GaussianOracle(setting)

@@ -111,6 +111,10 @@ class LossModel(Kind):
         """Why this way of computing losses does not fit, if it does not."""
         return []
 
+    def in_words(self) -> str:
+        """Where expected losses come from, as part of a sentence."""
+        return f"a loss model of kind {self.kind or type(self).__name__}"
+
     @abstractmethod
     def bind(self, setting: Setting) -> LossOracle:
         """The oracle for one world, person, budget and risk."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem, TooLarge
 from preceptor.model.sets import SetFamily
 
@@ -70,6 +71,14 @@ class Budget(Kind):
     def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
         """A budget of only these sets, at the same prices."""
         return Listed(tuple(tuple(shown) for shown in sets), price=self.price)
+
+    def in_words(self, tests: int | None = None) -> str:
+        """What may be shown in a round, of that many tests, as part of a sentence."""
+        return self._with_price(f"what the budget {self.kind or type(self).__name__!r} allows")
+
+    def _with_price(self, text: str) -> str:
+        priced = np.any(np.asarray(self.price))
+        return f"{text}; each showing has a price, in units of the loss" if priced else text
 
     @abstractmethod
     def count(self, tests: int) -> int:
@@ -131,6 +140,9 @@ class _Counted(Budget):
             )
         return faults
 
+    def _some(self, tests: int | None) -> str:
+        return counted(self.k, "test") if tests is None else f"{self.k} of {tests}"
+
 
 @dataclass(frozen=True, eq=False)
 class AtMost(_Counted):
@@ -160,6 +172,14 @@ class AtMost(_Counted):
         best = np.argsort(-scores, kind="stable")[: self.k]
         return tuple(sorted(int(i) for i in best if scores[i] > 0))
 
+    def in_words(self, tests: int | None = None) -> str:
+        """The most tests.
+
+        >>> AtMost(2).in_words(5), AtMost(2).in_words()
+        ('at most 2 of 5', 'at most 2 tests')
+        """
+        return self._with_price(f"at most {self._some(tests)}")
+
 
 @dataclass(frozen=True, eq=False)
 class Exactly(_Counted):
@@ -187,6 +207,10 @@ class Exactly(_Counted):
         """The k largest scores."""
         best = np.argsort(-scores, kind="stable")[: self.k]
         return tuple(sorted(int(i) for i in best))
+
+    def in_words(self, tests: int | None = None) -> str:
+        """The number of tests."""
+        return self._with_price(f"exactly {self._some(tests)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,6 +291,11 @@ class Knapsack(Budget):
         chosen = np.flatnonzero(np.round(np.asarray(solution.x)) == 1)
         return tuple(int(i) for i in chosen if scores[i] > 0)
 
+    def in_words(self, tests: int | None = None) -> str:
+        """The limit."""
+        which = "tests" if tests is None else f"of {tests}"
+        return self._with_price(f"as many {which} as cost at most {self.limit:g} together")
+
     @property
     def _ceiling(self) -> float:
         return self.limit * (1 + 1e-12) + 1e-12
@@ -325,6 +354,10 @@ class Listed(Budget):
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
         """By looking at each."""
         return max(self.allowed, key=lambda shown: float(scores[list(shown)].sum()))
+
+    def in_words(self, tests: int | None = None) -> str:
+        """How many sets there are to choose from."""
+        return self._with_price(f"one of {counted(len(self.allowed), 'listed set')}")
 
     @cached_property
     def _members(self) -> frozenset[tuple[int, ...]]:

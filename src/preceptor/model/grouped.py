@@ -96,6 +96,10 @@ class Grouped(Budget):
         whole = tuple(tests for tests in chosen if tests is not None)
         return Grouped(Listed(whole, price=self.budget.price), self.blocks)
 
+    def in_words(self, tests: int | None = None) -> str:
+        """The inner budget, which counts tests however many columns they have."""
+        return self.budget.in_words(len(self.blocks))
+
     def to_dict(self) -> dict[str, Any]:
         """The inner budget and the blocks; prices follow from them."""
         blocks = [list(block) for block in self.blocks]

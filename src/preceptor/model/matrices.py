@@ -19,6 +19,19 @@ def equicorrelation(size: int, correlation: float) -> FloatArray:
     return matrix
 
 
+def correlations_of(covariance: FloatArray) -> FloatArray:
+    """The correlation matrix of a covariance."""
+    deviations = np.sqrt(np.diag(covariance))
+    matrix: FloatArray = covariance / np.outer(deviations, deviations)
+    return matrix
+
+
+def average_correlation(correlation: FloatArray) -> float:
+    """Mean absolute correlation of pairs of different tests; 0 for a single test."""
+    pairs = correlation[np.triu_indices_from(correlation, k=1)]
+    return float(np.abs(pairs).mean()) if pairs.size else 0.0
+
+
 def read_numbers(
     name: str, values: npt.ArrayLike, ndim: int, faults: list[str]
 ) -> FloatArray | None:

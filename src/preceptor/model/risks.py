@@ -27,6 +27,8 @@ class Risk(Kind):
 
     family: ClassVar[str] = "risk"
     code: ClassVar[int] = -1
+    # What an expected charge is called where it can be read in units of the outcome.
+    error_name: ClassVar[str] = ""
 
     @property
     def parameter(self) -> float:
@@ -37,6 +39,10 @@ class Risk(Kind):
     def is_increasing(self) -> bool:
         """Whether a larger residual variance always costs at least as much."""
         return True
+
+    def in_words(self) -> str:
+        """How a wrong prediction is charged, as part of a sentence."""
+        return f"a risk of kind {self.kind or type(self).__name__}"
 
     @abstractmethod
     def charge(self, residual: FloatArray) -> FloatArray:
@@ -61,6 +67,11 @@ class SquaredError(Risk):
 
     kind: ClassVar[str] = "squared-error"
     code: ClassVar[int] = 0
+    error_name: ClassVar[str] = "typical error"
+
+    def in_words(self) -> str:
+        """Its name."""
+        return "squared error"
 
     def charge(self, residual: FloatArray) -> FloatArray:
         """r²."""
@@ -97,6 +108,10 @@ class Huber(Risk):
         """τ."""
         return float(self.threshold)
 
+    def in_words(self) -> str:
+        """Where the parabola ends."""
+        return f"Huber loss: squared up to an error of {self.threshold:g}, linear beyond"
+
     def charge(self, residual: FloatArray) -> FloatArray:
         """Quadratic inside the threshold, linear outside."""
         size = np.abs(residual)
@@ -132,6 +147,11 @@ class AbsoluteError(Risk):
 
     kind: ClassVar[str] = "absolute-error"
     code: ClassVar[int] = 2
+    error_name: ClassVar[str] = "average error"
+
+    def in_words(self) -> str:
+        """Its name."""
+        return "absolute error"
 
     def charge(self, residual: FloatArray) -> FloatArray:
         """|r|."""
@@ -179,6 +199,10 @@ class ResidualRisk(Risk):
             )
         if not np.all(np.isfinite(probe)) or probe.min() < 0:
             raise InvalidProblem("function: must give finite charges of at least 0")
+
+    def in_words(self) -> str:
+        """That it is the user's own."""
+        return "a function of the residual of your own"
 
     @cached_property
     def is_increasing(self) -> bool:

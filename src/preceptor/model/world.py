@@ -16,14 +16,22 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
-from preceptor._base.words import unknown_names
+from preceptor._base.words import TOGETHER, counted, first_few, labelled, unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.groups import Blocks, Groups, blocks_of, checked_groups
-from preceptor.model.matrices import covariance_faults, equicorrelation, read_numbers
+from preceptor.model.matrices import (
+    average_correlation,
+    correlations_of,
+    covariance_faults,
+    equicorrelation,
+    read_numbers,
+)
 from preceptor.model.units import Units
 
 # Variances beyond this leave no room for sums over rounds.
 _LARGEST = 1e100
+# So many tests are named when a world shows itself.
+_NAMED = 8
 
 
 class Cases(NamedTuple):
@@ -225,6 +233,37 @@ class World(Value):
         return float(explained) + self.noise_variance
 
     @property
+    def explained_share(self) -> float:
+        """Share of the outcome's variance that all tests together explain, from 0 to 1."""
+        variance = self.outcome_variance
+        return 1.0 - self.noise_variance / variance if variance > 0.0 else 0.0
+
+    @property
+    def typical_correlation(self) -> float:
+        """Mean absolute correlation of two columns; 0 if there is only one."""
+        return average_correlation(correlations_of(self.covariance))
+
+    def __repr__(self) -> str:
+        outcome = self.units.outcome if self.units is not None else "no unit given"
+        title = f"World of {counted(len(self.tests), 'test')}; outcome: {outcome}"
+        rows = [
+            ("weights", weights_in_words(self.labels, self.coefficients)),
+            ("correlation", f"{self.typical_correlation:.2f} between two tests on average"),
+            (
+                "explained",
+                f"{self.explained_share:.0%} of the variance of the outcome, "
+                f"whose standard deviation is {self.outcome_variance**0.5:.4g}",
+            ),
+        ]
+        if self.groups is not None:
+            sizes = [f"{name} ({counted(len(part), 'column')})" for name, part in self.groups]
+            rows.append(("groups", first_few(sizes, _NAMED // 2)))
+        if self.beta_shape is not None:
+            p, q = self.beta_shape
+            rows.append(("marginals", f"Beta({p:g}, {q:g}), standardised, in a Gaussian copula"))
+        return labelled(title, rows)
+
+    @property
     def is_gaussian(self) -> bool:
         """Whether the tests are jointly Gaussian."""
         return self.beta_shape is None
@@ -266,6 +305,12 @@ class World(Value):
             features = unit * np.sqrt(np.diag(self.covariance))
         noise = generator.standard_normal(cases) * np.sqrt(self.noise_variance)
         return Cases(features, features @ self.coefficients + noise)
+
+
+def weights_in_words(names: Sequence[str], weights: FloatArray) -> str:
+    """Names with their weights, the largest first; a name stays on the line of its weight."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    return first_few([f"{names[i]}{TOGETHER}{weights[i]:.3g}" for i in order], _NAMED)
 
 
 def _noise_faults(noise_variance: float) -> list[str]:

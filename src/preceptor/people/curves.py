@@ -17,7 +17,12 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
+
+_NEVER = "nothing is ever learned"
+# Showings for which a curve without a rate of its own is tabulated when it is made faster.
+_TABULATED = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +36,8 @@ class Curve(Kind):
     ...     def raw(self, counts):
     ...         return 1.0 / (1.0 + self.rate * counts)
     >>> check_curve(Hyperbolic(rate=0.2))   # raises if it rises or does not start at 1
+
+    Reports call it "a curve of kind hyperbolic-example" unless it has `in_words` of its own.
     """
 
     family: ClassVar[str] = "curve"
@@ -67,6 +74,19 @@ class Curve(Kind):
         """Share of the initial error (not squared) that is left: sqrt(φ)."""
         root: FloatArray = np.sqrt(self.phi(counts))
         return root
+
+    def faster(self, factor: float) -> Curve:
+        """The curve on which m showings do what m·factor showings did on this one."""
+        return Tabulated(self.phi(factor * np.arange(_TABULATED)), floor=self.floor)
+
+    def in_words(self) -> str:
+        """What this curve says about learning, as part of a sentence."""
+        return self._with_floor(f"a curve of kind {self.kind or type(self).__name__}")
+
+    def _with_floor(self, text: str) -> str:
+        if not self.floor:
+            return text
+        return f"{text}; {math.sqrt(self.floor):.0%} of the error always stays"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +134,25 @@ class Geometric(Curve):
         """The floor, or 1 for somebody who never learns (α = 1)."""
         return 1.0 if self.alpha == 1.0 else self.floor
 
+    def faster(self, factor: float) -> Geometric:
+        """Each showing counts as `factor` showings.
+
+        >>> round(Geometric(4.0).faster(0.5).alpha, 9)
+        2.0
+        """
+        return Geometric(self.alpha**factor, floor=self.floor)
+
+    def in_words(self) -> str:
+        """The half-life of an error.
+
+        >>> Geometric.from_half_life(14).in_words()
+        'the error of a weight halves every 14 showings'
+        """
+        if self.alpha == 1.0:
+            return _NEVER
+        half_life = math.log(2) / math.log(self.alpha)
+        return self._with_floor(f"the error of a weight halves every {half_life:.3g} showings")
+
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw(Curve):
@@ -139,6 +178,25 @@ class PowerLaw(Curve):
         """The floor, or 1 for somebody who never learns (exponent 0)."""
         return 1.0 if self.exponent == 0.0 else self.floor
 
+    def faster(self, factor: float) -> PowerLaw:
+        """A steeper exponent: the same family, though not quite m·factor for m showings."""
+        return PowerLaw(self.exponent * factor, floor=self.floor)
+
+    def in_words(self) -> str:
+        """The power, and when half of an error is gone.
+
+        >>> PowerLaw(2.0).in_words()
+        'the squared error of a weight falls as (showings + 1)^-2; the error halves after 1 showing'
+        """
+        if self.exponent == 0.0:
+            return _NEVER
+        text = f"the squared error of a weight falls as (showings + 1)^-{self.exponent:.3g}"
+        # A power too small to halve anything within what a number can hold has no such count.
+        if self.exponent > 0.01:
+            half = f"{2.0 ** (2.0 / self.exponent) - 1.0:.3g}"
+            text += f"; the error halves after {half} showing{'' if half == '1' else 's'}"
+        return self._with_floor(text)
+
 
 @dataclass(frozen=True, eq=False)
 class OneShot(Curve):
@@ -154,6 +212,10 @@ class OneShot(Curve):
     def ratio(self) -> float | None:
         """0, unless a floor stops it."""
         return 0.0 if self.floor == 0.0 else None
+
+    def in_words(self) -> str:
+        """One showing is enough."""
+        return self._with_floor("one showing teaches the weight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +255,18 @@ class Tabulated(Curve):
     def limit(self) -> float:
         """The last entry or the floor, whichever is larger."""
         return max(float(self.phi_values[-1]), self.floor)
+
+    def in_words(self) -> str:
+        """What is left at the end of the table.
+
+        >>> Tabulated([1.0, 0.49, 0.25]).in_words()
+        'read off a table: 50% of the error of a weight is left after 2 showings'
+        """
+        last = self.phi_values.size - 1
+        left = math.sqrt(max(float(self.phi_values[-1]), 0.0))
+        after = counted(last, "showing")
+        text = f"read off a table: {left:.0%} of the error of a weight is left after {after}"
+        return self._with_floor(text) if last else _NEVER
 
 
 def check_curve(curve: Curve, *, up_to: int = 1000) -> None:

@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, Value, frozen_array, plain
+from preceptor._base.words import counted, labelled
 from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import covariance_faults, read_numbers
-from preceptor.model.world import World
+from preceptor.model.world import World, weights_in_words
 from preceptor.people.curves import Curve, check_curve
 
 
@@ -92,6 +93,53 @@ class Learner(Value):
             return self.imputation
         diagonal = np.diag(np.diag(world.covariance))
         return (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
+
+    def faster(self, factor: float) -> Learner:
+        """The same person, who learns `factor` times as fast."""
+        if isinstance(self.curves, Curve):
+            return Learner(self.initial, self.curves.faster(factor), self.imputation)
+        curves = [curve.faster(factor) for curve in self.curves]
+        return Learner(self.initial, curves, self.imputation)
+
+    def learning_in_words(self) -> str:
+        """The curve, or how many different ones there are."""
+        curves = set(self.curve_of)
+        if len(curves) > 1:
+            return f"a curve of its own for each test ({counted(len(curves), 'different one')})"
+        return curves.pop().in_words()
+
+    def imputation_in_words(self) -> str:
+        """What the person makes of tests that are not shown."""
+        if isinstance(self.imputation, np.ndarray):
+            return "filled in from a covariance of the person's own"
+        if self.imputation == 0.0:
+            return "filled in from the shown ones, with the right correlations"
+        if self.imputation == 1.0:
+            return "taken to be average: the person ignores correlations"
+        return f"filled in from the shown ones; {self.imputation:.0%} of the correlation is ignored"
+
+    def beliefs_in_words(self, world: World) -> str:
+        """How far the first beliefs are from that world."""
+        if not np.any(self.initial):
+            return "a novice who predicts the average, whatever the tests say"
+        start = world.outcome_variance - world.noise_variance
+        error = world.coefficients - self.initial
+        left = float(error @ world.covariance @ error)
+        share = left / start if start > 0 else 0.0
+        return (
+            "weights of their own; shown every test they would miss "
+            f"{share:.0%} of the variance that tests explain"
+        )
+
+    def __repr__(self) -> str:
+        names = [f"x{i + 1}" for i in range(self.size)]
+        weights = weights_in_words(names, self.initial) if np.any(self.initial) else "all 0"
+        rows = [
+            ("first weights", weights),
+            ("learning", self.learning_in_words()),
+            ("unseen tests", self.imputation_in_words()),
+        ]
+        return labelled(f"Learner with beliefs about {counted(self.size, 'test')}", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; one curve is written once."""

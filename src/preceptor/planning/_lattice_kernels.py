@@ -137,7 +137,7 @@ def sweep(
                         cost[x] += discount * target[x]
                 offer(cost, best, action, k)
             elif fast:
-                # At its cap the fast count stands still, so this set stays for ever.
+                # At its cap the fast count stands still, so this set stays forever.
                 last = cost[length - 1] * forever
                 if last < best[length - 1]:
                     best[length - 1] = last

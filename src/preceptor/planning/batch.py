@@ -58,14 +58,21 @@ def solve_many(
 
 
 def share_oracles(problems: Sequence[Problem]) -> list[Problem]:
-    """The same problems; those that ask the same questions about losses share the answers."""
+    """Copies of the problems; those that ask the same questions about losses share the answers.
+
+    The problems themselves stay as they were given: nothing is worked out for them, so a list of
+    thousands does not fill up with factors behind its owner's back.
+    """
     leaders: list[Problem] = []
     shared: list[Problem] = []
     for problem in problems:
         leader = next((each for each in leaders if problem.asks_the_same_as(each)), None)
         if leader is None:
-            leaders.append(problem)
-        shared.append(problem if leader is None else problem.answered_by(leader))
+            leader = problem.replace()
+            leaders.append(leader)
+            shared.append(leader)
+        else:
+            shared.append(problem.answered_by(leader))
     return shared
 
 

@@ -27,7 +27,7 @@ from preceptor.problem import Problem
 
 
 def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> Plan:
-    """Show the tests with the best scores for ever.
+    """Show the tests with the best scores forever.
 
     Refuses correlated tests unless `ignore_correlation` is set; then the set is chosen as if
     they were uncorrelated (the index rule of earlier work), but its value is the true one.

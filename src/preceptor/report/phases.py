@@ -11,9 +11,10 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from preceptor.model.sets import TestSet
+from preceptor.policies import runs as runs
 
 _MAX_PHASES = 8
 # Phases may begin at so many places; longer schedules are looked at more coarsely.
@@ -32,15 +33,6 @@ class Phase:
     def length(self) -> int:
         """Rounds in this phase."""
         return sum(self.counts.values())
-
-
-def runs(schedule: Iterable[TestSet]) -> list[tuple[TestSet, int]]:
-    """Equal neighbours counted: [(set, rounds), ...].
-
-    >>> runs([(0,), (0,), (1,)])
-    [((0,), 2), ((1,), 1)]
-    """
-    return [(shown, sum(1 for _ in same)) for shown, same in groupby(schedule)]
 
 
 def phases(schedule: Sequence[TestSet]) -> list[Phase]:

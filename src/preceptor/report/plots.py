@@ -7,14 +7,13 @@ user's matplotlib alone. Colours are Okabe and Ito's, which colour-blind readers
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.files import write_bytes
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation.value import losses_along, running_counts
@@ -274,18 +273,10 @@ def bare(axes: Axes) -> None:
 
 
 def _write(figure: Figure, target: Path) -> None:
-    """Whole or not at all: drawn in memory, written to a neighbour, renamed over."""
+    """Drawn in memory first, so that a picture is written whole or not at all."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     picture = io.BytesIO()
     FigureCanvasAgg(figure)
     figure.savefig(picture, format=target.suffix.lstrip(".").lower())
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(picture.getvalue())
-        Path(name).chmod(0o644)
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_bytes(target, picture.getvalue())

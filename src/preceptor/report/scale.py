@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray
-from preceptor.model.risks import AbsoluteError, SquaredError
+from preceptor.model.risks import SquaredError
 from preceptor.problem import Problem
 
 
@@ -40,11 +40,10 @@ def scale_of(problem: Problem) -> Scale:
     unit = problem.world.units.outcome if problem.world.units is not None else ""
     if np.any(problem.budget.prices(problem.size)):
         return Scale("expected loss, prices included", "", is_squared=False)
-    if isinstance(problem.risk, SquaredError):
-        return Scale("typical error", unit, is_squared=True)
-    if isinstance(problem.risk, AbsoluteError):
-        return Scale("average error", unit, is_squared=False)
-    return Scale("expected loss", "", is_squared=False)
+    if not problem.risk.error_name:
+        return Scale("expected loss", "", is_squared=False)
+    is_squared = isinstance(problem.risk, SquaredError)
+    return Scale(problem.risk.error_name, unit, is_squared=is_squared)
 
 
 def per_case(problem: Problem, value: float) -> float:
