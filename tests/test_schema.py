@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
