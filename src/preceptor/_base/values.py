@@ -25,6 +25,8 @@ IntArray = npt.NDArray[np.int64]
 
 _Answer = TypeVar("_Answer")
 _MEMORY = "_remembered"
+# Most of what fields hold; asked first, because plans may list many thousands of sets.
+_SIMPLE = frozenset((int, float, bool, str, type(None)))
 
 
 def frozen_array(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
@@ -216,29 +218,33 @@ def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
 
 def _same(left: Any, right: Any) -> bool:
     """Whether two fields hold the same: numbers by value, everything else by type and content."""
+    if type(left) is type(right) and type(left) in _SIMPLE:
+        return bool(left == right)
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         return bool(np.array_equal(left, right))
     if _is_plain_number(left) and _is_plain_number(right):
         return bool(_as_python(left) == _as_python(right))
     if type(left) is not type(right):
         return False
-    if isinstance(left, Mapping):
-        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
     if isinstance(left, (list, tuple)):
         return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, Mapping):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
     return bool(left == right)
 
 
 def _content(value: Any) -> Any:
     """Something hashable that is equal whenever two fields are `_same`."""
+    if type(value) in _SIMPLE:
+        return value
     if isinstance(value, np.ndarray):
         return value.shape, _content_of_array(value)
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_content, value))
     if isinstance(value, Mapping):
         return frozenset((key, _content(item)) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(_content(item) for item in value)
     return value
 
 
