@@ -88,6 +88,9 @@ def test_files_give_back_the_same_bits(tmp_path_factory, log, layout, suffix):
 def test_logs_are_equal_only_with_equal_contents():
     assert a_log() == a_log()
     assert hash(a_log()) == hash(a_log())
+    zero, minus_zero = ([sign * 0.0, 1.0, 1.5, 2.0] for sign in (1, -1))
+    assert a_log(prediction=zero) == a_log(prediction=minus_zero)
+    assert hash(a_log(prediction=zero)) == hash(a_log(prediction=minus_zero))
     assert a_log() != a_log(outcome=[1.0, 1.0, 2.0, 3.0])
     assert a_log() != a_log(names=("bmi", "age"))
     assert not a_log().prediction.flags.writeable

@@ -1,10 +1,12 @@
-"""The published schema says exactly what the parser reads; both are derived from the classes."""
+"""The published schema and the parser agree: on files, on faults, on defaults, on kinds."""
 
-import copy
-import dataclasses
+import contextlib
 import json
+import re
 import tomllib
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -12,127 +14,134 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 import preceptor as pr
-from preceptor._base.values import Kind
 from preceptor.loss import LossModel
-from preceptor.model.units import Units
 from preceptor.problem import FORMAT
+from tests.problem_files import changed, full_problem, grouped_world
 from tests.strategies import problems
 
 SCHEMA = pr.schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 EXAMPLES = Path(__file__).parents[1] / "examples"
-FAMILIES = [pr.Curve, pr.Budget, pr.Risk, LossModel]
-# What a file may say beside the fields of the class.
-SHORTHANDS = {"world": {"correlation"}, "problem": {"format"}}
-
-
-def own_kinds(family: type[Kind]) -> dict[str, type]:
-    """Built-in kinds only: other tests and users may register their own."""
-    return {
-        kind: cls
-        for kind, cls in family.registry.items()
-        if cls.__module__.startswith("preceptor.") and not kind.endswith("-example")
-    }
-
-
-def tables():
-    """Every table of a problem file: its name in the schema, its part of it, its class."""
-    yield "problem", SCHEMA, pr.Problem
-    yield "world", SCHEMA["$defs"]["world"], pr.World
-    yield "units", SCHEMA["$defs"]["units"], Units
-    yield "learner", SCHEMA["$defs"]["learner"], pr.Learner
-    for family in FAMILIES:
-        for kind, cls in own_kinds(family).items():
-            yield kind, SCHEMA["$defs"][kind], cls
-
-
-def written_fields(cls: type) -> list[dataclasses.Field]:
-    """Fields that a file holds: not those that follow from others."""
-    return [field for field in dataclasses.fields(cls) if field.init]
-
-
-TABLES = {name: (part, cls) for name, part, cls in tables()}
-named = pytest.mark.parametrize(("part", "cls"), TABLES.values(), ids=TABLES)
+PAGE = Path(__file__).parents[1] / "docs" / "files.md"
+KINDS = {
+    pr.Curve: {"geometric", "power-law", "one-shot", "tabulated"},
+    pr.Budget: {"at-most", "exactly", "knapsack", "listed", "grouped"},
+    pr.Risk: {"squared-error", "huber", "absolute-error"},
+    LossModel: {"closed-form", "empirical"},
+}
 
 
 def test_schema_is_itself_valid_and_readable():
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["properties"]["format"]["const"] == FORMAT
-    for name, part in SCHEMA["$defs"].items():
+    for name, part in [("problem", SCHEMA), *SCHEMA["$defs"].items()]:
         assert part["title"], name
         assert part["description"].endswith("."), name
+        for key, rule in part.get("properties", {}).items():
+            assert rule.get("description", ".").endswith((".", "...")), (name, key)
+            assert "description" in rule or "$ref" in rule, (name, key)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_every_kind_is_in_the_schema_and_no_other(family):
-    options = SCHEMA["$defs"][family.family]["oneOf"]
-    kinds = [o["$ref"].removeprefix("#/$defs/") for o in options if "$ref" in o]
-    assert sorted(kinds) == sorted(own_kinds(family))
+def test_nobody_can_change_the_schema_of_others():
+    theirs = pr.schema()
+    theirs["$defs"]["world"]["properties"].clear()
+    theirs["properties"].clear()
+    assert pr.schema() == SCHEMA
 
 
-@named
-def test_keys_are_the_fields_of_the_class(part, cls):
-    name = next(name for name, (_, owner) in TABLES.items() if owner is cls)
-    keys = {field.name for field in written_fields(cls)}
-    if issubclass(cls, Kind):
-        keys.add("kind")
-        assert part["properties"]["kind"]["const"] == cls.kind == name
-        assert "kind" in part["required"]
-    assert set(part["properties"]) == keys | SHORTHANDS.get(name, set())
-    assert part["additionalProperties"] is False
+def kinds_in(schema, family):
+    """What `kind` may be in each alternative of a family."""
+    names = [o["$ref"].removeprefix("#/$defs/") for o in schema["$defs"][family]["oneOf"]]
+    return {schema["$defs"][name]["properties"]["kind"]["const"] for name in names}
 
 
-@named
-def test_required_keys_are_the_fields_without_default(part, cls):
-    required = set(part["required"]) - {"kind"}
-    bare = {f.name for f in written_fields(cls) if _has_no_default(f)}
-    assert required == bare - {"covariance"}  # which may be given as a correlation
+@pytest.mark.parametrize("family", KINDS, ids=lambda family: family.family)
+def test_the_published_schema_has_every_kind_of_the_package(family):
+    assert kinds_in(SCHEMA, family.family) == KINDS[family]
 
 
-@named
-def test_defaults_are_those_of_the_class(part, cls):
-    for field in written_fields(cls):
-        stated = part["properties"][field.name].get("default")
-        if stated is not None:
-            assert stated == field.default
+def test_the_page_on_files_has_every_kind_with_its_keys():
+    rows = re.findall(r"^\|.*?\| (`.*`) \|(.*)\|$", PAGE.read_text("utf-8"), re.MULTILINE)
+    named = {
+        kind: set(re.findall("`(.*?)`", keys))
+        for kinds, keys in rows
+        for kind in re.findall("`(.*?)`", kinds)
+    }
+    for part in SCHEMA["$defs"].values():
+        keys = part.get("properties", {})
+        if "kind" in keys:
+            assert named[keys["kind"]["const"]] == set(keys) - {"kind"}
 
 
-@named
-def test_null_is_allowed_where_the_class_allows_none(part, cls):
-    for field in written_fields(cls):
-        optional = "None" in str(field.type)
-        rule = VALIDATOR.evolve(schema={**part["properties"][field.name], "$defs": SCHEMA["$defs"]})
-        assert rule.is_valid(None) == optional, field.name
+@contextlib.contextmanager
+def registering(family):
+    """Whatever is defined within is forgotten again."""
+    before = dict(family.registry)
+    try:
+        yield
+    finally:
+        family.registry.clear()
+        family.registry.update(before)
 
 
-def _has_no_default(field):
-    return field.default is field.default_factory is dataclasses.MISSING
+def test_kinds_of_your_own_are_in_the_schema_only_if_asked_for():
+    with registering(pr.Curve):
+
+        @dataclass(frozen=True, eq=False)
+        class Hyperbolic(pr.Curve):
+            """Slower and slower."""
+
+            kind: ClassVar[str] = "hyperbolic"
+            rate: float
+
+            def raw(self, counts):
+                return 1.0 / (1.0 + self.rate * counts)
+
+        # A docstring's example or a notebook may claim to live in the package.
+        Hyperbolic.__module__ = pr.Curve.__module__
+        problem = full_problem().replace(learner=pr.Learner([0.0, 0.1], Hyperbolic(0.5)))
+        data = json.loads(problem.to_json())
+        assert pr.schema() == SCHEMA
+        assert not VALIDATOR.is_valid(data)
+        wider = Draft202012Validator(pr.schema(own_kinds=True))
+        wider.validate(data)
+        data["learner"]["curves"]["rate"] = "fast"
+        assert not wider.is_valid(data)
+        assert kinds_in(wider.schema, "curve") == KINDS[pr.Curve] | {"hyperbolic"}
+
+
+def test_kinds_of_two_families_may_share_a_name():
+    with registering(pr.Risk):
+
+        @dataclass(frozen=True, eq=False)
+        class Geometric(pr.SquaredError):
+            """A risk that has the name of a curve."""
+
+            kind: ClassVar[str] = "geometric"
+
+        problem = full_problem().replace(risk=Geometric())
+        Draft202012Validator(pr.schema(own_kinds=True)).validate(json.loads(problem.to_json()))
+
+
+def test_a_field_that_no_file_can_hold_is_named():
+    with registering(pr.Risk):
+
+        @dataclass(frozen=True, eq=False)
+        class Odd(pr.SquaredError):
+            """Holds anything."""
+
+            kind: ClassVar[str] = "odd"
+            thing: Any = field(default=0)
+
+        assert pr.schema() == SCHEMA
+        with pytest.raises(pr.NotSerializable, match=r"Odd\.thing: .*Any.*InFiles"):
+            pr.schema(own_kinds=True)
 
 
 @given(problems(horizons=(None, 1, 3)))
 def test_what_is_written_is_valid(problem):
     VALIDATOR.validate(json.loads(problem.to_json()))
     VALIDATOR.validate(tomllib.loads(problem.to_toml()))
-
-
-def full_problem():
-    """One with as many keys as possible."""
-    world = pr.World.beta_copula([1.0, 0.5], 0.4, names=["a", "b"], noise_variance=0.2)
-    curves = [pr.Geometric(1.2, floor=0.1), pr.Tabulated([1.0, 0.5], floor=0.2)]
-    return pr.Problem(
-        world,
-        pr.Learner([0.0, 0.1], curves),
-        pr.Knapsack([1.0, 2.0], 2.5, price=[0.1, 0.2]),
-        discount=1.0,
-        horizon=5,
-        risk=pr.Huber(0.5),
-        loss=pr.Empirical(64, "cubic", 3),
-        start=(1, 0),
-    )
-
-
-def grouped_world():
-    return pr.World([1.0, 0.5, 0.2], np.eye(3), names=["a", "b", "c"], groups={"bc": [1, 2]})
 
 
 @pytest.mark.parametrize("budget", [1, pr.Exactly(1, price=[0.1, 0.2]), pr.Knapsack([1, 2], 2)])
@@ -156,6 +165,7 @@ def test_grouped_problems_are_valid_and_read_back(budget):
         {"risk": pr.SquaredError(), "loss": pr.ClosedForm()},
         {"budget": pr.Exactly(1)},
         {"budget": pr.AtMost(2, price=0.3)},
+        {"budget": pr.Listed([[0, 1], [1], []], price=0.1)},
         {"learner": pr.Learner([0.0, 0.1], pr.PowerLaw(0.7, floor=0.05))},
         {"learner": pr.Learner([0.0, 0.1], pr.OneShot())},
     ],
@@ -172,33 +182,15 @@ def test_examples_are_valid(path):
     VALIDATOR.validate(tomllib.loads(path.read_text()))
 
 
-SHORT = {
-    "world": {"coefficients": [1.0, 0.5], "correlation": 0.3},
-    "learner": {"initial": [0.0, 0.0], "curves": {"kind": "geometric", "alpha": 1.1}},
-    "budget": 1,
-}
-
-
-def changed(**changes):
-    """A copy of SHORT with `a__b=value` set at data["a"]["b"]; None removes the key."""
-    data = copy.deepcopy(SHORT)
-    for path, value in changes.items():
-        *way, last = path.split("__")
-        table = data
-        for key in way:
-            table = table[key]
-        if value is None:
-            del table[last]
-        else:
-            table[last] = value
-    return data
-
-
 GOOD = [
     changed(),
     changed(format=FORMAT, horizon=7, discount=1.0, start=[2, 0]),
     changed(budget={"kind": "at-most", "k": 2, "price": [0.1, 0.2]}),
     changed(budget={"kind": "knapsack", "costs": [1.0, 2.0], "limit": 2, "price": 0.1}),
+    changed(budget={"kind": "listed", "allowed": [[0], [0, 1], []]}),
+    changed(
+        budget={"kind": "grouped", "budget": 1, "blocks": [[0, 1]]}, world__groups={"a": [0, 1]}
+    ),
     changed(learner__imputation=0.5),
     changed(learner__imputation=[[1.0, 0.1], [0.1, 1.0]]),
     changed(learner__curves=[{"kind": "one-shot"}, {"kind": "power-law", "exponent": 1}]),
@@ -240,8 +232,24 @@ BAD = {
     "a scale of 0": changed(world__units={"means": [0.0, 0.0], "scales": [1.0, 0.0]}),
     "a group that is no list": changed(world__groups={"both": 1}),
     "a group without columns": changed(world__groups={"both": []}),
+    "a group with a column twice": changed(world__groups={"both": [1, 1]}),
+    "a block with a column twice": changed(
+        budget={"kind": "grouped", "budget": 1, "blocks": [[0, 0], [1]]}
+    ),
     "grouped without blocks": changed(budget={"kind": "grouped", "budget": 1}),
     "grouped without a budget": changed(budget={"kind": "grouped", "blocks": [[0], [1]]}),
+    "grouped within grouped": changed(
+        world__groups={"both": [0, 1]},
+        budget={
+            "kind": "grouped",
+            "budget": {"kind": "grouped", "budget": 1, "blocks": [[0]]},
+            "blocks": [[0, 1]],
+        },
+    ),
+    "listed without sets": changed(budget={"kind": "listed"}),
+    "listed sets that are none": changed(budget={"kind": "listed", "allowed": [0, 1]}),
+    "a listed set with a test twice": changed(budget={"kind": "listed", "allowed": [[0, 0]]}),
+    "rounds beyond counting": changed(horizon=10**8),
     "text as numbers": changed(learner__initial="zero"),
 }
 

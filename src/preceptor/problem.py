@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.discounting import cases_to_come
+from preceptor._base.fields import Count, Index, InFiles, Items, Limits, Share
+from preceptor._base.schema import json_schema
 from preceptor._base.values import FloatArray, Value, plain, remembered
 from preceptor._base.words import counted, first_few, labelled, times
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
@@ -47,12 +50,24 @@ class Problem(Value):
 
     world: World
     learner: Learner
-    budget: Budget
-    discount: float = 0.99
-    horizon: int | None = None
+    budget: Annotated[
+        Budget, InFiles(Count | Budget), "What may be shown; a number k means at most k tests."
+    ]
+    discount: Annotated[
+        Share, "What one round later is worth; 0.99 means about a hundred rounds ahead."
+    ] = 0.99
+    horizon: Annotated[
+        int | None,
+        Limits(at_least=1, at_most=_MOST_ROUNDS),
+        "Number of rounds (cases). Left out: for ever.",
+    ] = None
     risk: Risk = field(default_factory=SquaredError)
     loss: LossModel = field(default_factory=ClosedForm)
-    start: tuple[int, ...] | None = None
+    start: Annotated[
+        tuple[Index, ...] | None,
+        Items(at_least=1),
+        "How often the person has been shown each test already. Left out: never.",
+    ] = None
 
     def __init__(
         self,
@@ -255,14 +270,43 @@ class Problem(Value):
         write_text(path, text)
 
 
-def schema() -> dict[str, Any]:
-    """The published JSON schema of problem files."""
-    import json
-    from importlib.resources import files
+def schema(*, own_kinds: bool = False) -> dict[str, Any]:
+    """The JSON schema of problem files, built from the fields of the classes.
 
-    text = files("preceptor.schemas").joinpath("problem.schema.json").read_text("utf-8")
-    loaded: dict[str, Any] = json.loads(text)
-    return loaded
+    It knows the kinds of curves, budgets, risks and losses that come with the package, and with
+    `own_kinds` also those that you have defined.
+    """
+    table = json_schema(Problem, (lambda kind: True) if own_kinds else _comes_with_the_package)
+    version = {"format": {"description": "Version of this file format.", "const": FORMAT}}
+    table["properties"] = version | table["properties"]
+    _allow_correlation(table["$defs"]["world"])
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:preceptor:schema:problem-1",
+        **table,
+        "title": "Preceptor problem",
+        # Rounds without end must be discounted.
+        "if": {"required": ["horizon"], "properties": {"horizon": {"type": "integer"}}},
+        "else": {"properties": {"discount": {"exclusiveMaximum": 1}}},
+    }
+
+
+def _allow_correlation(world: dict[str, Any]) -> None:
+    """Tell the schema of a world what `_spell_out_correlation` reads."""
+    world["properties"]["correlation"] = {
+        "description": "Instead of a covariance: variances of 1, and this between every two tests.",
+        "type": "number",
+        "exclusiveMinimum": -1,
+        "exclusiveMaximum": 1,
+    }
+    world["required"].remove("covariance")
+    world["oneOf"] = [{"required": ["covariance"]}, {"required": ["correlation"]}]
+
+
+def _comes_with_the_package(cls: type) -> bool:
+    """Whether a class is where it says it is: in a module of this package."""
+    home = sys.modules.get(cls.__module__)
+    return cls.__module__.startswith("preceptor.") and getattr(home, cls.__name__, None) is cls
 
 
 def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What every room may use: values, checks, files, compiling, threads, discounting, words, progress.
+"""What every room may use: values, their fields and schemas, checks, files, compiling, threads,
+discounting, words, progress.
 
 Nothing here knows what a test, a person or a plan is.
 """

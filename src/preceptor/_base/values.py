@@ -25,6 +25,8 @@ IntArray = npt.NDArray[np.int64]
 
 _Answer = TypeVar("_Answer")
 _MEMORY = "_remembered"
+# Most of what fields hold; asked first, because plans may list many thousands of sets.
+_SIMPLE = frozenset((int, float, bool, str, type(None)))
 
 
 def frozen_array(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
@@ -124,6 +126,13 @@ class Value:
         """What travels to other processes: the fields, not what was worked out from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What arrived is as frozen as what was sent; arrays forget that on the way."""
+        for item in state.values():
+            if isinstance(item, np.ndarray):
+                item.setflags(write=False)
+        self.__dict__.update(state)
+
 
 def remembered(value: Value, name: str, work_out: Callable[[], _Answer]) -> _Answer:
     """What `work_out` gives, worked out once for this value.
@@ -208,32 +217,51 @@ def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
 
 
 def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return (
-            isinstance(left, np.ndarray)
-            and isinstance(right, np.ndarray)
-            and bool(np.array_equal(left, right))
-        )
-    if _is_plain_number(left) and _is_plain_number(right):
+    """Whether two fields hold the same: numbers by value, everything else by type and content."""
+    if type(left) is type(right) and type(left) in _SIMPLE:
         return bool(left == right)
-    return type(left) is type(right) and bool(left == right)
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return bool(np.array_equal(left, right))
+    if _is_plain_number(left) and _is_plain_number(right):
+        return bool(_as_python(left) == _as_python(right))
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, Mapping):
+        return left.keys() == right.keys() and all(_same(left[key], right[key]) for key in left)
+    return bool(left == right)
 
 
 def _content(value: Any) -> Any:
     """Something hashable that is equal whenever two fields are `_same`."""
+    if type(value) in _SIMPLE:
+        return value
     if isinstance(value, np.ndarray):
-        return value.shape, tuple(value.ravel().tolist())
+        return value.shape, _content_of_array(value)
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_content, value))
     if isinstance(value, Mapping):
         return frozenset((key, _content(item)) for key, item in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(_content(item) for item in value)
     return value
+
+
+def _content_of_array(array: npt.NDArray[Any]) -> tuple[Any, ...]:
+    # NumPy compares whole numbers with others as doubles, so large ones may be equal to several.
+    if array.dtype.kind in "biuf":
+        array = array.astype(np.float64)
+    return tuple(array.ravel().tolist())
 
 
 def _is_plain_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+
+
+def _as_python(number: Any) -> Any:
+    """NumPy would first round the other side to its own precision; Python compares exactly."""
+    return number.item() if isinstance(number, np.generic) else number
 
 
 def _first_missing(error: Exception) -> str:

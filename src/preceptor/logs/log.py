@@ -208,7 +208,7 @@ class Log(Value):
         )
 
     def __hash__(self) -> int:
-        return hash((self.names, self.participant.tobytes(), self.prediction.tobytes()))
+        return hash((self.names, *self.participant.tolist(), *self.rounds.tolist()))
 
     def __repr__(self) -> str:
         people = len(self.participants)

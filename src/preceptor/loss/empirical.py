@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from preceptor._base.checks import is_count
+from preceptor._base.fields import Limits, OneOf
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.loss.gaussian import form_sensitivity
@@ -31,9 +32,11 @@ class Empirical(LossModel):
 
     kind: ClassVar[str] = "empirical"
 
-    samples: int = 1024
-    imputation: str = "linear"
-    seed: int = 0
+    samples: Annotated[int, Limits(at_least=2), "Cases in the sample."] = 1024
+    imputation: Annotated[
+        str, OneOf(*DEGREES), "How hidden tests are filled in from the shown ones."
+    ] = "linear"
+    seed: Annotated[int, Limits(at_least=0), "Seed of the random numbers."] = 0
 
     def __post_init__(self) -> None:
         faults = []

@@ -13,11 +13,12 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.fields import Count, Index, Items, Limits, NonNegative, Vector
 from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem, TooLarge
@@ -29,11 +30,19 @@ MAX_LISTED_SETS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class Budget(Kind):
-    """Base of all budgets: `subsets` lists what is allowed, `maximise` picks by a score."""
+    """Which tests may be shown together.
+
+    Base of all budgets: `subsets` lists what is allowed, `maximise` picks by a score.
+    """
 
     family: ClassVar[str] = "budget"
 
-    price: float | FloatArray = field(default=0.0, kw_only=True)
+    price: Annotated[
+        float | Vector,
+        Limits(at_least=0),
+        "Charged for every test shown, and added to the loss of the round: one number, or one "
+        "for each test.",
+    ] = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         if not is_number(self.price):
@@ -122,7 +131,7 @@ class Budget(Kind):
 class _Counted(Budget):
     """Budgets that count tests: k of them."""
 
-    k: int
+    k: Annotated[Count, "How many tests."]
 
     def _faults(self) -> list[str]:
         faults = super()._faults()
@@ -225,8 +234,8 @@ class Knapsack(Budget):
 
     kind: ClassVar[str] = "knapsack"
 
-    costs: FloatArray
-    limit: float
+    costs: Annotated[Vector, Limits(at_least=0), "Cost of each test (minutes, money, ...)."]
+    limit: Annotated[NonNegative, "The most that one round may cost."]
 
     def __post_init__(self) -> None:
         try:
@@ -311,7 +320,11 @@ class Listed(Budget):
 
     kind: ClassVar[str] = "listed"
 
-    allowed: tuple[tuple[int, ...], ...]
+    allowed: Annotated[
+        tuple[Annotated[tuple[Index, ...], Items(unique=True)], ...],
+        Items(at_least=1),
+        "The sets that may be shown, each a list of tests (from 0).",
+    ]
 
     def __post_init__(self) -> None:
         try:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.fields import Count, InFiles, NotKind
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.budgets import Budget, Listed, as_budget
@@ -35,8 +36,14 @@ class Grouped(Budget):
 
     kind: ClassVar[str] = "grouped"
 
-    budget: Budget
-    blocks: Blocks
+    budget: Annotated[
+        Budget,
+        NotKind("grouped"),
+        InFiles(Count | Budget),
+        "What is allowed of tests: counts, costs and prices are of tests, not of columns. A "
+        "number k means at most k.",
+    ]
+    blocks: Annotated[Blocks, "For each test its columns (from 0); every column is in one test."]
     price: float | FloatArray = field(default=0.0, init=False, repr=False)
 
     def __post_init__(self) -> None:

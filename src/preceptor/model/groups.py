@@ -7,13 +7,17 @@ form one test: shown together or not at all, counted once, priced once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 from preceptor._base.checks import is_count
+from preceptor._base.fields import Index, Items
 
-# Name of a test and the columns it consists of.
-Groups = tuple[tuple[str, tuple[int, ...]], ...]
+# The columns that a test consists of.
+Columns = Annotated[tuple[Index, ...], Items(at_least=1, unique=True)]
+# Name of a test and its columns.
+Groups = tuple[tuple[str, Columns], ...]
 # For each test its columns; every column is in exactly one of them.
-Blocks = tuple[tuple[int, ...], ...]
+Blocks = Annotated[tuple[Columns, ...], Items(at_least=1)]
 
 
 def checked_groups(

@@ -11,19 +11,23 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import Positive
 from preceptor._base.values import FloatArray, Kind
 from preceptor.errors import InvalidProblem
 
 
 @dataclass(frozen=True, eq=False)
 class Risk(Kind):
-    """Base of all risks. `code` tells compiled kernels which closed form to use (-1: none)."""
+    """How a wrong prediction is charged.
+
+    Base of all risks. `code` tells compiled kernels which closed form to use (-1: none).
+    """
 
     family: ClassVar[str] = "risk"
     code: ClassVar[int] = -1
@@ -63,7 +67,7 @@ class Risk(Kind):
 
 @dataclass(frozen=True, eq=False)
 class SquaredError(Risk):
-    """r². The paper's main case."""
+    """r², the square of the miss. The paper's main case."""
 
     kind: ClassVar[str] = "squared-error"
     code: ClassVar[int] = 0
@@ -97,7 +101,7 @@ class Huber(Risk):
     kind: ClassVar[str] = "huber"
     code: ClassVar[int] = 1
 
-    threshold: float = 1.0
+    threshold: Annotated[Positive, "Where it turns linear."] = 1.0
 
     def __post_init__(self) -> None:
         if not is_number(self.threshold) or self.threshold <= 0:
@@ -143,7 +147,7 @@ class Huber(Risk):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(Risk):
-    """|r|."""
+    """|r|, the size of the miss."""
 
     kind: ClassVar[str] = "absolute-error"
     code: ClassVar[int] = 2

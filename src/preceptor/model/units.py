@@ -8,11 +8,13 @@ translates both ways.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import Limits, Vector
 from preceptor._base.values import FloatArray, Value, frozen_array
 from preceptor.errors import InvalidProblem
 
@@ -26,10 +28,10 @@ class Units(Value):
     (array([[2.]]), array([[96.]]))
     """
 
-    means: FloatArray
-    scales: FloatArray
-    outcome: str = "outcome"
-    outcome_mean: float = 0.0
+    means: Annotated[Vector, "Average of each test."]
+    scales: Annotated[Vector, Limits(above=0), "Standard deviation of each test."]
+    outcome: Annotated[str, "Name of the outcome."] = "outcome"
+    outcome_mean: Annotated[float, "Average of the outcome."] = 0.0
 
     def __init__(
         self,

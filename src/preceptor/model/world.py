@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import GoesWith, InFiles, Items, Matrix, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray, Value, frozen_array
 from preceptor._base.words import TOGETHER, counted, first_few, labelled, unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
-from preceptor.model.groups import Blocks, Groups, blocks_of, checked_groups
+from preceptor.model.groups import Blocks, Columns, Groups, blocks_of, checked_groups
 from preceptor.model.matrices import (
     average_correlation,
     correlations_of,
@@ -43,7 +44,7 @@ class Cases(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class World(Value):
-    """Coefficients (n,), covariance (n, n), noise variance and names of the tests.
+    """How tests and outcomes come about: coefficients (n,), covariance (n, n), noise and names.
 
     `beta_shape` is None for Gaussian tests. With (p, q) every test has a standardised Beta(p, q)
     marginal, tied together by a Gaussian copula whose correlation is `latent_correlation`.
@@ -58,14 +59,34 @@ class World(Value):
     (2, ('bmi', 'bp'))
     """
 
-    coefficients: FloatArray
-    covariance: FloatArray
-    noise_variance: float = 1e-3
-    names: tuple[str, ...] | None = None
-    beta_shape: tuple[float, float] | None = None
-    latent_correlation: FloatArray | None = None
-    units: Units | None = None
-    groups: Groups | None = None
+    coefficients: Annotated[Vector, "True weight of each test."]
+    covariance: Annotated[Matrix, "Covariance of the tests: symmetric and positive definite."]
+    noise_variance: Annotated[NonNegative, "Variance of the noise that no test explains."] = 1e-3
+    names: Annotated[
+        tuple[str, ...] | None,
+        Items(at_least=1, unique=True),
+        "Names of the tests, all different. Left out: x1, x2, ...",
+    ] = None
+    beta_shape: Annotated[
+        tuple[Positive, Positive] | None,
+        GoesWith("latent_correlation"),
+        "The Beta distribution that every test follows. Left out: tests are Gaussian.",
+    ] = None
+    latent_correlation: Annotated[
+        Matrix | None,
+        GoesWith("beta_shape"),
+        "Correlation of the Gaussian underneath Beta marginals.",
+    ] = None
+    units: Annotated[
+        Units | None,
+        "What the numbers of a world that was estimated from a table mean outside of it.",
+    ] = None
+    groups: Annotated[
+        Groups | None,
+        InFiles(dict[str, Columns] | None),
+        "Tests of several columns, shown, counted and priced as one: name and columns (from 0). "
+        "Left out: every column is a test.",
+    ] = None
 
     def __init__(
         self,

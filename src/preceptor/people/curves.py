@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import Limits, NonNegative, Share, Vector
 from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
@@ -27,7 +28,9 @@ _TABULATED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Curve(Kind):
-    """Base of all curves. A curve of your own is a frozen dataclass with `kind` and `raw`.
+    """Share of the initial squared error, φ, that is left after m showings.
+
+    Base of all curves. A curve of your own is a frozen dataclass with `kind` and `raw`.
 
     >>> @dataclass(frozen=True, eq=False)
     ... class Hyperbolic(Curve):
@@ -42,7 +45,9 @@ class Curve(Kind):
 
     family: ClassVar[str] = "curve"
 
-    floor: float = field(default=0.0, kw_only=True)
+    floor: Annotated[Share, "Share of the squared error that learning never removes."] = field(
+        default=0.0, kw_only=True
+    )
 
     def __post_init__(self) -> None:
         InvalidProblem.raise_if(self._faults())
@@ -91,7 +96,7 @@ class Curve(Kind):
 
 @dataclass(frozen=True, eq=False)
 class Geometric(Curve):
-    """φ(m) = α^(-2m): every showing divides the error by α. The paper's main case.
+    """Every showing divides the error by alpha: φ(m) = α^(-2m). The paper's main case.
 
     >>> float(Geometric(2.0).retention(3))
     0.125
@@ -99,7 +104,9 @@ class Geometric(Curve):
 
     kind: ClassVar[str] = "geometric"
 
-    alpha: float
+    alpha: Annotated[
+        float, Limits(at_least=1), "2^(1/7) = 1.104 halves the error every seven showings."
+    ]
 
     @classmethod
     def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
@@ -160,7 +167,7 @@ class PowerLaw(Curve):
 
     kind: ClassVar[str] = "power-law"
 
-    exponent: float
+    exponent: Annotated[NonNegative, "How fast; with 1 the first showing halves the squared error."]
 
     def _faults(self) -> list[str]:
         faults = super()._faults()
@@ -200,7 +207,7 @@ class PowerLaw(Curve):
 
 @dataclass(frozen=True, eq=False)
 class OneShot(Curve):
-    """φ(0) = 1, then 0: one showing teaches everything. The paper's worst case for fixed sets."""
+    """One showing teaches everything: φ(0) = 1, then 0. The paper's worst case for fixed sets."""
 
     kind: ClassVar[str] = "one-shot"
 
@@ -228,7 +235,11 @@ class Tabulated(Curve):
 
     kind: ClassVar[str] = "tabulated"
 
-    phi_values: FloatArray
+    phi_values: Annotated[
+        Vector,
+        Limits(at_least=0, at_most=1),
+        "Share left after 0, 1, 2, ... showings; begins with 1 and never rises.",
+    ]
 
     def __post_init__(self) -> None:
         try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import Items, Matrix, Share, Vector
 from preceptor._base.values import FloatArray, Value, frozen_array, plain
 from preceptor._base.words import counted, labelled
 from preceptor.errors import InvalidProblem
@@ -20,7 +21,7 @@ from preceptor.people.curves import Curve, check_curve
 
 @dataclass(frozen=True, eq=False)
 class Learner(Value):
-    """Initial coefficients (n,), one learning curve or one per test, and a way to impute.
+    """The person: initial coefficients (n,), one learning curve or one per test, a way to impute.
 
     `imputation` says how the person fills in tests that are not shown:
 
@@ -34,9 +35,17 @@ class Learner(Value):
     2
     """
 
-    initial: FloatArray
-    curves: Curve | tuple[Curve, ...]
-    imputation: float | FloatArray = 0.0
+    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    curves: Annotated[
+        Curve | tuple[Curve, ...],
+        Items(at_least=1),
+        "How errors shrink with showings: one curve for all tests, or a list with one for each.",
+    ]
+    imputation: Annotated[
+        Share | Matrix,
+        "How the person fills in hidden tests: 0 knows all correlations, 1 ignores them, in "
+        "between mixes; or the covariance they believe in.",
+    ] = 0.0
 
     def __init__(
         self,

@@ -1,1 +1,0 @@
-"""JSON schemas of the files that this package reads and writes."""
