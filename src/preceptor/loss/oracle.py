@@ -108,9 +108,31 @@ class LossModel(Kind):
     family: ClassVar[str] = "loss"
 
     def faults(self, setting: Setting) -> list[str]:
-        """Why this way of computing losses does not fit, if it does not."""
+        """Why this way of computing losses does not fit, if it does not.
+
+        Parameters
+        ----------
+        setting
+            World, person, budget and risk, as of a `Problem`.
+
+        Returns
+        -------
+        list of str
+            One sentence for each reason; empty if it fits.
+        """
         return []
 
     @abstractmethod
     def bind(self, setting: Setting) -> LossOracle:
-        """The oracle for one world, person, budget and risk."""
+        """The oracle for one world, person, budget and risk.
+
+        Parameters
+        ----------
+        setting
+            World, person, budget and risk, as of a `Problem`.
+
+        Returns
+        -------
+        LossOracle
+            Says what a round costs for any errors of the person and any set.
+        """

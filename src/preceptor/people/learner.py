@@ -32,9 +32,9 @@ class Learner(Value):
         One learning curve for all tests, or one for each.
     imputation
         How the person fills in tests that are not shown. A number κ from 0 to 1 means from the
-        covariance (1-κ)Σ + κ diag Σ. At 0 they know exactly how tests go together (this paper's human); at 1
-        they ignore correlation and take every hidden test to be average (the human of the earlier
-        work on independent features). Or a covariance (n, n) from which they fill in.
+        covariance (1-κ)Σ + κ diag Σ. At 0 they know exactly how tests go together (this paper's
+        human); at 1 they ignore correlation and take every hidden test to be average (the human of
+        the earlier work on independent features). Or a covariance (n, n) from which they fill in.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
     Returns
     -------
     Plan
-        What to show, what that costs, and a lower bound on the cost of every other policy.
+        What to show, what that costs, and a lower bound on the cost of every policy.
 
     Raises
     ------
