@@ -285,7 +285,7 @@ class Log(Value):
         Returns
         -------
         tuple of two Log
-            The larger part first, if `share` is below a half.
+            The rest, then the people held out.
 
         Raises
         ------

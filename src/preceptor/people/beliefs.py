@@ -88,3 +88,4 @@ BELIEFS: dict[str, Callable[[World], FloatArray]] = {
     "equal": equal_weights,
     "marginal": marginal_weights,
 }
+"""First beliefs by the names that `advise` and `preceptor plan --beliefs` take."""

@@ -34,6 +34,7 @@ SOLVERS: dict[str, Solver] = {
         CERTIFIED,
     )
 }
+"""Every solver by its name: what `solve(method=...)` takes and `preceptor methods` lists."""
 
 
 def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
