@@ -10,7 +10,7 @@ loss*. With full learning and squared error it is
 where e holds the frozen errors of the tests outside R and 0 for those in R.
 
 If one subset of R has the smallest tail loss, every optimal policy with that R ends by showing it
-for ever (the eventually-stationary theorem); if several tie, it may change between them for ever.
+forever (the eventually-stationary theorem); if several tie, it may change between them forever.
 Two consequences of the paper:
 
 - two tests of equal variance, one shown a round: both can recur only if |a_1| = |a_2|, because the

@@ -70,7 +70,7 @@ def tail_sums_bytes(problem: Problem, showings: int) -> int:
 
 
 def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
-    """Tables for counts up to `showings` beyond the start, over `rounds` rounds or for ever."""
+    """Tables for counts up to `showings` beyond the start, over `rounds` rounds or forever."""
     n, discount = problem.size, problem.discount
     ratios = [curve.ratio for curve in problem.learner.curve_of]
     a0 = total_weight(discount, rounds)

@@ -1,6 +1,6 @@
-"""The exact value of a policy: expected discounted loss, over finitely many rounds or for ever.
+"""The exact value of a policy: expected discounted loss, over finitely many rounds or forever.
 
-A policy that commits is a finite sum plus the cost of one set shown for ever, which has a closed
+A policy that commits is a finite sum plus the cost of one set shown forever, which has a closed
 form for squared error (`tails.py`). Everything else is summed until what is left weighs less
 than rounding; the error that this can make is returned beside the value.
 """
@@ -157,7 +157,7 @@ def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:
 def commit_value(
     problem: Problem, counts: IntArray, shown: TestSet, rounds: int | None = None
 ) -> Evaluation:
-    """Discounted loss of showing one set from `counts` on, for `rounds` rounds or for ever."""
+    """Discounted loss of showing one set from `counts` on, for `rounds` rounds or forever."""
     closed = closed_commit_value(problem, counts, shown, rounds)
     if closed is not None:
         return Evaluation(closed, _rounding(closed, 1))

@@ -49,7 +49,7 @@ class _Walk(NamedTuple):
 
 
 class CommitValues:
-    """Answers for counts up to `showings` since the start, over `rounds` rounds or for ever."""
+    """Answers for counts up to `showings` since the start, over `rounds` rounds or forever."""
 
     def __init__(self, problem: Problem, showings: int, rounds: int | None) -> None:
         self._problem = problem

@@ -2,7 +2,7 @@
 
 The best set depends on the counts alone, not on the round, and counts only grow. So on the box of
 counts up to a cap for each test the Bellman equation is solved by visiting every state once, last
-ones first. A count at its cap stays there; a set that moves no count is shown for ever.
+ones first. A count at its cap stays there; a set that moves no count is shown forever.
 
 **What capping can do.** Let D_i be how much further the error of test i could still fall beyond
 its cap M_i. A schedule's true and capped losses differ only in rounds t > M_i for some i, and

@@ -9,7 +9,7 @@ def tie_notes(plan: Plan) -> tuple[str, ...]:
     """Say so if another set would end up exactly as good as the one committed to.
 
     "Every optimal policy commits" needs an untied tail: with a tie, a policy that goes on
-    changing sets for ever can be just as good or better.
+    changing sets forever can be just as good or better.
     """
     from preceptor.evaluation.long_run import tied_sets
 

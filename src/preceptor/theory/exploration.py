@@ -21,7 +21,7 @@ never grows for any test, and with M = M_S and limiting errors ē
 
     |loss - tail loss| = |u'M(u ± 2ē)| <= Σ_ij u_i|M_ij|u_j + 2 Σ_i u_i|Mē|_i =: envelope_t(S),
 
-so the envelope never grows, and once the inequality holds with it, it holds for ever. Between
+so the envelope never grows, and once the inequality holds with it, it holds forever. Between
 T_R and that round the exact ε_t is looked at.
 
 The paper's constant is L = 4B max_S ‖M_S‖_∞, where B bounds all coefficients and beliefs. Ours is

@@ -7,7 +7,7 @@ covariance Σ for whom the best fixed set costs at least c·δ/(1-δ) times the 
 The construction: pick a test j (`taught`) and a set T (`kept`) of k other tests, at least one of
 them correlated with j. Only tests in T matter (coefficient β), the person knows every coefficient
 but that of j, which is 0 and which they take to be -β, and one showing teaches it. Showing j
-once and then T for ever costs β²B beyond the noise. A fixed set either never shows j, and the
+once and then T forever costs β²B beyond the noise. A fixed set either never shows j, and the
 wrong belief about j spoils the reading of T by β²q in every round; or it misses part of T,
 which costs at least β²r in every round. With d = min(q, r) the ratio is at least
 
@@ -16,7 +16,7 @@ which costs at least β²r in every round. With d = min(q, r) the ratio is at le
 
 and both are at least cδ/(1-δ) with c = d/(1 + B). Note what the second case needs: coefficients
 that grow as δ nears 1. With noise and *fixed* coefficients the ratio stays below 1 + β²q/σ² for
-every δ, because T shown for ever costs (σ² + β²q)/(1-δ) and every policy pays for the noise.
+every δ, because T shown forever costs (σ² + β²q)/(1-δ) and every policy pays for the noise.
 """
 
 from __future__ import annotations
