@@ -79,7 +79,7 @@ class Plan(Value):
 
     @property
     def gap(self) -> float:
-        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the best possible."""
+        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the best achievable."""
         if self.value <= self.lower_bound:
             return 0.0
         return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound else math.inf

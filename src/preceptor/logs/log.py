@@ -1,4 +1,4 @@
-"""A log: what people were shown, what they predicted, and what was true; one row a round.
+"""A log: what people were shown, what they predicted, and what was true; one row per round.
 
 Everything is in the units that the person read. `world.units` translates.
 """

@@ -1,6 +1,6 @@
 """First beliefs that people are known to have, as weights for a `Learner`.
 
-Each takes a world and gives one weight a test (n,), in the world's units.
+Each takes a world and gives one weight for each test (n,), in the world's units.
 """
 
 from __future__ import annotations
