@@ -28,10 +28,10 @@ MAX_LISTED_SETS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class Budget(Kind):
-    """Base of all budgets: which sets of tests may be shown in one round, and at what price.
+    """Which tests may be shown together, and at what price.
 
-    A budget of your own is a frozen dataclass with a `kind` that defines `count`, `subsets`,
-    `allows` and `maximise`.
+    Base of all budgets. A budget of your own is a frozen dataclass with a `kind` that defines
+    `count`, `subsets`, `allows` and `maximise`.
 
     Parameters
     ----------

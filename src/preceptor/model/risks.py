@@ -23,9 +23,9 @@ from preceptor.errors import InvalidProblem
 
 @dataclass(frozen=True, eq=False)
 class Risk(Kind):
-    """Base of all risks: how a wrong prediction is charged.
+    """How a wrong prediction is charged.
 
-    For a charge of your own, `ResidualRisk` takes any function of the residual.
+    Base of all risks. For a charge of your own, `ResidualRisk` takes any function of the residual.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Risk(Kind):
 
 @dataclass(frozen=True, eq=False)
 class SquaredError(Risk):
-    """The squared residual, r². The paper's main case.
+    """r², the square of the miss. The paper's main case.
 
     Examples
     --------
@@ -202,7 +202,7 @@ class Huber(Risk):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(Risk):
-    """The size of the residual, |r|.
+    """|r|, the size of the miss.
 
     Examples
     --------

@@ -22,9 +22,10 @@ from preceptor.errors import InvalidProblem
 
 @dataclass(frozen=True, eq=False)
 class Curve(Kind):
-    """Base of all learning curves: how much of the first squared error is left after m showings.
+    """Share of the first squared error, φ, that is left after m showings.
 
-    A curve of your own is a frozen dataclass with a `kind` that defines `raw`.
+    Base of all learning curves. A curve of your own is a frozen dataclass with a `kind` that
+    defines `raw`.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ class Curve(Kind):
 
 @dataclass(frozen=True, eq=False)
 class Geometric(Curve):
-    """φ(m) = α^(-2m): every showing divides the error by α. The paper's main case.
+    """Every showing divides the error by alpha: φ(m) = α^(-2m). The paper's main case.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class PowerLaw(Curve):
 
 @dataclass(frozen=True, eq=False)
 class OneShot(Curve):
-    """φ(0) = 1, then 0: one showing teaches everything. The paper's worst case for fixed sets.
+    """One showing teaches everything: φ(0) = 1, then 0. The paper's worst case for fixed sets.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from preceptor.people.curves import Curve, check_curve
 
 @dataclass(frozen=True, eq=False)
 class Learner(Value):
-    """The paper's person: first beliefs, learning curves, and a way to fill in what is hidden.
+    """The person: first beliefs, learning curves, and a way to fill in what is hidden.
 
     Every showing of a test moves its weight along the curve, from the first belief toward the
     truth.
