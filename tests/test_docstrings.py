@@ -151,7 +151,11 @@ def test_records_explain_their_fields(name):
 def test_what_comes_back_is_explained_where_something_does(name):
     annotation = inspect.signature(CALLABLES[name]).return_annotation
     assert annotation is not inspect.Signature.empty
-    assert ("Returns" in sections(CALLABLES[name])) == (annotation not in (None, "None"))
+    if annotation in (None, "None"):
+        assert "Returns" not in sections(CALLABLES[name])
+    elif name in FUNCTIONS or parameters(CALLABLES[name]):
+        # A method that takes nothing may say all of it in its summary, like a property.
+        assert "Returns" in sections(CALLABLES[name])
 
 
 @pytest.mark.parametrize("name", THINGS)
