@@ -23,7 +23,23 @@ class PreceptorError(Exception):
 
 
 class InvalidInput(PreceptorError, ValueError):
-    """One or more values are wrong; `faults` has one sentence for each of them."""
+    """One or more values are wrong.
+
+    Parameters
+    ----------
+    faults
+        One sentence for each of them, or a single sentence.
+
+    Attributes
+    ----------
+    faults
+        The sentences as a tuple.
+
+    Examples
+    --------
+    >>> InvalidInput(["k: 0, must be at least 1", "limit: -1, must be at least 0"]).faults[0]
+    'k: 0, must be at least 1'
+    """
 
     def __init__(self, faults: Sequence[str] | str) -> None:
         self.faults: tuple[str, ...] = (faults,) if isinstance(faults, str) else tuple(faults)
@@ -35,7 +51,13 @@ class InvalidInput(PreceptorError, ValueError):
 
     @classmethod
     def raise_if(cls, faults: Iterable[str]) -> None:
-        """Raise with all of them if there are any."""
+        """Raise with all of them if there are any.
+
+        Parameters
+        ----------
+        faults
+            One sentence for each fault.
+        """
         found = list(faults)
         if found:
             raise cls(found)
@@ -66,7 +88,15 @@ class NotApplicable(PreceptorError):
 
 
 class TooLarge(PreceptorError, MemoryError):
-    """The request needs more memory than allowed. `bytes_needed` says how much."""
+    """The request needs more memory than allowed.
+
+    Parameters
+    ----------
+    message
+        What was asked for, and what to do.
+    bytes_needed
+        How much memory it would take.
+    """
 
     def __init__(self, message: str, *, bytes_needed: int) -> None:
         self.bytes_needed = bytes_needed
@@ -78,7 +108,17 @@ class NotSerializable(PreceptorError, TypeError):
 
 
 class MissingExtra(PreceptorError, ImportError):
-    """An optional dependency is missing; the message names the extra to install."""
+    """An optional dependency is missing; the message names the extra to install.
+
+    Parameters
+    ----------
+    library
+        What is not installed.
+    extra
+        The extra of this package that brings it.
+    purpose
+        What needs it, as the beginning of a sentence.
+    """
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(

@@ -35,11 +35,43 @@ _DRAWN_CASES, _DRAWN_TESTS = 400, 12
 
 @dataclass(frozen=True, eq=False)
 class Plan(Value):
-    """What every solver returns.
+    """What every solver returns: what to show, what it costs, and how far from the best it can be.
 
-    `value` is the exact expected discounted loss of `policy`; no policy whatsoever goes below
-    `lower_bound`. `reason` says why this method was used, `notes` what a careful reader should
-    know (a tie, say), `states` how many states the solver looked at.
+    Attributes
+    ----------
+    problem
+        What was solved.
+    policy
+        What to show, round by round or person by person.
+    value
+        Exact expected discounted loss of `policy`.
+    lower_bound
+        No policy whatsoever costs less than this.
+    status
+        How the solver ended.
+    method
+        The name of the solver.
+    seconds
+        How long it took.
+    states
+        How many states the solver looked at.
+    reason
+        Why this method was used.
+    notes
+        What a careful reader should know (a tie, say), a sentence each.
+    options
+        What the solver was told.
+    certificate
+        What the bound leaves behind so that `verify` can prove it again, where there is such a
+        thing.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9))
+    >>> plan.policy.schedule(3), plan.gap
+    ([(0,), (0,), (0,)], 0.0)
     """
 
     problem: Problem
@@ -64,7 +96,7 @@ class Plan(Value):
 
     @property
     def exploration_length(self) -> int | None:
-        """The paper's T_d: rounds before one set is shown forever; None if that never happens.
+        """The paper's T_d: rounds before one set is all that is shown; None if that never happens.
 
         With a finite horizon: rounds up to the last change of set.
         """
@@ -158,19 +190,58 @@ class Plan(Value):
         ]
 
     def explain(self) -> str:
-        """The plan in words."""
+        """The plan in words.
+
+        Returns
+        -------
+        str
+            What to show when, what that costs, how sure it is, and what was assumed.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+        >>> learner = pr.Learner([0.2, 1.3], pr.Geometric(1.1))
+        >>> plan = pr.solve(pr.Problem(world, learner, 1, horizon=9))
+        >>> "bmi" in plan.explain()
+        True
+        """
         from preceptor.report.words import explain
 
         return explain(self)
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the schedule and the loss of each round; also write it to `path` if given."""
+        """Draw the schedule and the loss of each round.
+
+        Parameters
+        ----------
+        path
+            Where to write the picture too; its ending (.png, .pdf, .svg) decides the format.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The picture.
+
+        Raises
+        ------
+        MissingExtra
+            matplotlib is not installed.
+        InvalidFile
+            The picture cannot be written there.
+        """
         from preceptor.report.plots import plot_plan
 
         return plot_plan(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data with everything in it, the problem too."""
+        """Plain data with everything in it, the problem too.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and tables: what a plan file holds.
+        """
         return {
             "format": FORMAT,
             "problem": self.problem.to_dict(),
@@ -189,7 +260,25 @@ class Plan(Value):
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Rebuild what `to_dict` gave."""
+        """Rebuild what `to_dict` gave.
+
+        Parameters
+        ----------
+        data
+            A plan as plain data.
+
+        Returns
+        -------
+        Plan
+            Equal to the one that was written.
+
+        Raises
+        ------
+        InvalidFile
+            Something is missing, unknown or contradictory.
+        InvalidPolicy
+            The problem does not allow what the policy shows.
+        """
         fields = dict(data)
         given = fields.pop("format", None)
         if given != FORMAT:
@@ -226,7 +315,23 @@ class Plan(Value):
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file (JSON)."""
+        """Read a plan file.
+
+        Parameters
+        ----------
+        path
+            A JSON file that `save` wrote.
+
+        Returns
+        -------
+        Plan
+            What the file holds.
+
+        Raises
+        ------
+        InvalidFile
+            The file cannot be read; the message names it.
+        """
         try:
             return cls.from_json(read_text(path))
         except InvalidInput as error:
@@ -234,5 +339,11 @@ class Plan(Value):
             raise type(error)(faults) from error
 
     def save(self, path: str | Path) -> None:
-        """Write a plan file (JSON), whole or not at all."""
+        """Write a plan file (JSON), whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+        """
         write_text(path, self.to_json() + "\n")

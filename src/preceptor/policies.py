@@ -26,34 +26,84 @@ from preceptor.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Policy(Kind):
-    """Base of all policies."""
+    """Base of all policies: what to show, round by round or person by person.
+
+    Sets are tuples of test indices in rising order. Counts are totals, whatever a person had seen
+    before round 0 included.
+
+    Examples
+    --------
+    >>> Policy.from_dict({"kind": "stationary", "shown": [0]}).schedule(2)
+    [(0,), (0,)]
+    """
 
     family: ClassVar[str] = "policy"
 
     @property
     @abstractmethod
     def commit(self) -> TestSet | None:
-        """The set shown forever from some round on, or None if there is no such set."""
+        """The set shown from some round on, forever, or None if there is no such set."""
 
     @property
     @abstractmethod
     def exploration_length(self) -> int | None:
-        """The paper's T_d: rounds before `commit` is shown forever; None if it never is."""
+        """The paper's T_d: rounds before `commit` is all that is shown; None if it never is."""
 
     @abstractmethod
     def schedule(self, rounds: int) -> list[TestSet]:
-        """What is shown in rounds 0..rounds-1."""
+        """What somebody who starts afresh is shown.
+
+        Parameters
+        ----------
+        rounds
+            How many rounds to list.
+
+        Returns
+        -------
+        list of tuples of int
+            The set of each round, round 0 first.
+        """
 
     @abstractmethod
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
-        """What to show next to somebody who has seen test i `counts[i]` times."""
+        """What to show next to somebody, on the plan or off it.
+
+        Parameters
+        ----------
+        counts
+            How often this person has been shown each test so far, n of them.
+        round
+            The round that comes next, where it is known.
+
+        Returns
+        -------
+        tuple of int
+            The set to show.
+        """
 
     @abstractmethod
     def used_sets(self) -> list[TestSet]:
-        """Every set this policy may ever show."""
+        """Every set that this policy may ever show.
+
+        Returns
+        -------
+        list of tuples of int
+            Each once.
+        """
 
     def check(self, problem: Problem) -> None:
-        """Raise `InvalidPolicy` if the problem does not allow what this policy shows."""
+        """Raise if the problem does not allow what this policy shows.
+
+        Parameters
+        ----------
+        problem
+            Whose budget and size to check against.
+
+        Raises
+        ------
+        InvalidPolicy
+            Sets that the budget does not allow, or tests that are not there.
+        """
         faults = []
         for shown in self.used_sets():
             if shown and (shown[0] < 0 or shown[-1] >= problem.size):
@@ -67,6 +117,13 @@ class Policy(Kind):
 class Stationary(Policy):
     """The same set in every round.
 
+    Parameters
+    ----------
+    shown
+        The indices of its tests.
+
+    Examples
+    --------
     >>> Stationary((0, 2)).schedule(2)
     [(0, 2), (0, 2)]
     """
@@ -105,6 +162,15 @@ class Stationary(Policy):
 class Alternating(Policy):
     """Goes round a fixed cycle of sets forever, as in the symmetric two-test case.
 
+    Parameters
+    ----------
+    cycle
+        The sets of one turn, in order.
+    start
+        Showings of each test before round 0, n of them; none if left out.
+
+    Examples
+    --------
     >>> Alternating([(0,), (1,)]).schedule(3)
     [(0,), (1,), (0,)]
     """
@@ -159,6 +225,17 @@ class Alternating(Policy):
 class ExploreThenCommit(Policy):
     """A list of sets to go through first, then one set forever: the shape of an optimal plan.
 
+    Parameters
+    ----------
+    prefix
+        The sets of the first rounds, in order.
+    commit
+        The set that is shown from then on.
+    start
+        Showings of each test before round 0, n of them; none if left out.
+
+    Examples
+    --------
     >>> policy = ExploreThenCommit([(1,), (0,)], commit=(0,))
     >>> policy.schedule(3), policy.exploration_length
     ([(1,), (0,), (0,)], 1)
@@ -197,7 +274,7 @@ class ExploreThenCommit(Policy):
 
     @property
     def commit(self) -> TestSet:
-        """The set shown forever."""
+        """The set shown after the prefix, from then on."""
         return self.final
 
     @property
@@ -213,10 +290,27 @@ class ExploreThenCommit(Policy):
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """What comes next on the plan.
 
-        With a round, that round's set. With counts alone: the set after the longest part of the
-        prefix that this person has already been shown in full, so that somebody who skipped a
-        test is taught it, and somebody who saw more than planned is not kept waiting. (Rounds in
-        which nothing is shown leave no trace in the counts and are passed over.)
+        With a round, that round's set. With counts alone, the set after the longest part of the
+        prefix that this person has already been shown in full. So somebody who skipped a test is
+        taught it, and somebody who saw more than planned is not kept waiting. (Rounds in which
+        nothing is shown leave no trace in the counts and are passed over.)
+
+        Parameters
+        ----------
+        counts
+            How often this person has been shown each test so far, n of them.
+        round
+            The round that comes next, where it is known.
+
+        Returns
+        -------
+        tuple of int
+            The set to show.
+
+        Examples
+        --------
+        >>> ExploreThenCommit([(1,), (1,)], commit=(0,)).recommend([0, 1])
+        (1,)
         """
         if round is not None:
             return self.prefix[round] if round < len(self.prefix) else self.final
@@ -238,9 +332,27 @@ class ExploreThenCommit(Policy):
 class CountPolicy(Policy):
     """A table over counts: an answer for every state, on the plan or off it.
 
-    `table[m_0, ..., m_{n-1}]` is a position in `sets`, where m_i counts showings of test i since
-    `start`; counts beyond the table's edge are taken as the edge. An axis of length 1 is a test
-    whose count does not matter.
+    Parameters
+    ----------
+    table
+        Whole numbers with one axis for each test: `table[m_0, ..., m_{n-1}]` is a position in
+        `sets`, where m_i counts showings of test i since `start`. Counts beyond the table's edge
+        are taken as the edge. An axis of length 1 is a test whose count does not matter.
+    sets
+        The sets that the table points to.
+    start
+        Showings of each test before round 0, n of them; none if left out.
+
+    Raises
+    ------
+    InvalidPolicy
+        The table does not point to sets, or is not over as many tests as `start`.
+
+    Examples
+    --------
+    >>> policy = CountPolicy([0, 1], sets=[(0,), ()])
+    >>> policy.recommend([0]), policy.recommend([5])
+    ((0,), ())
     """
 
     kind: ClassVar[str] = "count-table"
@@ -286,7 +398,7 @@ class CountPolicy(Policy):
 
     @property
     def exploration_length(self) -> int | None:
-        """Rounds until `commit` is shown forever."""
+        """Rounds until `commit` is all that is shown."""
         path, final = self._walk
         if final is None:
             return None

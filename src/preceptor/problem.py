@@ -35,17 +35,42 @@ _NAMED = 8
 
 @dataclass(frozen=True, eq=False)
 class Problem(Value):
-    """Everything that a solver needs to know.
-
-    - `budget`: a number k (meaning at most k tests a round) or a budget; where tests of the world
-      have several columns, it counts and prices tests and becomes `Grouped`;
-    - `discount`: δ, what one round later is worth; below 1 if the horizon is infinite;
-    - `horizon`: number of rounds, or None for no end;
-    - `risk`: how a wrong prediction is charged;
-    - `loss`: exact (`ClosedForm()`) or on a fixed sample (`Empirical(...)`);
-    - `start`: how often the person has been shown each test already (n,), none if left out.
+    """Everything that a solver needs to know: world, person, budget, risk and time.
 
     Loss is minimised everywhere: the value of a plan is its expected discounted loss.
+
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    learner
+        The person who decides, with beliefs about every column of the world.
+    budget
+        Which sets may be shown: a number k (at most k tests per case) or a budget. Where tests of
+        the world have several columns, it counts and prices tests and becomes `Grouped`.
+    discount
+        δ, what a case one round later is worth, from 0 to 1; below 1 if the horizon is infinite.
+    horizon
+        Number of rounds, or None for no end.
+    risk
+        How a wrong prediction is charged; squared error if left out.
+    loss
+        Exact (`ClosedForm()`, the default) or on a fixed sample (`Empirical(...)`).
+    start
+        How often the person has been shown each test already, shape (n,); never if left out.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant or do not fit together, all of them in one message.
+
+    Examples
+    --------
+    >>> from preceptor.people.curves import Geometric
+    >>> world = World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = Problem(world, Learner([0.2, 1.3], Geometric(1.1)), budget=1, discount=0.99)
+    >>> problem.size, len(problem.sets)
+    (2, 3)
     """
 
     world: World
@@ -182,7 +207,18 @@ class Problem(Value):
         return labelled(f"Problem with {counted(len(world.tests), 'test')}", rows)
 
     def asks_the_same_as(self, other: Problem) -> bool:
-        """Whether both have the same losses for the same errors, so that one oracle can serve."""
+        """Whether both have the same losses for the same errors, so that one oracle can serve.
+
+        Parameters
+        ----------
+        other
+            The problem to compare with.
+
+        Returns
+        -------
+        bool
+            True if world, imputation, budget, risk and loss model are equal.
+        """
         same_dial = self.learner.imputation is other.learner.imputation or (
             bool(np.array_equal(self.learner.imputation, other.learner.imputation))
         )
@@ -195,13 +231,48 @@ class Problem(Value):
         )
 
     def answered_by(self, other: Problem) -> Problem:
-        """This problem, with its questions about losses answered by the other's oracle."""
+        """This problem, with its questions about losses answered by the other's oracle.
+
+        Parameters
+        ----------
+        other
+            A problem that `asks_the_same_as` this one.
+
+        Returns
+        -------
+        Problem
+            An equal problem that shares what the other has worked out.
+        """
         copy = self.replace()
         remembered(copy, "oracle", lambda: other.oracle)
         return copy
 
     def replace(self, **changes: Any) -> Problem:
-        """A copy with some fields changed."""
+        """A copy with some fields changed.
+
+        Parameters
+        ----------
+        **changes
+            New values, by the names of the constructor's parameters.
+
+        Returns
+        -------
+        Problem
+            Checked like any other.
+
+        Raises
+        ------
+        TypeError
+            A name that is no field.
+
+        Examples
+        --------
+        >>> from preceptor.people.curves import Geometric
+        >>> world = World.equicorrelated([1.0, 0.8], 0.8)
+        >>> problem = Problem(world, Learner([0.2, 1.3], Geometric(1.1)))
+        >>> problem.replace(horizon=20).horizon
+        20
+        """
         names = ("world", "learner", "budget", "discount", "horizon", "risk", "loss", "start")
         unknown = sorted(set(changes) - set(names))
         if unknown:
@@ -236,14 +307,51 @@ class Problem(Value):
         return super().from_dict(fields)
 
     def to_toml(self) -> str:
-        """TOML text; an infinite horizon is one that is not there."""
+        """The problem as TOML text; a key that is left out has its default.
+
+        Returns
+        -------
+        str
+            What `from_toml` reads. An infinite horizon is one that is not there.
+
+        Raises
+        ------
+        NotSerializable
+            The problem holds a Python function.
+
+        Examples
+        --------
+        >>> from preceptor.people.curves import Geometric
+        >>> world = World.equicorrelated([1.0, 0.8], 0.8)
+        >>> problem = Problem(world, Learner([0.2, 1.3], Geometric(1.1)))
+        >>> Problem.from_toml(problem.to_toml()) == problem
+        True
+        """
         import tomli_w
 
         return tomli_w.dumps(plain(self.to_dict()))
 
     @classmethod
     def from_toml(cls, text: str) -> Problem:
-        """Read TOML text."""
+        """Read TOML text.
+
+        Parameters
+        ----------
+        text
+            A problem as `to_toml` writes it; the page on files says what it may hold.
+
+        Returns
+        -------
+        Problem
+            Equal to the one that was written.
+
+        Raises
+        ------
+        InvalidFile
+            The text is not TOML, or something is missing or unknown.
+        InvalidProblem
+            Values that cannot be meant.
+        """
         import tomllib
 
         try:
@@ -253,7 +361,25 @@ class Problem(Value):
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
-        """Read a .toml or .json file; faults name the file."""
+        """Read a problem from a file.
+
+        Parameters
+        ----------
+        path
+            A .toml or .json file.
+
+        Returns
+        -------
+        Problem
+            What the file holds.
+
+        Raises
+        ------
+        InvalidFile
+            The file cannot be read; the message names it.
+        InvalidProblem
+            Values that cannot be meant; the message names the file.
+        """
         from preceptor._base.files import read_text, suffix_of
 
         suffix, text = suffix_of(path), read_text(path)
@@ -263,7 +389,13 @@ class Problem(Value):
             raise type(error)([f"{path}: {fault}" for fault in error.faults]) from error
 
     def save(self, path: str | Path) -> None:
-        """Write a .toml or .json file, whole or not at all."""
+        """Write a file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Ends in .toml or .json.
+        """
         from preceptor._base.files import suffix_of, write_text
 
         text = self.to_toml() if suffix_of(path) == ".toml" else self.to_json() + "\n"
@@ -273,8 +405,21 @@ class Problem(Value):
 def schema(*, own_kinds: bool = False) -> dict[str, Any]:
     """The JSON schema of problem files, built from the fields of the classes.
 
-    It knows the kinds of curves, budgets, risks and losses that come with the package, and with
-    `own_kinds` also those that you have defined.
+    Parameters
+    ----------
+    own_kinds
+        Also allow curves, budgets, risks and losses that you have defined, not only those that come
+        with the package.
+
+    Returns
+    -------
+    dict
+        A JSON schema as plain data, for editors and validators.
+
+    Examples
+    --------
+    >>> sorted(schema()["required"])
+    ['budget', 'learner', 'world']
     """
     table = json_schema(Problem, (lambda kind: True) if own_kinds else _comes_with_the_package)
     version = {"format": {"description": "Version of this file format.", "const": FORMAT}}

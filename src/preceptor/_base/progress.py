@@ -8,7 +8,13 @@ from typing import NamedTuple
 
 
 class Status(enum.Enum):
-    """How a solver ended."""
+    """How a solver ended.
+
+    Examples
+    --------
+    >>> Status("optimal")
+    <Status.OPTIMAL: 'optimal'>
+    """
 
     OPTIMAL = "optimal"
     """No policy is better by more than rounding, or the tolerance that was asked for."""

@@ -76,7 +76,18 @@ class Value:
     """Mixin for frozen dataclasses: equality by content, `to_dict`/`from_dict`, JSON."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields that differ from their default, as plain data."""
+        """The fields that differ from their default, as plain data.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and tables, for JSON or TOML.
+
+        Raises
+        ------
+        NotSerializable
+            A field holds a Python function.
+        """
         data: dict[str, Any] = {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
@@ -86,7 +97,25 @@ class Value:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], /) -> Self:
-        """Rebuild from plain data; unknown keys are reported by name."""
+        """Rebuild from plain data; unknown keys are reported by name.
+
+        Parameters
+        ----------
+        data
+            What `to_dict` gave.
+
+        Returns
+        -------
+        Self
+            Equal to what was written.
+
+        Raises
+        ------
+        InvalidFile
+            A key is missing or unknown.
+        InvalidInput
+            Values that cannot be meant.
+        """
         known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         unknown = sorted(set(data) - set(known))
         if unknown:
@@ -102,12 +131,39 @@ class Value:
             raise InvalidFile(f"{cls.__name__}: {_first_missing(error)}") from error
 
     def to_json(self, *, indent: int | None = 2) -> str:
-        """JSON text. Numbers are written so that reading them back gives the same bits."""
+        """JSON text. Numbers are written so that reading them back gives the same bits.
+
+        Parameters
+        ----------
+        indent
+            Spaces by which to indent; None for a single line.
+
+        Returns
+        -------
+        str
+            What `from_json` reads.
+        """
         return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote."""
+        """Read what `to_json` wrote.
+
+        Parameters
+        ----------
+        text
+            JSON text that holds an object.
+
+        Returns
+        -------
+        Self
+            Equal to what was written.
+
+        Raises
+        ------
+        InvalidFile
+            The text is not JSON, or a key is missing or unknown.
+        """
         return cls.from_dict(parse_json(text))
 
     def __eq__(self, other: object) -> bool:
@@ -191,7 +247,18 @@ class Kind(Value, ABC):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Rebuild this very kind; override it where fields and constructor differ."""
+        """Rebuild this very kind; override it where fields and constructor differ.
+
+        Parameters
+        ----------
+        fields
+            Plain data without the `kind`.
+
+        Returns
+        -------
+        Self
+            Equal to what was written.
+        """
         return super().from_dict(fields)
 
 

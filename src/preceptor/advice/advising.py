@@ -34,7 +34,21 @@ _WIDE = 0.05
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where advice comes from: the table and its outcome (empty for a bare problem), the seed."""
+    """Where advice comes from.
+
+    Attributes
+    ----------
+    source
+        What the table is called.
+    outcome
+        What is predicted; empty for a bare problem.
+    cases
+        How many cases the world was estimated from, or None.
+    seed
+        Seed of everything random.
+    version
+        The version of this package.
+    """
 
     source: str
     outcome: str
@@ -45,9 +59,22 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What `advise` found; `changes` is empty where nothing was varied.
+    """What `advise` found: a plan beside what else could be done, and what else could be true.
 
-    `estimate` is None where a problem was given instead of a table.
+    Attributes
+    ----------
+    plan
+        What to show.
+    rivals
+        What people would do without a plan, and what that costs.
+    changes
+        The plan under changed assumptions; empty where nothing was varied.
+    provenance
+        Where it all comes from.
+    estimate
+        The estimated world, or None where a problem was given instead of a table.
+    verification
+        Value and bound proven again, or None where nobody asked for it.
     """
 
     plan: Plan
@@ -58,13 +85,32 @@ class Advice:
     verification: Verification | None = None
 
     def explain(self) -> str:
-        """The plan in words, and a table of its rivals."""
+        """The plan in words, and a table of its rivals.
+
+        Returns
+        -------
+        str
+            What `preceptor plan` prints.
+        """
         from preceptor.report.advice_words import explain_advice
 
         return explain_advice(self)
 
     def save(self, plan: str | Path, report: str | Path) -> None:
-        """Write the plan (JSON) and the report (HTML); neither if the report cannot be drawn."""
+        """Write the plan (JSON) and the report (HTML); neither if the report cannot be drawn.
+
+        Parameters
+        ----------
+        plan
+            Where to write the plan.
+        report
+            Where to write the report.
+
+        Raises
+        ------
+        MissingExtra
+            jinja2 or matplotlib is not installed.
+        """
         from preceptor.report.html import render_report
 
         page = render_report(self)
@@ -72,7 +118,13 @@ class Advice:
         write_text(report, page)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data."""
+        """All of it as plain data.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and tables, for JSON.
+        """
         from preceptor.report.advice_words import advice_to_dict
 
         return advice_to_dict(self)
@@ -120,20 +172,29 @@ def advise(
         Columns to ignore.
     tests
         How many tests may be shown per case (3 if left out), or a budget.
-    costs, prices, limit
-        By name of test: what it costs within the limit, and what showing it adds to the loss.
-    learner, participant
-        The person: a `Learner`, or a file that `preceptor fit` wrote and who of the people in it.
-        If left out, made of the four arguments that follow.
+    costs
+        By name of test: what it takes of the limit.
+    prices
+        By name of test: what showing it adds to the loss of a case.
+    limit
+        What the tests of one case may cost together.
+    learner
+        The person, or the path of a learner file; if left out, made of the four arguments after
+        `participant`.
+    participant
+        Who in the learner file; everybody pooled if left out.
     beliefs
         First weights: "zero" (the default), "equal", "marginal", or weights by name of column.
     standardised
         Weights by name are per standard deviation of the test, not per unit.
-    half_life, alpha
-        A weight's error halves every `half_life` showings (14 if left out), or is divided by
-        `alpha` with each.
-    cases, discount
-        About how many cases are to come (100 if left out), or the discount factor.
+    half_life
+        Showings after which half of a weight's error is gone (14 if left out).
+    alpha
+        What a showing divides a weight's error by, in place of `half_life`.
+    cases
+        About how many cases are to come (100 if left out).
+    discount
+        The discount factor, in place of `cases`.
     time_limit
         Seconds to search and to prove; half a second if left out, then ten more if the gap is wide.
     verify
@@ -149,6 +210,13 @@ def advise(
     -------
     Advice
         The plan, its rivals, the plan under changed assumptions, and where it all comes from.
+
+    Raises
+    ------
+    InvalidData
+        No world can be estimated from the table.
+    InvalidInput
+        Arguments that cannot be meant, or that say the same thing twice.
 
     Examples
     --------

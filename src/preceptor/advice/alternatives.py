@@ -36,11 +36,22 @@ _MOST_LISTED, _POOL = 20_000, 200
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Another way to choose tests.
+    """Another way to choose tests, and what it costs.
 
-    `value` is comparable with `Plan.value`: exact for a fixed set, the mean over random orders,
-    give or take its `standard_error`, for the random order, which has no schedule and so no
-    `policy`. `losses` (rounds,) is what single rounds cost.
+    Attributes
+    ----------
+    name
+        A short name.
+    title
+        The name for a reader.
+    policy
+        What it shows; None for the random order, which has no schedule.
+    value
+        Comparable with `Plan.value`: exact for a fixed set, a mean over orders for the random one.
+    losses
+        What single rounds cost, shape (rounds,).
+    standard_error
+        Of `value`; 0 where that is exact.
     """
 
     name: str
@@ -51,13 +62,45 @@ class Alternative:
     standard_error: float = 0.0
 
     def excess(self, plan: Plan) -> float:
-        """How much more it costs than the plan, as a share of the plan's value."""
+        """How much more it costs than the plan.
+
+        Parameters
+        ----------
+        plan
+            What to compare with.
+
+        Returns
+        -------
+        float
+            Excess loss as a share of the plan's value; 0.1 means 10% more.
+        """
         return self.value / plan.value - 1.0 if plan.value > 0.0 else 0.0
 
 
 def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
+    Parameters
+    ----------
+    plan
+        Whose problem they are for.
+    orders
+        How many random orders to average over, at least 2.
+    seed
+        Seed of these orders.
+
+    Returns
+    -------
+    tuple of Alternative
+        Three rivals.
+
+    Raises
+    ------
+    InvalidInput
+        Too few orders to tell how sure their mean is.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1))

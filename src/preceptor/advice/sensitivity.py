@@ -25,9 +25,26 @@ from preceptor.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One assumption changed: `kept` is what this plan costs then, `again` a plan made for it.
+    """One assumption changed, and what the plan costs then.
 
-    `bound` is what no plan whatsoever goes below there. `factor` is the change, 1.2 for 20% more.
+    Attributes
+    ----------
+    assumption
+        What is assumed: learning speed, first beliefs or correlations.
+    direction
+        The change in words.
+    factor
+        The change as a number; 1.2 means 20% more.
+    problem
+        The problem with the change in it.
+    kept
+        What the present plan costs there.
+    again
+        What a plan made for it costs.
+    bound
+        What no plan whatsoever goes below there.
+    policy
+        What the plan made for it shows.
     """
 
     assumption: str
@@ -69,11 +86,32 @@ _ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | No
 
 
 def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Change, ...]:
-    """The plan under each assumption `share` less and more, what hurts most first.
+    """The plan under each assumption somewhat less and somewhat more, what hurts most first.
 
-    A change that cannot be made (correlations of 0, or so high that more is impossible) is
-    left out.
+    A change that cannot be made (correlations of 0, or so high that more is impossible) is left
+    out.
 
+    Parameters
+    ----------
+    plan
+        What to put to the test.
+    share
+        By how much to change each assumption, between 0 and 1; 0.2 means 20%.
+    seed
+        Seed of the search for better plans.
+
+    Returns
+    -------
+    tuple of Change
+        Up to two for each assumption.
+
+    Raises
+    ------
+    InvalidInput
+        The share is not between 0 and 1.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.5)
     >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1))

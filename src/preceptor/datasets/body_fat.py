@@ -45,8 +45,23 @@ _NOTES = (
 def load_body_fat(outcome: Literal["brozek", "siri"] = "brozek") -> DataSet:
     """252 men: age, weight, height and ten circumferences, and their percentage of body fat.
 
-    Body fat was computed from body density by Brozek's or by Siri's equation.
+    Parameters
+    ----------
+    outcome
+        The equation by which body fat was computed from body density: "brozek" or "siri".
 
+    Returns
+    -------
+    DataSet
+        13 tests and the outcome, in percent of weight.
+
+    Raises
+    ------
+    InvalidInput
+        Another outcome.
+
+    Examples
+    --------
     >>> data = load_body_fat()
     >>> data.rows, len(data.tests), data.outcome
     (252, 13, 'brozek')

@@ -14,11 +14,30 @@ from preceptor.errors import MissingExtra
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Columns of numbers, one of them the outcome, the others tests.
+    """A built-in table: columns of numbers, one of them the outcome, the others tests.
 
-    `outcome_label` is how the outcome reads in a sentence, `units` says for each column how it is
-    measured; `source` and `licence` where the numbers come from and what they may be used for;
-    `notes` what is odd about them. No number was changed.
+    No number was changed.
+
+    Attributes
+    ----------
+    name
+        A short name.
+    title
+        The name for a reader.
+    columns
+        Numbers by column, each of shape (rows,).
+    outcome
+        The column that is to be predicted.
+    outcome_label
+        How the outcome reads in a sentence.
+    units
+        For each column, how it is measured.
+    source
+        Where the numbers come from.
+    licence
+        What they may be used for.
+    notes
+        What is odd about them, a sentence each.
     """
 
     name: str
@@ -52,7 +71,13 @@ class DataSet:
         return pandas.DataFrame({name: self.columns[name] for name in order})
 
     def describe(self) -> str:
-        """The story of the table as text."""
+        """The story of the table as text.
+
+        Returns
+        -------
+        str
+            Cases, tests, units, source, licence and notes.
+        """
         listed = ", ".join(f"{test} ({self.units[test]})" for test in self.tests)
         lines = [
             f"{self.title}: {self.rows} cases, {len(self.tests)} tests",

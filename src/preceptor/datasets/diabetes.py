@@ -26,6 +26,22 @@ def load_diabetes() -> DataSet:
     """442 patients, ten baseline tests, and a score of how far the disease got a year later.
 
     Numbers are on their original scale, not the one that scikit-learn gives by default.
+
+    Returns
+    -------
+    DataSet
+        10 tests and the outcome.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> data = load_diabetes()
+    >>> data.rows, len(data.tests), data.outcome
+    (442, 10, 'progression')
     """
     try:
         from sklearn.datasets import load_diabetes as load

@@ -23,10 +23,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class WorldBootstrap:
-    """Draws of what was estimated.
+    """What was estimated, again and again from cases drawn with replacement.
 
-    `coefficients` (replicates, n), `covariance` (replicates, n, n), `noise_variance` (replicates,);
-    `failed` replicates had too few different cases to be estimated and are left out.
+    Attributes
+    ----------
+    world
+        The estimate itself.
+    coefficients
+        Weights, shape (replicates, n), in the world's units.
+    covariance
+        Shape (replicates, n, n).
+    noise_variance
+        Shape (replicates,).
+    failed
+        Replicates that had too few different cases to be estimated, and are left out.
+    seed
+        Seed of the draws.
     """
 
     world: World
@@ -43,24 +55,68 @@ class WorldBootstrap:
 
     @property
     def standard_errors(self) -> FloatArray:
-        """Standard error (n,) of each coefficient."""
+        """Standard error of each weight, shape (n,)."""
         return np.asarray(self.coefficients.std(axis=0, ddof=1))
 
     def coefficient_intervals(self, level: float = 0.95) -> FloatArray:
-        """Lower and upper end (n, 2) for each coefficient."""
+        """An interval for each weight, from percentiles of the draws.
+
+        Parameters
+        ----------
+        level
+            Share of the draws inside, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Lower and upper ends, in the world's units.
+        """
         return _percentiles(self.coefficients, level)
 
     def covariance_intervals(self, level: float = 0.95) -> FloatArray:
-        """Lower and upper end (n, n, 2) for each covariance, in standardised units."""
+        """An interval for each covariance, from percentiles of the draws.
+
+        Parameters
+        ----------
+        level
+            Share of the draws inside, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n, n, 2)
+            Lower and upper ends, of standardised tests.
+        """
         return _percentiles(self.covariance, level)
 
     def noise_interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Lower and upper end for the noise variance."""
+        """An interval for the noise variance, from percentiles of the draws.
+
+        Parameters
+        ----------
+        level
+            Share of the draws inside, between 0 and 1.
+
+        Returns
+        -------
+        tuple of two floats
+            Lower and upper end, in squared units of the outcome.
+        """
         low, high = _percentiles(self.noise_variance, level)
         return float(low), float(high)
 
     def world_of(self, replicate: int) -> World:
-        """One replicate as a world, named and measured like the estimate."""
+        """One replicate as a world.
+
+        Parameters
+        ----------
+        replicate
+            Which one, from 0.
+
+        Returns
+        -------
+        World
+            Named and measured like the estimate.
+        """
         return World(
             self.coefficients[replicate],
             self.covariance[replicate],
@@ -71,7 +127,18 @@ class WorldBootstrap:
         )
 
     def summary(self, level: float = 0.95) -> str:
-        """A table of the coefficients with their intervals."""
+        """A table of the weights with their intervals.
+
+        Parameters
+        ----------
+        level
+            Share of the draws inside each interval.
+
+        Returns
+        -------
+        str
+            Text with a row for each column.
+        """
         width = max(len(name) for name in (*self.world.labels, "test"))
         intervals = self.coefficient_intervals(level)
         lines = [f"{'test':<{width}}  {'weight of 1 sd':>14}  {f'{level:.0%} interval':>22}"]

@@ -33,8 +33,29 @@ from preceptor.people.learner import Learner
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
-    """Estimate the person, or the people, behind a log; options as of `LearnerEstimator`.
+    """Estimate the person, or the people, behind a log.
 
+    Parameters
+    ----------
+    world
+        Where the cases came from, with the tests that the log names.
+    log
+        What they were shown, what they answered, what was true.
+    **options
+        As of `LearnerEstimator`.
+
+    Returns
+    -------
+    LearnerEstimator
+        Fitted: `learner_` and `learners_` are ready for `Problem`.
+
+    Raises
+    ------
+    InvalidInput
+        The log has too few rows, or is not about these tests, or an option cannot be meant.
+
+    Examples
+    --------
     >>> world = World([1.0, 0.5], [[1.0, 0.3], [0.3, 1.0]], names=["bmi", "bp"])
     >>> cases, rng = world.sample(200, rng=1), np.random.default_rng(2)
     >>> known = 1.0 - np.outer(1.05 ** -np.arange(200.0), [1.0, 1.0])   # a novice who learns
@@ -50,26 +71,61 @@ def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
 
 @dataclass(eq=False, repr=False)
 class LearnerEstimator:
-    """Initial coefficients, learning curve, response noise and imputation dial of people in a log.
+    """Beliefs, learning curve, response noise and imputation of the people in a log.
 
-    A person answers with a weighted sum of the tests they see and fill in, plus a constant `bias`,
-    plus normal noise. Weights move from `initial` toward the truth along one curve for all tests.
+    A person answers with a weighted sum of the tests they see and fill in, plus a constant bias,
+    plus normal noise. Weights move from the first ones toward the truth along one curve for all
+    tests. Options are checked in `fit`, as scikit-learn wants it.
 
-    - `families`: curves to compare, of "none", "geometric", "power-law", "geometric-floor",
-      "power-law-floor"; "none" (no learning) is always among them;
-    - `imputation`: κ if known, None to estimate it;
-    - `biased`: whether answers may be off by a constant. A `Learner` has no such thing, so a bias
-      is kept out of the coefficients and reported, and plans do not know of it;
-    - `default`: beliefs (n,) that are kept where the log says nothing; zero, a novice, if left out;
-    - `select`: choose the family by "aic" or by "held-out" error;
-    - `folds`: in how many parts people are left out in turn (of one person, the last rounds are);
-    - `per_person`: whether to estimate everybody of several participants too;
-    - `random_state`: seed of the split into folds.
+    Parameters
+    ----------
+    world
+        Where the cases came from.
+    families
+        Curves to compare, of "none", "geometric", "power-law", "geometric-floor" and
+        "power-law-floor"; "none" (no learning) is always among them.
+    imputation
+        κ from 0 to 1 if known, None to estimate it.
+    biased
+        Whether answers may be off by a constant. A `Learner` has no such thing, so a bias is kept
+        out of the weights and reported, and plans do not know of it.
+    default
+        Beliefs, shape (n,), that are kept where the log says nothing; zero, a novice, if left out.
+    select
+        Choose the family by "aic" or by "held-out" error.
+    folds
+        In how many parts people are left out in turn (of one person, the last rounds are).
+    per_person
+        Whether to estimate each of several participants too.
+    random_state
+        Seed of the split into folds.
 
-    After `fit`: `learner_` (everybody pooled) and `learners_` (by participant, drawn toward the
-    population where rows are few), both in the world's units and ready for `Problem`; `family_`,
-    `curve_`, `initial_`, `imputation_`, `bias_`, `noise_sd_`; `intervals_` at 95%; `comparison_` of
-    the families; `baselines_`; and `doubts_`, sentences on what the log cannot tell.
+    Attributes
+    ----------
+    learner_
+        Everybody pooled, in the world's units, ready for `Problem`.
+    learners_
+        By participant, drawn toward the population where rows are few.
+    family_
+        The family of curves that was chosen.
+    curve_
+        The curve itself.
+    initial_
+        First weights, shape (n,).
+    imputation_
+        κ as estimated or given.
+    bias_
+        By how much answers are off whatever is shown, in units of the outcome.
+    noise_sd_
+        Standard deviation of an answer around the model.
+    intervals_
+        95% intervals by name.
+    comparison_
+        How well each family does.
+    baselines_
+        How well answers are predicted without any of this.
+    doubts_
+        What the log cannot tell, a sentence each.
     """
 
     world: World
@@ -83,11 +139,38 @@ class LearnerEstimator:
     random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options, by name; `deep` is there because scikit-learn passes it."""
+        """The options, by name.
+
+        Parameters
+        ----------
+        deep
+            Ignored; scikit-learn passes it.
+
+        Returns
+        -------
+        dict
+            What the constructor was given.
+        """
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def set_params(self, **options: Any) -> Self:
-        """Change options; returns itself."""
+        """Change options.
+
+        Parameters
+        ----------
+        **options
+            By the names of the constructor's parameters.
+
+        Returns
+        -------
+        LearnerEstimator
+            Itself.
+
+        Raises
+        ------
+        InvalidInput
+            A name that is no option.
+        """
         unknown = sorted(set(options) - set(self.get_params()))
         if unknown:
             raise InvalidInput(
@@ -98,7 +181,25 @@ class LearnerEstimator:
         return self
 
     def fit(self, log: Log, y: None = None) -> Self:
-        """Estimate everything; `y` is ignored, the answers are in the log."""
+        """Estimate everything.
+
+        Parameters
+        ----------
+        log
+            What people were shown and what they answered.
+        y
+            Ignored; the answers are in the log.
+
+        Returns
+        -------
+        LearnerEstimator
+            Itself, with the attributes that end in an underscore.
+
+        Raises
+        ------
+        InvalidInput
+            The log has too few rows or is not about these tests, or an option cannot be meant.
+        """
         with one_blas_thread():
             return self._fit(log)
 
@@ -125,10 +226,22 @@ class LearnerEstimator:
         return self
 
     def predict(self, log: Log, *, pooled: bool = False) -> FloatArray:
-        """What these people would answer (rows,), in the units of the log.
+        """What these people would answer.
 
-        Participants of the fitted log are predicted with their own numbers, unless `pooled`;
-        others with everybody's.
+        Participants of the fitted log are predicted with their own numbers, others with
+        everybody's.
+
+        Parameters
+        ----------
+        log
+            What they are shown; its answers are not looked at.
+        pooled
+            Predict everybody with everybody's numbers.
+
+        Returns
+        -------
+        array of shape (rows,)
+            In the units of the log.
         """
         self._must_be_fitted()
         model = self.fit_.model.on(Answers.of(self.world, log))
@@ -142,7 +255,25 @@ class LearnerEstimator:
         return found if self.world.units is None else self.world.units.uncentre(found)
 
     def score(self, log: Log, y: None = None) -> float:
-        """R²: the share of the variance of the answers that `predict` accounts for."""
+        """R²: the share of the variance of the answers that `predict` accounts for.
+
+        Parameters
+        ----------
+        log
+            What people were shown and what they answered.
+        y
+            Ignored; the answers are in the log.
+
+        Returns
+        -------
+        float
+            1 for perfect predictions, 0 for the mean answer.
+
+        Raises
+        ------
+        MissingExtra
+            scikit-learn is not installed.
+        """
         from preceptor.errors import MissingExtra
 
         try:
@@ -156,6 +287,16 @@ class LearnerEstimator:
 
         `rate` and `floor` are as the families are fitted: the logarithm of alpha (or half the
         exponent), and the share of the error that stays.
+
+        Parameters
+        ----------
+        level
+            Probability that an interval covers the truth, between 0 and 1.
+
+        Returns
+        -------
+        dict of str to two floats
+            Lower and upper ends.
         """
         self._must_be_fitted()
         if not (is_number(level) and 0.0 < level < 1.0):
@@ -163,9 +304,19 @@ class LearnerEstimator:
         return self.uncertainty_.intervals(level)
 
     def tracker(self, *, drift: float = 0.0) -> Tracker:
-        """Follows somebody new, about whom only the population is known.
+        """A tracker for somebody new, about whom only the population is known.
 
         With one participant, the prior is what the log says about that person's beginning.
+
+        Parameters
+        ----------
+        drift
+            Standard deviation by which each weight wanders from round to round.
+
+        Returns
+        -------
+        Tracker
+            Before the first round.
         """
         self._must_be_fitted()
         model, labels = self.fit_.model, self.world.labels
@@ -193,14 +344,26 @@ class LearnerEstimator:
         return Tracker(self.world, start, noise, covariance=prior, bias=bias, drift=drift)
 
     def summary(self) -> str:
-        """The fit in words, with a table of the families and what is doubtful."""
+        """The fit in words, with a table of the families and what is doubtful.
+
+        Returns
+        -------
+        str
+            What `preceptor fit` prints.
+        """
         from preceptor.estimation.learner_words import summary_of
 
         self._must_be_fitted()
         return summary_of(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """The results as plain data, for a file or `--json`."""
+        """The results as plain data, for a file or `--json`.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and tables.
+        """
         from preceptor.estimation.learner_words import data_of
 
         self._must_be_fitted()

@@ -39,18 +39,41 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tracker(Value):
-    """What is known about one person now.
-
-    - `learner`: what was known before the first round; curves and imputation are taken as given;
-    - `noise_sd`: how much answers scatter; `bias`: by how much they are off whatever is shown;
-    - `spread`: standard deviation of the initial coefficients around `learner.initial`, one number
-      or one for each test (or give `covariance`); as wide as the coefficients if left out;
-    - `drift`: standard deviation by which each coefficient wanders from round to round;
-    - `counts`: showings with feedback so far.
+    """What is known about one person now: a normal distribution of their weights.
 
     A tracker is a value: `after` returns a new one, and `to_json` keeps it between sessions.
-    `errors` (n,) and `covariance` (n, n) are of truth minus belief at present.
 
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    learner
+        What was known before the first round; curves and imputation are taken as given.
+    noise_sd
+        Standard deviation of an answer around the model, above 0, in units of the outcome.
+    spread
+        Standard deviation of the first weights around `learner.initial`, one number or one for each
+        test (n,); as wide as the true weights if left out.
+    bias
+        By how much answers are off whatever is shown, in units of the outcome.
+    drift
+        Standard deviation by which each weight wanders from round to round.
+    counts
+        Showings with feedback so far, shape (n,).
+    errors
+        Truth minus belief at present, shape (n,); follows from learner and counts if left out.
+    covariance
+        Covariance of the present errors, shape (n, n), in place of `spread`.
+    rounds
+        How many rounds the person has been followed.
+
+    Raises
+    ------
+    InvalidInput
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> from preceptor.people.curves import Geometric
     >>> world = World([1.0, 0.5], [[1.0, 0.3], [0.3, 1.0]], names=["bmi", "bp"])
     >>> tracker = Tracker(world, Learner([0.0, 0.0], Geometric(1.1)), noise_sd=0.1)
@@ -133,16 +156,27 @@ class Tracker(Value):
 
     @property
     def coefficients(self) -> FloatArray:
-        """The person's present coefficients (n,): the best estimate."""
+        """Best estimate of the person's present weights, shape (n,)."""
         return self.world.coefficients - self.errors
 
     @property
     def standard_deviations(self) -> FloatArray:
-        """How sure that is, (n,)."""
+        """How sure that estimate is, shape (n,)."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
     def intervals(self, level: float = 0.95) -> FloatArray:
-        """(n, 2): where each present coefficient is with this probability."""
+        """Where each present weight is with this probability.
+
+        Parameters
+        ----------
+        level
+            The probability, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n, 2)
+            Lower and upper ends, in the world's units.
+        """
         from scipy.special import ndtri
 
         if not (is_number(level) and 0.0 < level < 1.0):
@@ -151,7 +185,20 @@ class Tracker(Value):
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=1)
 
     def expected(self, shown: Sequence[int | str], values: npt.ArrayLike) -> Expected:
-        """What this person would answer now, in the units that they read."""
+        """What this person would answer now.
+
+        Parameters
+        ----------
+        shown
+            Tests by name or index.
+        values
+            Their results, in the same order and in the units that the person reads.
+
+        Returns
+        -------
+        Expected
+            The expected `answer` and its standard `deviation`, in the units that the person reads.
+        """
         filled = self._fill_in(self._indices(shown), values)
         answer = self.bias + float(filled @ self.coefficients)
         variance = float(filled @ self.covariance @ filled) + self.noise_sd**2
@@ -168,9 +215,26 @@ class Tracker(Value):
     ) -> Tracker:
         """The tracker after one more round; costs n² + k³ operations for k tests shown.
 
-        Tests are names or indices, `values` their results in the same order, all in the units
-        that the person read. Without a `prediction` nothing is inferred; without an `outcome`
-        the person was told nothing and so learns nothing.
+        Parameters
+        ----------
+        shown
+            Tests by name or index.
+        values
+            Their results, in the same order and in the units that the person read.
+        prediction
+            The person's answer; without it nothing is inferred.
+        outcome
+            What was true; without it the person was told nothing and so learns nothing.
+
+        Returns
+        -------
+        Tracker
+            A new one; this one stays as it is.
+
+        Raises
+        ------
+        InvalidInput
+            A test that is not known or is shown twice, or a number that is not finite.
         """
         seen = self._indices(shown)
         filled = self._fill_in(seen, values)
@@ -192,7 +256,23 @@ class Tracker(Value):
         return self._with(counts, errors, covariance)
 
     def through(self, log: Log) -> Tracker:
-        """The tracker after all rounds of a log of one participant."""
+        """The tracker after all rounds of a log.
+
+        Parameters
+        ----------
+        log
+            Rounds of one participant, about the tests of the world.
+
+        Returns
+        -------
+        Tracker
+            A new one.
+
+        Raises
+        ------
+        InvalidInput
+            Several participants, or other tests.
+        """
         if len(log.participants) != 1:
             raise InvalidInput(
                 f"log: {len(log.participants)} participants, a tracker follows one; "
@@ -213,9 +293,14 @@ class Tracker(Value):
     def present_learner(self) -> Learner:
         """The person as a `Learner`: with `Problem(start=counts)`, who they are now.
 
-        Curves count from the first showing ever, so the present errors are written as the initial
+        Curves count from the first showing ever, so the present errors are written as the first
         ones that would have led here. Where nothing is left of an error (as after `OneShot`), the
-        initial one cannot be told any more and does not matter.
+        first one cannot be told any more and does not matter.
+
+        Returns
+        -------
+        Learner
+            To be used with `start=tracker.counts`.
         """
         left = self.learner.retention(self.counts)
         before = self.world.coefficients - self.learner.initial
@@ -224,12 +309,40 @@ class Tracker(Value):
         return Learner(initial, self.learner.curves, self.learner.imputation)
 
     def problem(self, budget: Budget | int = 1, discount: float = 0.99, **options: Any) -> Problem:
-        """The planning problem from where the person is now; options as of `Problem`."""
+        """The planning problem from where the person is now.
+
+        Parameters
+        ----------
+        budget
+            Which sets may be shown, as for `Problem`.
+        discount
+            What a case one round later is worth.
+        **options
+            Further parameters of `Problem`.
+
+        Returns
+        -------
+        Problem
+            Starts at the present counts.
+        """
         person = self.present_learner()
         return Problem(self.world, person, budget, discount, start=self.counts, **options)
 
     def replan(self, problem: Problem, **options: Any) -> Plan:
-        """Solve this problem again for the person as they are now; options as of `solve`."""
+        """Solve a problem again for the person as they are now.
+
+        Parameters
+        ----------
+        problem
+            Whose budget, discount, horizon, risk and loss are kept.
+        **options
+            As of `solve`.
+
+        Returns
+        -------
+        Plan
+            From the present round on.
+        """
         from preceptor.planning import solve
 
         return solve(problem.replace(learner=self.present_learner(), start=self.counts), **options)

@@ -36,19 +36,47 @@ def fit_world(
 ) -> WorldEstimate:
     """Estimate a world from cases.
 
-    - `X`: a pandas or polars frame (or another that narwhals knows), a mapping of columns, or an
-      array, one row a case. Categories and text become one test of several columns.
-    - `y`: outcomes as a series or an array, or the name of a column of X.
-    - `covariance`: any scikit-learn covariance estimator; Ledoit-Wolf if left out.
-    - `regression`: any linear regressor with `coef_`; ridge with its strength chosen by
-      leave-one-out if left out.
-    - `missing`: "pairwise" takes each correlation over the cases that know both tests; or a
-      scikit-learn imputer, which gets the encoded table as it is.
-    - `names`, `outcome`: what to call the columns and the outcome; `drop`: columns to ignore.
-    - `seed`: of cross-validation, and of the stand-in cases where values are missing.
+    Tests are standardised, the outcome is centred but keeps its units. Rows without an outcome,
+    constant and repeated columns are left out, and the estimate's `notes` say so.
 
-    Rows without an outcome, constant and repeated columns are left out, and `notes` says so.
+    Parameters
+    ----------
+    X
+        Test results, one row per case: a pandas or polars frame (or another that narwhals knows), a
+        mapping of columns, or an array. Categories and text become one test of several columns.
+    y
+        Outcomes as a series or an array of shape (cases,), or the name of a column of X.
+    covariance
+        Any scikit-learn covariance estimator; Ledoit-Wolf if left out.
+    regression
+        Any linear regressor with `coef_`; ridge with its strength chosen by leave-one-out if left
+        out.
+    missing
+        "pairwise" takes each correlation over the cases that know both tests; or a scikit-learn
+        imputer, which gets the encoded table as it is.
+    names
+        What to call the columns.
+    outcome
+        What to call the outcome.
+    drop
+        Columns to ignore.
+    seed
+        Seed of cross-validation, and of the stand-in cases where values are missing.
 
+    Returns
+    -------
+    WorldEstimate
+        The world, how it was estimated, and what is doubtful about it.
+
+    Raises
+    ------
+    InvalidData
+        No world can be estimated from the table.
+    InvalidInput
+        Options that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal([170.0, 70.0], [10.0, 8.0], size=(2_000, 2))
     >>> y = 0.1 * X[:, 0] - 0.05 * X[:, 1] + rng.normal(size=2_000)

@@ -31,7 +31,19 @@ _LARGE_SHARE = 0.25
 
 @dataclass(frozen=True, eq=False)
 class WorldEstimate:
-    """A world, how it was estimated, and what is doubtful about it."""
+    """What `fit_world` gives: a world, how it was estimated, and what is doubtful about it.
+
+    Attributes
+    ----------
+    world
+        Standardised tests, the outcome in its own units.
+    design
+        The table as it was encoded.
+    recipe
+        The estimators that were used.
+    moments
+        What they found.
+    """
 
     world: World
     design: Design = field(repr=False)
@@ -165,7 +177,13 @@ class WorldEstimate:
         return how if self.alpha is None else f"{how}, strength {self.alpha:.3g}"
 
     def summary(self) -> str:
-        """All of it as text: the tests with their units and weights, then methods and doubts."""
+        """All of it as text.
+
+        Returns
+        -------
+        str
+            The tests with their units and weights, then methods and doubts.
+        """
         world, units = self.world, self.world.units
         assert units is not None
         width = max(len(name) for name in (*world.labels, "test"))
@@ -198,7 +216,25 @@ class WorldEstimate:
         return "\n".join(_wrapped(line) for line in lines)
 
     def bootstrap(self, replicates: int = 200, *, seed: int = 0) -> WorldBootstrap:
-        """Estimate again from cases drawn with replacement, that many times."""
+        """Estimate again from cases drawn with replacement.
+
+        Parameters
+        ----------
+        replicates
+            How many times, at least 2.
+        seed
+            Seed of the draws.
+
+        Returns
+        -------
+        WorldBootstrap
+            Draws of what was estimated.
+
+        Raises
+        ------
+        InvalidInput
+            There are too few cases for a bootstrap.
+        """
         from preceptor.estimation.bootstrap import bootstrap_world
 
         return bootstrap_world(self, replicates, seed)

@@ -49,6 +49,23 @@ _MAX_COMPARED = 50_000
 def recurrent_tests(policy: Policy) -> frozenset[int]:
     """Tests that a policy shows infinitely often.
 
+    Parameters
+    ----------
+    policy
+        One that commits, or goes round a cycle.
+
+    Returns
+    -------
+    frozenset of int
+        Indices of tests.
+
+    Raises
+    ------
+    NotApplicable
+        The policy does neither, so nothing can be said.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> sorted(recurrent_tests(pr.ExploreThenCommit([(1,), (2,)], commit=(0, 1))))
     [0, 1]
@@ -66,6 +83,18 @@ def recurrent_tests(policy: Policy) -> frozenset[int]:
 def settled_round(policy: Policy) -> int:
     """The proof's T_R: from this round on only recurrent tests are shown.
 
+    Parameters
+    ----------
+    policy
+        One that commits, or goes round a cycle.
+
+    Returns
+    -------
+    int
+        The round, 0 if no other test is ever shown.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> settled_round(pr.ExploreThenCommit([(1,), (), (0,), ()], commit=(0,)))
     1
@@ -77,12 +106,56 @@ def settled_round(policy: Policy) -> int:
 
 
 def frozen_counts(problem: Problem, policy: Policy) -> IntArray:
-    """Counts (n,) at `settled_round`; for tests that are not recurrent they never change again."""
+    """Counts at `settled_round`; for tests that are not recurrent they never change again.
+
+    Parameters
+    ----------
+    problem
+        Where the policy is played, from the problem's own start.
+    policy
+        One that commits, or goes round a cycle.
+
+    Returns
+    -------
+    array of shape (n,)
+        Showings of each test.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)
+    >>> frozen_counts(problem, pr.ExploreThenCommit([(1,), (1,)], commit=(0,))).tolist()
+    [0, 2]
+    """
     return counts_after(problem, policy.schedule(settled_round(policy)))
 
 
 def limiting_errors(problem: Problem, recurrent: Iterable[int], counts: IntArray) -> FloatArray:
-    """Errors (n,) in the long run: `recurrent` tests at their limit, others frozen at `counts`."""
+    """Errors in the long run: recurrent tests at their limit, the others frozen.
+
+    Parameters
+    ----------
+    problem
+        Whose person and world are meant.
+    recurrent
+        Tests that are shown infinitely often.
+    counts
+        Showings of each test at which the others stop, shape (n,).
+
+    Returns
+    -------
+    array of shape (n,)
+        Truth minus belief, in the world's units.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(2.0)), 1)
+    >>> limiting_errors(problem, recurrent=[0], counts=[0, 1]).tolist()
+    [0.0, 0.4]
+    """
     errors = problem.learner.errors(problem.world, counts)
     first = problem.world.coefficients - problem.learner.initial
     for i in recurrent:
@@ -93,8 +166,24 @@ def limiting_errors(problem: Problem, recurrent: Iterable[int], counts: IntArray
 def tail_losses(
     problem: Problem, recurrent: Iterable[int], counts: IntArray
 ) -> dict[TestSet, float]:
-    """Tail loss of every allowed set within `recurrent`, the others frozen at `counts` (n,).
+    """Tail loss of every allowed set of recurrent tests: what a round costs in the long run.
 
+    Parameters
+    ----------
+    problem
+        Whose sets and losses are meant.
+    recurrent
+        Tests that are shown infinitely often.
+    counts
+        Showings of each test at which the others stop, shape (n,).
+
+    Returns
+    -------
+    dict of set to float
+        One loss for each allowed set within `recurrent`, in the order that breaks ties.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([2.0, 1.0], 0.5, noise_variance=0.25)
     >>> problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), pr.Exactly(1))
@@ -111,7 +200,28 @@ def tail_losses(
 
 
 def tail_minimisers(problem: Problem, losses: dict[TestSet, float]) -> list[TestSet]:
-    """All sets whose tail loss is the smallest, up to rounding."""
+    """All sets whose tail loss is the smallest, up to rounding.
+
+    Parameters
+    ----------
+    problem
+        Where the losses come from; says how much rounding to allow.
+    losses
+        What `tail_losses` gave.
+
+    Returns
+    -------
+    list of tuples of int
+        One set, or several that tie.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([2.0, 1.0], 0.5)
+    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), pr.Exactly(1))
+    >>> tail_minimisers(problem, tail_losses(problem, recurrent=[0, 1], counts=[0, 0]))
+    [(0,)]
+    """
     least = min(losses.values())
     slack = tie_slack(problem, least)
     return [shown for shown, loss in losses.items() if loss - least <= slack]
@@ -127,8 +237,22 @@ def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
     """Sets that would cost exactly as much as the commit set once their own tests are learned.
 
     For each allowed set the tests of both sets are taken as recurrent, the rest frozen where the
-    policy leaves them. An empty list means that nothing ties.
+    policy leaves them.
 
+    Parameters
+    ----------
+    problem
+        Whose sets are compared.
+    policy
+        Whose commit set they are compared with.
+
+    Returns
+    -------
+    list of tuples of int
+        Empty if nothing ties.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, -1.0], 0.5)
     >>> problem = pr.Problem(world, pr.Learner([0.0, 0.5], pr.Geometric(1.1)), 1)

@@ -26,7 +26,15 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Value of a policy and how far rounding and the cut tail can have moved it."""
+    """Value of a policy, and how far rounding and the cut tail can have moved it.
+
+    Attributes
+    ----------
+    value
+        Expected discounted loss.
+    error
+        The true value is no further away than this.
+    """
 
     value: float
     error: float
@@ -35,6 +43,25 @@ class Evaluation:
 def evaluate(problem: Problem, policy: Policy) -> float:
     """Expected discounted loss of a policy from the problem's start, exact up to rounding.
 
+    Parameters
+    ----------
+    problem
+        World, person, budget, risk and time.
+    policy
+        What is shown.
+
+    Returns
+    -------
+    float
+        In units of the risk; comparable with `Plan.value`.
+
+    Raises
+    ------
+    InvalidPolicy
+        The problem does not allow what the policy shows.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> learner = pr.Learner([0.2, 1.3], pr.Geometric(1.10))
@@ -45,7 +72,32 @@ def evaluate(problem: Problem, policy: Policy) -> float:
 
 
 def evaluate_with_error(problem: Problem, policy: Policy) -> Evaluation:
-    """Like `evaluate`, with a bound on the numerical error."""
+    """Like `evaluate`, with a bound on the numerical error.
+
+    Parameters
+    ----------
+    problem
+        World, person, budget, risk and time.
+    policy
+        What is shown.
+
+    Returns
+    -------
+    Evaluation
+        The value, and how far off it can be.
+
+    Raises
+    ------
+    InvalidPolicy
+        The problem does not allow what the policy shows.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> problem = pr.Problem(pr.World([1.0], [[1.0]]), pr.Learner([0.0], pr.Geometric(1.1)))
+    >>> evaluate_with_error(problem, pr.Stationary((0,))).error < 1e-9
+    True
+    """
     policy.check(problem)
     horizon = problem.horizon
     if horizon is not None:

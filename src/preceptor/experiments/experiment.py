@@ -25,7 +25,29 @@ _QUICK_DRAWS = 4
 
 @dataclass(frozen=True)
 class Scale:
-    """How much to run: `draws` and correlations `rho` (None: as the paper), or a `quick` pass."""
+    """How much of an experiment to run.
+
+    Parameters
+    ----------
+    draws
+        Random draws of each setting; as many as in the paper if left out.
+    rho
+        Correlations, each at least 0 and below 1; those of the paper if left out.
+    quick
+        Few draws and correlations, to see that everything works.
+    seed
+        Seed of everything random.
+
+    Raises
+    ------
+    InvalidInput
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
+    >>> Scale(quick=True).draws_or(100)
+    4
+    """
 
     draws: int | None = None
     rho: tuple[float, ...] | None = None
@@ -49,7 +71,18 @@ class Scale:
         InvalidInput.raise_if(faults)
 
     def draws_or(self, usual: int) -> int:
-        """The number asked for, the usual one, or fewer in a quick pass."""
+        """The number asked for, the usual one, or fewer in a quick pass.
+
+        Parameters
+        ----------
+        usual
+            The paper's number of draws.
+
+        Returns
+        -------
+        int
+            How many to run.
+        """
         if self.draws is not None:
             return self.draws
         return min(usual, _QUICK_DRAWS) if self.quick else usual
@@ -57,7 +90,20 @@ class Scale:
     def correlations(
         self, usual: Sequence[float] = CORRELATIONS, quick: Sequence[float] = _QUICK_CORRELATIONS
     ) -> tuple[float, ...]:
-        """The correlations asked for, the usual ones, or fewer in a quick pass."""
+        """The correlations asked for, the usual ones, or fewer in a quick pass.
+
+        Parameters
+        ----------
+        usual
+            Those of the paper.
+        quick
+            Those of a quick pass.
+
+        Returns
+        -------
+        tuple of float
+            What to run.
+        """
         if self.rho is not None:
             return self.rho
         return tuple(quick if self.quick else usual)
@@ -85,7 +131,13 @@ def parse_range(text: str) -> tuple[float, ...]:
 
 
 class Verdict(enum.Enum):
-    """How our figure stands to the paper's."""
+    """How our figure stands to the paper's.
+
+    Examples
+    --------
+    >>> Verdict("agrees")
+    <Verdict.AGREES: 'agrees'>
+    """
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -95,7 +147,21 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report: what the paper says, what we find, and whether they agree."""
+    """One line of the report: what the paper says, what we find, and whether they agree.
+
+    Attributes
+    ----------
+    claim
+        What is compared.
+    paper
+        What the paper says.
+    ours
+        What we find.
+    verdict
+        Whether they agree.
+    why
+        Why not, where we know.
+    """
 
     claim: str
     paper: str
@@ -108,8 +174,28 @@ class Finding:
 class Experiment:
     """One figure of the paper.
 
-    `sweeps` says what to run at a scale, `figure` draws the table that comes back, `findings`
-    compares it with the paper. `varies` says which options of the scale mean anything to it.
+    Parameters
+    ----------
+    name
+        What `run` and `preceptor reproduce` call it.
+    title
+        Its name for a reader.
+    about
+        What it shows, as text.
+    sweeps
+        Says what to run at a scale.
+    figure
+        Draws the table that comes back.
+    findings
+        Compares the table with the paper.
+    varies
+        Which options of the scale mean anything to it.
+
+    Examples
+    --------
+    >>> from preceptor.experiments import EXPERIMENTS
+    >>> EXPERIMENTS["stationary"].unused(Scale(draws=2))
+    []
     """
 
     name: str
@@ -121,7 +207,18 @@ class Experiment:
     varies: tuple[str, ...] = ("draws", "rho")
 
     def unused(self, scale: Scale) -> list[str]:
-        """Options that were set but change nothing here."""
+        """Options that were set but change nothing here.
+
+        Parameters
+        ----------
+        scale
+            What was asked for.
+
+        Returns
+        -------
+        list of str
+            Names of options.
+        """
         return [
             name for name in ("draws", "rho") if getattr(scale, name) and name not in self.varies
         ]

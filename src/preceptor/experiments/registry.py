@@ -25,3 +25,4 @@ EXPERIMENTS: dict[str, Experiment] = {
         theorems,
     )
 }
+"""Every experiment by its name, in the order of the paper."""

@@ -57,10 +57,47 @@ def run(
 ) -> pd.DataFrame:
     """The table of one experiment, one row for each setting and draw.
 
-    Runs in `workers` processes (default: one for each core; 1 is this process), or on the cluster
-    of a `distributed.Client`. With processes, a script must guard its entry with
-    `if __name__ == "__main__":`. With a `journal` file a run that is stopped can be taken up again.
-    The table does not depend on any of these, except for columns that measure time.
+    The table does not depend on workers, cluster or journal, except for columns that measure time.
+
+    Parameters
+    ----------
+    name
+        A key of `EXPERIMENTS`.
+    draws
+        Random draws of each setting; as many as in the paper if left out.
+    rho
+        Correlations; those of the paper if left out.
+    quick
+        Few draws and correlations, to see that everything works.
+    seed
+        Seed of everything random.
+    workers
+        How many processes; one for each core if left out, 1 is this process. With more, a script
+        must guard its entry with `if __name__ == "__main__":`.
+    client
+        A `distributed.Client`, whose cluster is then used instead.
+    journal
+        A file that keeps what is finished, so that a run that is stopped can be taken up again.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What the experiment's `figure` and `findings` take.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown name, or a scale that cannot be meant.
+    MissingExtra
+        pandas is not installed.
+
+    Examples
+    --------
+    >>> frame = run("stationary", draws=2, rho=[0.5], workers=1)
+    >>> bool((frame["retained"] <= 100.0 + 1e-9).all())
+    True
     """
     scale = Scale(draws, None if rho is None else _correlations(rho), quick, seed)
     chosen = find([name])[0]
@@ -78,9 +115,36 @@ def reproduce(
     client: Any = None,
     tell: Callable[[str], Progress] | None = None,
 ) -> list[Result]:
-    """Run experiments (all if none is named) and write data, figures and the report to `output`.
+    """Run experiments and write data, figures and a report.
 
-    `tell` is asked for a progress callback at the start of every experiment.
+    Parameters
+    ----------
+    names
+        Keys of `EXPERIMENTS`; all of them if none is named.
+    output
+        The folder to write to; made if it is not there.
+    scale
+        How much to run; as much as the paper if left out.
+    workers
+        How many processes, as for `run`.
+    client
+        A `distributed.Client`, whose cluster is then used instead.
+    tell
+        Asked for a progress callback at the start of every experiment.
+
+    Returns
+    -------
+    list of Result
+        One for each experiment: its table, its findings and how long its parts took.
+
+    Raises
+    ------
+    InvalidInput
+        An unknown name.
+    InvalidFile
+        The folder cannot be made.
+    MissingExtra
+        pandas is not installed.
     """
     require_pandas()
     folder = Path(output)

@@ -1,4 +1,4 @@
-"""Logs: what people were shown, what they predicted, and what was true; one row a round."""
+"""Logs: what people were shown, what they predicted, and what was true; one row per round."""
 
 from preceptor.logs.log import Log
 

@@ -1,4 +1,4 @@
-"""A log: what people were shown, what they predicted, and what was true; one row a round.
+"""A log: what people were shown, what they predicted, and what was true; one row per round.
 
 Everything is in the units that the person read. `world.units` translates.
 """
@@ -28,18 +28,35 @@ FORMAT = "preceptor-log/1"
 
 @dataclass(frozen=True, eq=False)
 class Log(Value):
-    """Rounds of one or more people, ordered by participant and round.
+    """What people were shown, what they answered and what was true, by participant and round.
 
-    - `names`: the tests, n of them;
-    - `participant`: (rows,) text, who; people keep the order in which they first appear;
-    - `rounds`: (rows,) whole numbers, each at most once for a participant;
-    - `shown`: (rows, n) whether the test was shown;
-    - `values`: (rows, n) its result, NaN where it was hidden;
-    - `prediction`: (rows,) what the person said;
-    - `outcome`: (rows,) what was true, NaN where the person was not told.
+    Rows may be given in any order and are kept in order. Everything is checked once, here; a fault
+    names its row.
 
-    Rows may be given in any order. Everything is checked once, here; a fault names its row.
+    Parameters
+    ----------
+    names
+        The tests, n of them.
+    participant
+        Who, text of shape (rows,); people keep the order in which they first appear.
+    rounds
+        Whole numbers of shape (rows,), each at most once for a participant.
+    shown
+        Whether the test was shown, shape (rows, n).
+    values
+        Its result, shape (rows, n), NaN where it was hidden.
+    prediction
+        What the person said, shape (rows,).
+    outcome
+        What was true, shape (rows,), NaN where the person was not told; nobody was if left out.
 
+    Raises
+    ------
+    InvalidInput
+        Rows that cannot be meant; the message names them.
+
+    Examples
+    --------
     >>> log = Log(["bmi"], ["ann", "ann"], [1, 2], [[True], [True]], [[1.0], [2.0]],
     ...           prediction=[0.5, 1.5], outcome=[1.0, 2.0])
     >>> log.participants, log.counts_before.tolist()
@@ -97,12 +114,32 @@ class Log(Value):
         *,
         columns: Mapping[str, str] | None = None,
     ) -> Log:
-        """Read a .csv, .jsonl or .parquet file about these tests.
+        """Read a file about these tests.
 
         A row is a round: `participant`, `round`, `prediction`, where known `outcome`, and the tests
         in one of two layouts: `shown` and `values` as lists ("bmi;bp" and "31.2;88" in CSV), or a
-        column for each test, empty where it was hidden. `columns` maps these names to those of
-        the file. Other columns are ignored. Faults name the line and the column.
+        column for each test, empty where it was hidden. Other columns are ignored.
+
+        Parameters
+        ----------
+        path
+            A .csv, .jsonl or .parquet file.
+        names
+            The tests, or the world that has them.
+        columns
+            Maps the names above to those of the file.
+
+        Returns
+        -------
+        Log
+            All rows of the file.
+
+        Raises
+        ------
+        InvalidInput
+            Cells that cannot be meant; the message names file, line and column.
+        InvalidFile
+            The file cannot be read.
         """
         from preceptor.logs.reading import read_log
 
@@ -112,19 +149,70 @@ class Log(Value):
     def from_frame(
         cls, frame: Any, names: Sequence[str] | World, *, columns: Mapping[str, str] | None = None
     ) -> Log:
-        """The same from a data frame (pandas, polars, or any that narwhals knows)."""
+        """The same from a data frame (pandas, polars, or any that narwhals knows).
+
+        Parameters
+        ----------
+        frame
+            One row per round, laid out as for `read`.
+        names
+            The tests, or the world that has them.
+        columns
+            Maps the names of `read` to those of the frame.
+
+        Returns
+        -------
+        Log
+            All rows of the frame.
+
+        Raises
+        ------
+        InvalidInput
+            Cells that cannot be meant; the message names row and column.
+        MissingExtra
+            narwhals is not installed.
+        """
         from preceptor.logs.reading import log_from_frame
 
         return log_from_frame(frame, _labels(names), dict(columns or {}))
 
     def to_frame(self, *, layout: str = "wide") -> pd.DataFrame:
-        """A pandas frame: a column for each test ("wide"), or `shown` and `values` ("lists")."""
+        """The log as a pandas frame.
+
+        Parameters
+        ----------
+        layout
+            A column for each test ("wide"), or `shown` and `values` ("lists").
+
+        Returns
+        -------
+        pandas.DataFrame
+            What `from_frame` reads.
+
+        Raises
+        ------
+        MissingExtra
+            pandas is not installed.
+        """
         from preceptor.logs.writing import log_to_frame
 
         return log_to_frame(self, layout)
 
     def write(self, path: str | Path, *, layout: str = "lists") -> None:
-        """Write a .csv, .jsonl or .parquet file that `read` reads, whole or not at all."""
+        """Write a file that `read` reads, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Ends in .csv, .jsonl or .parquet.
+        layout
+            `shown` and `values` ("lists"), or a column for each test ("wide").
+
+        Raises
+        ------
+        InvalidFile
+            Another ending, or the file cannot be written.
+        """
         from preceptor.logs.writing import write_log
 
         write_log(self, path, layout)
@@ -157,7 +245,23 @@ class Log(Value):
         return frozen_array(before - before[first_row], np.int64)
 
     def for_participant(self, *who: str) -> Log:
-        """The rows of one or more people."""
+        """The rows of one or more people.
+
+        Parameters
+        ----------
+        *who
+            Their names.
+
+        Returns
+        -------
+        Log
+            In the same order.
+
+        Raises
+        ------
+        InvalidInput
+            A name that is not in the log.
+        """
         unknown = [name for name in who if name not in self.participants]
         if unknown or not who:
             raise InvalidInput(
@@ -169,7 +273,25 @@ class Log(Value):
     def split(
         self, share: float = 0.25, rng: np.random.Generator | int | None = None
     ) -> tuple[Log, Log]:
-        """Two logs with different people: about `share` of the people are in the second one."""
+        """Two logs with different people.
+
+        Parameters
+        ----------
+        share
+            About this share of the people are in the second log, between 0 and 1.
+        rng
+            A seed or a generator; the same seed gives the same split.
+
+        Returns
+        -------
+        tuple of two Log
+            The rest, then the people held out.
+
+        Raises
+        ------
+        InvalidInput
+            One participant only, or a share that cannot be meant.
+        """
         people = len(self.participants)
         if not (is_number(share) and 0 < share < 1):
             raise InvalidInput(f"share: {share!r}, must be between 0 and 1")

@@ -28,7 +28,34 @@ _BLOCK = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Empirical(LossModel):
-    """Average over `samples` cases drawn with `seed`; imputation is "linear" or "cubic"."""
+    """Losses averaged over one fixed sample: any marginals, any risk.
+
+    The sample is drawn once and used for every state and set, so comparisons between them carry no
+    sampling noise of their own. The person's way to fill in hidden tests is learned from it.
+
+    Parameters
+    ----------
+    samples
+        How many cases are drawn, at least 2.
+    imputation
+        How hidden tests are filled in from shown ones: "linear" or "cubic".
+    seed
+        Seed of the sample.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.beta_copula([1.0, 0.8], 0.5)
+    >>> learner = pr.Learner([0.2, 1.3], pr.Geometric(1.1))
+    >>> problem = pr.Problem(world, learner, risk=pr.AbsoluteError(), loss=Empirical(200, "cubic"))
+    >>> problem.oracle.losses(problem.initial_errors).shape
+    (1, 3)
+    """
 
     kind: ClassVar[str] = "empirical"
 

@@ -108,7 +108,18 @@ class LossModel(Kind):
     family: ClassVar[str] = "loss"
 
     def faults(self, setting: Setting) -> list[str]:
-        """Why this way of computing losses does not fit, if it does not."""
+        """Why this way of computing losses does not fit, if it does not.
+
+        Parameters
+        ----------
+        setting
+            World, person, budget and risk, as of a `Problem`.
+
+        Returns
+        -------
+        list of str
+            One sentence for each reason; empty if it fits.
+        """
         return []
 
     def in_words(self) -> str:
@@ -117,4 +128,15 @@ class LossModel(Kind):
 
     @abstractmethod
     def bind(self, setting: Setting) -> LossOracle:
-        """The oracle for one world, person, budget and risk."""
+        """The oracle for one world, person, budget and risk.
+
+        Parameters
+        ----------
+        setting
+            World, person, budget and risk, as of a `Problem`.
+
+        Returns
+        -------
+        LossOracle
+            Says what a round costs for any errors of the person and any set.
+        """

@@ -30,9 +30,21 @@ MAX_LISTED_SETS = 5_000_000
 
 @dataclass(frozen=True, eq=False)
 class Budget(Kind):
-    """Which tests may be shown together.
+    """Which tests may be shown together, and at what price.
 
-    Base of all budgets: `subsets` lists what is allowed, `maximise` picks by a score.
+    Base of all budgets. A budget of your own is a frozen dataclass with a `kind` that defines
+    `count`, `subsets`, `allows` and `maximise`.
+
+    Parameters
+    ----------
+    price
+        Added to the loss of a round for each test shown: one number, or one for each test (n,), in
+        the units of the loss.
+
+    Examples
+    --------
+    >>> Budget.from_dict({"kind": "at-most", "k": 2}) == AtMost(2)
+    True
     """
 
     family: ClassVar[str] = "budget"
@@ -63,26 +75,81 @@ class Budget(Kind):
         return []
 
     def size_faults(self, tests: int) -> list[str]:
-        """What is wrong with this budget for a world of that many tests."""
+        """What is wrong with this budget for a world of that many tests.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        list of str
+            One sentence for each fault; empty if there is none.
+        """
         prices = np.asarray(self.price)
         if prices.ndim and prices.size != tests:
             return [f"price: {prices.size} prices for {tests} tests; give one, or one for each"]
         return []
 
     def prices(self, tests: int) -> FloatArray:
-        """Price of each test, shape (tests,)."""
+        """Price of each test.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        array of shape (n,)
+            What showing each test adds to the loss of a round.
+        """
         return np.broadcast_to(np.asarray(self.price, dtype=np.float64), (tests,)).copy()
 
     def shown_together(self, tests: int) -> tuple[tuple[int, ...], ...]:
-        """The smallest sets that can be added or left out: single tests, unless grouped."""
+        """The smallest sets that can be added or left out: single tests, unless they are grouped.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        tuple of tuples of int
+            Together they hold every test once.
+        """
         return tuple((i,) for i in range(tests))
 
     def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
-        """A budget of only these sets, at the same prices."""
+        """A budget of only these sets, at the same prices.
+
+        Parameters
+        ----------
+        sets
+            The sets that stay allowed.
+
+        Returns
+        -------
+        Budget
+            It allows nothing else.
+        """
         return Listed(tuple(tuple(shown) for shown in sets), price=self.price)
 
     def in_words(self, tests: int | None = None) -> str:
-        """What may be shown in a round, of that many tests, as part of a sentence."""
+        """What may be shown in a round, as part of a sentence.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, where that is known.
+
+        Returns
+        -------
+        str
+            Without a capital and a full stop.
+        """
         return self._with_price(f"what the budget {self.kind or type(self).__name__!r} allows")
 
     def _with_price(self, text: str) -> str:
@@ -91,22 +158,84 @@ class Budget(Kind):
 
     @abstractmethod
     def count(self, tests: int) -> int:
-        """How many sets are allowed (an upper bound where counting is as hard as listing)."""
+        """How many sets are allowed (an upper bound where counting is as hard as listing).
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        int
+            The number of sets, the empty one included where it is allowed.
+        """
 
     @abstractmethod
     def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
-        """The allowed sets, smaller ones first, then by index."""
+        """The allowed sets, smaller ones first, then by index.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        iterator of tuples of int
+            Indices in rising order. Every solver breaks ties by this order.
+        """
 
     @abstractmethod
     def allows(self, shown: Sequence[int]) -> bool:
-        """Whether this set of distinct tests may be shown."""
+        """Whether this set may be shown.
+
+        Parameters
+        ----------
+        shown
+            Distinct indices of tests.
+
+        Returns
+        -------
+        bool
+            True if the budget allows it.
+        """
 
     @abstractmethod
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """The allowed set with the largest sum of scores (n,); the smaller set if tied."""
+        """The allowed set with the largest sum of scores; the smaller set if tied.
+
+        Parameters
+        ----------
+        scores
+            One number for each test, shape (n,).
+
+        Returns
+        -------
+        tuple of int
+            Indices in rising order.
+        """
 
     def sets(self, tests: int) -> SetFamily:
-        """List every allowed set; refuses when they are too many to hold."""
+        """List every allowed set.
+
+        Parameters
+        ----------
+        tests
+            How many tests there are, n.
+
+        Returns
+        -------
+        SetFamily
+            The sets in the order of `subsets`, with what each costs to show.
+
+        Raises
+        ------
+        TooLarge
+            More sets than can be held.
+        InvalidProblem
+            No set is allowed at all.
+        """
         bound = self.count(tests)
         if bound > MAX_LISTED_SETS:
             raise TooLarge(
@@ -157,6 +286,15 @@ class _Counted(Budget):
 class AtMost(_Counted):
     """Any set of up to k tests, the empty one included. The paper's budget.
 
+    Parameters
+    ----------
+    k
+        The most tests that may be shown per case, at least 1.
+    price
+        Added to the loss for each test shown: one number, or one for each test (n,).
+
+    Examples
+    --------
     >>> list(AtMost(1).subsets(2))
     [(), (0,), (1,)]
     """
@@ -194,6 +332,15 @@ class AtMost(_Counted):
 class Exactly(_Counted):
     """Sets of exactly k tests, no fewer.
 
+    Parameters
+    ----------
+    k
+        How many tests are shown per case, at least 1.
+    price
+        Added to the loss for each test shown: one number, or one for each test (n,).
+
+    Examples
+    --------
     >>> list(Exactly(2).subsets(3))
     [(0, 1), (0, 2), (1, 2)]
     """
@@ -228,6 +375,17 @@ class Knapsack(Budget):
 
     Costs only restrict what may be shown; to charge for tests as well, give a `price`.
 
+    Parameters
+    ----------
+    costs
+        What each test takes of the limit, shape (n,), at least 0.
+    limit
+        The most that the tests of one case may cost together, in the units of `costs`.
+    price
+        Added to the loss for each test shown: one number, or one for each test (n,).
+
+    Examples
+    --------
     >>> list(Knapsack([1.0, 2.0, 2.5], limit=3.0).subsets(3))
     [(), (0,), (1,), (2,), (0, 1)]
     """
@@ -314,6 +472,15 @@ class Knapsack(Budget):
 class Listed(Budget):
     """Exactly the sets that are listed, nothing else.
 
+    Parameters
+    ----------
+    allowed
+        Sets of test indices, in any order.
+    price
+        Added to the loss for each test shown: one number, or one for each test (n,).
+
+    Examples
+    --------
     >>> list(Listed([[0, 2], [1], []]).subsets(3))
     [(), (1,), (0, 2)]
     """

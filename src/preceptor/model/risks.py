@@ -26,7 +26,17 @@ from preceptor.errors import InvalidProblem
 class Risk(Kind):
     """How a wrong prediction is charged.
 
-    Base of all risks. `code` tells compiled kernels which closed form to use (-1: none).
+    Base of all risks. For a charge of your own, `ResidualRisk` takes any function of the residual.
+
+    Attributes
+    ----------
+    code
+        Tells compiled kernels which closed form to use; -1 if there is none.
+
+    Examples
+    --------
+    >>> Risk.from_dict({"kind": "huber", "threshold": 2.0}) == Huber(2.0)
+    True
     """
 
     family: ClassVar[str] = "risk"
@@ -50,24 +60,74 @@ class Risk(Kind):
 
     @abstractmethod
     def charge(self, residual: FloatArray) -> FloatArray:
-        """What one residual costs, elementwise."""
+        """What a residual costs, elementwise.
+
+        Parameters
+        ----------
+        residual
+            Outcome minus prediction, any shape, in units of the outcome.
+
+        Returns
+        -------
+        array
+            Charges of the same shape, at least 0.
+        """
 
     @abstractmethod
     def expected(self, variance: npt.ArrayLike) -> FloatArray:
-        """Expected charge of a normal residual with that variance, elementwise."""
+        """Expected charge of a normal residual with mean 0, elementwise.
+
+        Parameters
+        ----------
+        variance
+            Variance of the residual, any shape, in squared units of the outcome.
+
+        Returns
+        -------
+        array
+            Expected charges of the same shape.
+        """
 
     @abstractmethod
     def charge_slope(self, largest: float) -> float:
-        """How much a charge can change per unit of residual, up to residuals that large."""
+        """How much a charge can change per unit of residual.
+
+        Parameters
+        ----------
+        largest
+            The largest residual to consider.
+
+        Returns
+        -------
+        float
+            A Lipschitz constant of `charge` up to there.
+        """
 
     @abstractmethod
     def deviation_slope(self, largest: float) -> float:
-        """How much `expected` can change per unit of standard deviation, up to that one."""
+        """How much `expected` can change per unit of standard deviation.
+
+        Parameters
+        ----------
+        largest
+            The largest standard deviation to consider.
+
+        Returns
+        -------
+        float
+            A Lipschitz constant up to there.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredError(Risk):
-    """r², the square of the miss. The paper's main case."""
+    """r², the square of the miss. The paper's main case.
+
+    Examples
+    --------
+    >>> SquaredError().charge(np.array([-2.0, 3.0])).tolist()
+    [4.0, 9.0]
+    """
 
     kind: ClassVar[str] = "squared-error"
     code: ClassVar[int] = 0
@@ -96,7 +156,18 @@ class SquaredError(Risk):
 
 @dataclass(frozen=True, eq=False)
 class Huber(Risk):
-    """r²/2 up to the threshold τ, then τ(|r| - τ/2): forgiving of rare large misses."""
+    """r²/2 up to the threshold τ, then τ(|r| - τ/2): forgiving of rare large misses.
+
+    Parameters
+    ----------
+    threshold
+        Where the charge turns from a parabola into a line, above 0, in units of the outcome.
+
+    Examples
+    --------
+    >>> Huber(1.0).charge(np.array([0.5, 3.0])).tolist()
+    [0.125, 2.5]
+    """
 
     kind: ClassVar[str] = "huber"
     code: ClassVar[int] = 1
@@ -147,7 +218,13 @@ class Huber(Risk):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(Risk):
-    """|r|, the size of the miss."""
+    """|r|, the size of the miss.
+
+    Examples
+    --------
+    >>> AbsoluteError().charge(np.array([-2.0, 3.0])).tolist()
+    [2.0, 3.0]
+    """
 
     kind: ClassVar[str] = "absolute-error"
     code: ClassVar[int] = 2
@@ -179,9 +256,18 @@ class AbsoluteError(Risk):
 class ResidualRisk(Risk):
     """Any non-negative function of the residual, integrated numerically.
 
-    `function` takes an array of residuals. Name every point where it has a kink or a jump in
-    `kinks`; between them the quadrature is good to about twelve digits for smooth functions.
+    Between kinks the quadrature is good to about twelve digits for smooth functions. A problem with
+    such a risk cannot be written to a file.
 
+    Parameters
+    ----------
+    function
+        Takes an array of residuals and returns a charge for each.
+    kinks
+        Every residual at which the function has a kink or a jump.
+
+    Examples
+    --------
     >>> pinball = ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r), kinks=[0.0])
     >>> bool(abs(pinball.expected(1.0) - 0.5 * AbsoluteError().expected(1.0)) < 1e-12)
     True

@@ -44,16 +44,42 @@ class Cases(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class World(Value):
-    """How tests and outcomes come about: coefficients (n,), covariance (n, n), noise and names.
+    """How tests and outcomes come about: true weights, covariance, noise and names.
 
-    `beta_shape` is None for Gaussian tests. With (p, q) every test has a standardised Beta(p, q)
-    marginal, tied together by a Gaussian copula whose correlation is `latent_correlation`.
-    `units` translates to the numbers that people read, where the world came from a table.
+    An outcome is a weighted sum of n centred tests plus independent noise. A world never changes
+    and is checked once, when it is made.
 
-    A test may consist of several columns, such as the levels of a category: `groups` gives its
-    name and the columns, which are then shown, counted and priced as one. Everything of shape (n,)
-    is about columns; `tests` and `blocks` are about tests. Without groups the two are the same.
+    A test may consist of several columns, such as the levels of a category. Such a test is shown,
+    counted and priced as one. Everything of shape (n,) is about columns; `tests` and `blocks` are
+    about tests. Without groups the two are the same.
 
+    Parameters
+    ----------
+    coefficients
+        True weights, shape (n,), in units of the outcome per unit of the column.
+    covariance
+        Covariance of the columns, shape (n, n), symmetric and positive definite.
+    noise_variance
+        Variance of what no test explains, in squared units of the outcome.
+    names
+        Names of the columns, each once; x1 to xn if left out.
+    beta_shape
+        None for Gaussian tests. With (p, q) every column has a standardised Beta(p, q) marginal.
+    latent_correlation
+        Correlation, shape (n, n), of the Gaussian copula that ties Beta marginals together; goes
+        with `beta_shape` (`World.beta_copula` makes both).
+    units
+        Translates to the numbers that people read, where the world came from a table.
+    groups
+        Name and column indices of every test that has several columns.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> world = World([1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]], names=["bmi", "bp"])
     >>> world.size, world.names
     (2, ('bmi', 'bp'))
@@ -170,7 +196,29 @@ class World(Value):
         noise_variance: float = 1e-3,
         names: Sequence[str] | None = None,
     ) -> World:
-        """Unit variances and one correlation between all pairs, Σ = (1-ρ)I + ρ11'."""
+        """A world of unit variances with one correlation between all pairs, Σ = (1-ρ)I + ρ11'.
+
+        Parameters
+        ----------
+        coefficients
+            True weights, shape (n,).
+        correlation
+            The correlation ρ, above -1/(n-1) and below 1.
+        noise_variance
+            Variance of what no test explains.
+        names
+            Names of the tests; x1 to xn if left out.
+
+        Returns
+        -------
+        World
+            Gaussian tests with that covariance.
+
+        Examples
+        --------
+        >>> World.equicorrelated([1.0, 0.8], 0.5).covariance.tolist()
+        [[1.0, 0.5], [0.5, 1.0]]
+        """
         matrix = equicorrelation(np.size(np.asarray(coefficients)), correlation)
         return cls(coefficients, matrix, noise_variance, names)
 
@@ -185,8 +233,29 @@ class World(Value):
     ) -> World:
         """Standardised Beta marginals joined by a Gaussian copula, as in the paper's variants.
 
-        `latent_correlation` is one number ρ or an (n, n) correlation matrix of the Gaussian that
-        lies underneath; the covariance of the tests themselves follows by quadrature.
+        Parameters
+        ----------
+        coefficients
+            True weights, shape (n,).
+        latent_correlation
+            One number ρ, or a correlation matrix (n, n), of the Gaussian that lies underneath. The
+            covariance of the tests themselves follows by quadrature.
+        beta_shape
+            The two positive parameters of the Beta distribution.
+        noise_variance
+            Variance of what no test explains.
+        names
+            Names of the tests; x1 to xn if left out.
+
+        Returns
+        -------
+        World
+            Tests of unit variance that are not Gaussian.
+
+        Examples
+        --------
+        >>> World.beta_copula([1.0, 0.8], 0.5).is_gaussian
+        False
         """
         from preceptor.model._copula import beta_copula_covariance
 
@@ -218,8 +287,20 @@ class World(Value):
         return tuple(grouped.get(block, self.labels[block[0]]) for block in self.blocks)
 
     def name_of(self, shown: Iterable[int]) -> tuple[str, ...]:
-        """A set of columns in words: tests that are shown whole by name, other columns by theirs.
+        """Name a set of columns: tests that are shown whole by their name, other columns by theirs.
 
+        Parameters
+        ----------
+        shown
+            Indices of columns.
+
+        Returns
+        -------
+        tuple of str
+            The names, in the order of the tests.
+
+        Examples
+        --------
         >>> world = World([1, 1, 1], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
         >>> world.tests, world.name_of((0, 1, 2)), world.name_of((1,))
         (('age', 'site'), ('age', 'site'), ('a',))
@@ -234,8 +315,25 @@ class World(Value):
         return tuple(words)
 
     def columns_of(self, names: Iterable[str]) -> tuple[int, ...]:
-        """The columns of tests (or single columns) given by name, in order.
+        """Find the columns of tests (or single columns) given by name.
 
+        Parameters
+        ----------
+        names
+            Names of tests or columns, in any order.
+
+        Returns
+        -------
+        tuple of int
+            Indices of columns in rising order, each once.
+
+        Raises
+        ------
+        InvalidInput
+            A name that is not known; the message lists those that are.
+
+        Examples
+        --------
         >>> world = World([1, 1, 1], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
         >>> world.columns_of(["site"])
         (1, 2)
@@ -296,7 +394,18 @@ class World(Value):
         return not np.any(off)
 
     def standardised(self) -> World:
-        """The same world in units of each test's standard deviation."""
+        """The same world in units of each test's standard deviation.
+
+        Returns
+        -------
+        World
+            Unit variances; weights are per standard deviation. Losses are unchanged.
+
+        Examples
+        --------
+        >>> World([1.0], [[4.0]]).standardised().coefficients
+        array([2.])
+        """
         scale = np.sqrt(np.diag(self.covariance))
         units = self.units
         if units is not None:
@@ -313,7 +422,25 @@ class World(Value):
         )
 
     def sample(self, cases: int, rng: np.random.Generator | int | None = None) -> Cases:
-        """Draw that many cases with their outcomes; the same `rng` seed gives the same cases."""
+        """Draw cases with their outcomes.
+
+        Parameters
+        ----------
+        cases
+            How many to draw.
+        rng
+            A seed or a generator; the same seed gives the same cases.
+
+        Returns
+        -------
+        Cases
+            `features` of shape (cases, n) and `outcomes` of shape (cases,), both centred.
+
+        Examples
+        --------
+        >>> World([1.0, 0.8], np.eye(2)).sample(5, rng=0).features.shape
+        (5, 2)
+        """
         generator = np.random.default_rng(rng)
         if self.beta_shape is None:
             root = np.linalg.cholesky(self.covariance)

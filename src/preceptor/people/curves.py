@@ -28,10 +28,18 @@ _TABULATED = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Curve(Kind):
-    """Share of the initial squared error, φ, that is left after m showings.
+    """Share of the first squared error, φ, that is left after m showings.
 
-    Base of all curves. A curve of your own is a frozen dataclass with `kind` and `raw`.
+    Base of all learning curves. A curve of your own is a frozen dataclass with a `kind` that
+    defines `raw`.
 
+    Parameters
+    ----------
+    floor
+        Share of the first squared error that learning never removes, from 0 to 1.
+
+    Examples
+    --------
     >>> @dataclass(frozen=True, eq=False)
     ... class Hyperbolic(Curve):
     ...     kind = "hyperbolic-example"
@@ -39,8 +47,6 @@ class Curve(Kind):
     ...     def raw(self, counts):
     ...         return 1.0 / (1.0 + self.rate * counts)
     >>> check_curve(Hyperbolic(rate=0.2))   # raises if it rises or does not start at 1
-
-    Reports call it "a curve of kind hyperbolic-example" unless it has `in_words` of its own.
     """
 
     family: ClassVar[str] = "curve"
@@ -59,7 +65,18 @@ class Curve(Kind):
 
     @abstractmethod
     def raw(self, counts: FloatArray) -> FloatArray:
-        """φ before the floor, for an array of counts of any shape."""
+        """φ before the floor.
+
+        Parameters
+        ----------
+        counts
+            Showings, an array of any shape.
+
+        Returns
+        -------
+        array
+            Shares of the same shape: 1 at 0 showings, never rising.
+        """
 
     @property
     def ratio(self) -> float | None:
@@ -72,16 +89,54 @@ class Curve(Kind):
         return self.floor
 
     def phi(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of the initial squared error that is left after `counts` showings."""
+        """Share of the first squared error that is left.
+
+        Parameters
+        ----------
+        counts
+            Showings, any shape.
+
+        Returns
+        -------
+        array
+            Shares of the same shape, between the floor and 1.
+
+        Examples
+        --------
+        >>> float(Geometric(2.0).phi(1))
+        0.25
+        """
         return np.maximum(self.raw(np.asarray(counts, dtype=np.float64)), self.floor)
 
     def retention(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of the initial error (not squared) that is left: sqrt(φ)."""
+        """Share of the first error (not squared) that is left: sqrt(φ).
+
+        Parameters
+        ----------
+        counts
+            Showings, any shape.
+
+        Returns
+        -------
+        array
+            Shares of the same shape.
+        """
         root: FloatArray = np.sqrt(self.phi(counts))
         return root
 
     def faster(self, factor: float) -> Curve:
-        """The curve on which m showings do what m·factor showings did on this one."""
+        """The curve on which m showings do what m·factor showings did on this one.
+
+        Parameters
+        ----------
+        factor
+            How much faster, above 0; below 1 is slower.
+
+        Returns
+        -------
+        Curve
+            With the same floor.
+        """
         return Tabulated(self.phi(factor * np.arange(_TABULATED)), floor=self.floor)
 
     def in_words(self) -> str:
@@ -98,6 +153,15 @@ class Curve(Kind):
 class Geometric(Curve):
     """Every showing divides the error by alpha: φ(m) = α^(-2m). The paper's main case.
 
+    Parameters
+    ----------
+    alpha
+        What a showing divides the error by, at least 1; 1 is somebody who never learns.
+    floor
+        Share of the first squared error that learning never removes, from 0 to 1.
+
+    Examples
+    --------
     >>> float(Geometric(2.0).retention(3))
     0.125
     """
@@ -110,7 +174,25 @@ class Geometric(Curve):
 
     @classmethod
     def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
-        """The curve on which the error halves every `showings` showings."""
+        """The curve on which the error halves every so many showings.
+
+        Parameters
+        ----------
+        showings
+            Showings until half of the error is gone, at least 0.01.
+        floor
+            Share of the first squared error that learning never removes, from 0 to 1.
+
+        Returns
+        -------
+        Geometric
+            The curve with alpha = 2^(1/showings).
+
+        Examples
+        --------
+        >>> round(float(Geometric.from_half_life(14).retention(14)), 6)
+        0.5
+        """
         if not (is_number(showings) and showings >= 0.01):
             raise InvalidProblem(
                 f"half-life: {showings!r}, must be a number of showings of at least 0.01"
@@ -163,7 +245,20 @@ class Geometric(Curve):
 
 @dataclass(frozen=True, eq=False)
 class PowerLaw(Curve):
-    """φ(m) = (m + 1)^(-exponent): fast at first, then ever slower."""
+    """φ(m) = (m + 1)^(-exponent): fast at first, then ever slower.
+
+    Parameters
+    ----------
+    exponent
+        How fast, at least 0; 0 is somebody who never learns.
+    floor
+        Share of the first squared error that learning never removes, from 0 to 1.
+
+    Examples
+    --------
+    >>> PowerLaw(1.0).phi([0, 1, 3]).tolist()
+    [1.0, 0.5, 0.25]
+    """
 
     kind: ClassVar[str] = "power-law"
 
@@ -207,7 +302,18 @@ class PowerLaw(Curve):
 
 @dataclass(frozen=True, eq=False)
 class OneShot(Curve):
-    """One showing teaches everything: φ(0) = 1, then 0. The paper's worst case for fixed sets."""
+    """One showing teaches everything: φ(0) = 1, then 0. The paper's worst case for fixed sets.
+
+    Parameters
+    ----------
+    floor
+        Share of the first squared error that learning never removes, from 0 to 1.
+
+    Examples
+    --------
+    >>> OneShot().phi([0, 1, 2]).tolist()
+    [1.0, 0.0, 0.0]
+    """
 
     kind: ClassVar[str] = "one-shot"
 
@@ -227,8 +333,18 @@ class OneShot(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Tabulated(Curve):
-    """φ read off a table, `phi_values[m]`; beyond its end the last value stays.
+    """φ read off a table; beyond its end the last value stays.
 
+    Parameters
+    ----------
+    phi_values
+        Entry m is the share of the first squared error left after m showings. Starts at 1 and never
+        rises.
+    floor
+        Share of the first squared error that learning never removes, from 0 to 1.
+
+    Examples
+    --------
     >>> Tabulated([1.0, 0.5, 0.4]).phi([0, 1, 2, 3]).tolist()
     [1.0, 0.5, 0.4, 0.4]
     """
@@ -281,11 +397,27 @@ class Tabulated(Curve):
 
 
 def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
-    """Raise `InvalidProblem` naming every rule of the model that `curve` breaks.
+    """Raise `InvalidProblem` naming every rule of the model that a curve breaks.
 
     The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, one value for
-    each count whatever the shape of the array it is asked with. Counts 0..up_to and a few far
-    ones are tried; `Learner` does this for every curve it is given.
+    each count whatever the shape of the array it is asked with. `Learner` does this for every curve
+    it is given.
+
+    Parameters
+    ----------
+    curve
+        What to check.
+    up_to
+        Counts 0 to `up_to` are tried, and a few far ones.
+
+    Raises
+    ------
+    InvalidProblem
+        The curve breaks a rule.
+
+    Examples
+    --------
+    >>> check_curve(Geometric(1.1))
     """
     counts = np.concatenate([np.arange(up_to + 1.0), [1e4, 1e6, 1e9]])
     values = np.asarray(curve.phi(counts), dtype=np.float64)

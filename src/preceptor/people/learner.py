@@ -21,15 +21,30 @@ from preceptor.people.curves import Curve, check_curve
 
 @dataclass(frozen=True, eq=False)
 class Learner(Value):
-    """The person: initial coefficients (n,), one learning curve or one per test, a way to impute.
+    """The person: first beliefs, learning curves, and a way to fill in what is hidden.
 
-    `imputation` says how the person fills in tests that are not shown:
+    Every showing of a test moves its weight along the curve, from the first belief toward the
+    truth.
 
-    - a number κ from 0 to 1: they impute from (1-κ)Σ + κ diag Σ. At 0 they know exactly how
-      tests go together (this paper's human); at 1 they ignore correlation and take every hidden
-      test to be average (the human of the earlier work on independent features);
-    - an (n, n) covariance: they impute as if the tests had that covariance.
+    Parameters
+    ----------
+    initial
+        Weights that the person starts with, shape (n,), in the world's units.
+    curves
+        One learning curve for all tests, or one for each.
+    imputation
+        How the person fills in tests that are not shown. A number κ from 0 to 1 means from the
+        covariance (1-κ)Σ + κ diag Σ. At 0 they know exactly how tests go together (this paper's
+        human); at 1 they ignore correlation and take every hidden test to be average (the human of
+        the earlier work on independent features). Or a covariance (n, n) from which they fill in.
 
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> from preceptor.people.curves import Geometric
     >>> Learner([0.2, 1.3], Geometric(1.1)).size
     2
@@ -75,7 +90,18 @@ class Learner(Value):
         return (self.curves,) * self.size if isinstance(self.curves, Curve) else self.curves
 
     def retention(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of each initial error left, for counts of shape (..., n)."""
+        """Share of each first error that is left.
+
+        Parameters
+        ----------
+        counts
+            Showings of each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            1 before the first showing, never rising.
+        """
         array = np.asarray(counts, dtype=np.float64)
         if isinstance(self.curves, Curve):
             return self.curves.retention(array)
@@ -83,28 +109,95 @@ class Learner(Value):
         return np.stack(columns, axis=-1)
 
     def retention_table(self, start: Sequence[int], showings: int) -> FloatArray:
-        """Entry (i, m): share of test i's error left after m showings beyond `start[i]`."""
+        """Share of each test's error that is left, showing by showing.
+
+        Parameters
+        ----------
+        start
+            Showings of each test before, n of them.
+        showings
+            How many more to tabulate.
+
+        Returns
+        -------
+        array of shape (n, showings + 1)
+            Entry (i, m): what is left of test i's error after m showings beyond `start[i]`.
+        """
         steps = np.arange(showings + 1)
         rows = [c.retention(s + steps) for c, s in zip(self.curve_of, start, strict=True)]
         return np.ascontiguousarray(rows, dtype=np.float64)
 
     def errors(self, world: World, counts: npt.ArrayLike) -> FloatArray:
-        """Truth minus belief, of shape (..., n), after `counts` showings of each test."""
+        """Truth minus belief after so many showings.
+
+        Parameters
+        ----------
+        world
+            The truth.
+        counts
+            Showings of each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            Errors of the weights, in the world's units.
+        """
         return (world.coefficients - self.initial) * self.retention(counts)
 
     def beliefs(self, world: World, counts: npt.ArrayLike) -> FloatArray:
-        """The person's coefficients after `counts` showings; never overshoots the truth."""
+        """The person's weights after so many showings; they never overshoot the truth.
+
+        Parameters
+        ----------
+        world
+            The truth.
+        counts
+            Showings of each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            Weights in the world's units.
+
+        Examples
+        --------
+        >>> from preceptor.people.curves import Geometric
+        >>> Learner([0.0], Geometric(2.0)).beliefs(World([1.0], [[1.0]]), [2])
+        array([0.75])
+        """
         return world.coefficients - self.errors(world, counts)
 
     def imputing_covariance(self, world: World) -> FloatArray:
-        """The covariance from which the person fills in what is hidden."""
+        """The covariance from which the person fills in what is hidden.
+
+        Parameters
+        ----------
+        world
+            Where the tests come from.
+
+        Returns
+        -------
+        array of shape (n, n)
+            The world's own covariance if `imputation` is 0.
+        """
         if isinstance(self.imputation, np.ndarray):
             return self.imputation
         diagonal = np.diag(np.diag(world.covariance))
         return (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
 
     def faster(self, factor: float) -> Learner:
-        """The same person, who learns `factor` times as fast."""
+        """The same person, who learns faster.
+
+        Parameters
+        ----------
+        factor
+            How much faster, above 0; below 1 is slower.
+
+        Returns
+        -------
+        Learner
+            With the same beliefs and imputation.
+        """
         if isinstance(self.curves, Curve):
             return Learner(self.initial, self.curves.faster(factor), self.imputation)
         curves = [curve.faster(factor) for curve in self.curves]
@@ -128,7 +221,18 @@ class Learner(Value):
         return f"filled in from the shown ones; {self.imputation:.0%} of the correlation is ignored"
 
     def beliefs_in_words(self, world: World) -> str:
-        """How far the first beliefs are from that world."""
+        """How far the first beliefs are from a world.
+
+        Parameters
+        ----------
+        world
+            The truth.
+
+        Returns
+        -------
+        str
+            Part of a sentence.
+        """
         if not np.any(self.initial):
             return "a novice who predicts the average, whatever the tests say"
         start = world.outcome_variance - world.noise_variance

@@ -28,7 +28,26 @@ def solve_auto(
     memory_limit: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Plan:
-    """Exact where that takes seconds, otherwise the best plan and bound within `time_limit`."""
+    """Exact where that takes seconds, otherwise the best plan and bound within `time_limit`.
+
+    Parameters
+    ----------
+    problem
+        What to plan.
+    time_limit
+        Seconds, where no exact method is quick enough; None for no limit.
+    seed
+        Seed of the search.
+    memory_limit
+        Bytes that a solver may use.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Plan
+        By the method that `plan.method` names, for the `plan.reason` it gives.
+    """
     shape = shape_of(problem)
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)

@@ -30,10 +30,42 @@ def solve_many(
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Plan]:
-    """Plans in the order of the problems, worked out in `workers` processes (default: all cores).
+    """Solve many problems, in parallel processes.
 
     With more than one worker a script must guard its entry with `if __name__ == "__main__":`, as
     always with processes. The plans do not depend on the number of workers.
+
+    Parameters
+    ----------
+    problems
+        What to plan; problems that ask the same about losses share the answers.
+    method
+        The name of a solver in `SOLVERS`, as for `solve`.
+    workers
+        How many processes; one for each core if left out.
+    progress
+        Called now and then with an `Update`.
+    **options
+        Go to the solver.
+
+    Returns
+    -------
+    list of Plan
+        In the order of the problems.
+
+    Raises
+    ------
+    InvalidInput
+        The number of workers cannot be meant.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> people = [pr.Learner([0.2, 1.3], pr.Geometric(alpha)) for alpha in (1.05, 1.1)]
+    >>> plans = pr.solve_many([pr.Problem(world, each, 1, horizon=9) for each in people], workers=1)
+    >>> [plan.status.value for plan in plans]
+    ['optimal', 'optimal']
     """
     todo = list(problems)
     if workers is not None and not is_count(workers, least=1):

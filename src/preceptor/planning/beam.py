@@ -47,7 +47,33 @@ def solve_beam(
     memory_limit: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Plan:
-    """Beam search of that width over `layers` rounds, then the best stationary suffix."""
+    """Beam search of that width over `layers` rounds, then the best stationary suffix.
+
+    Parameters
+    ----------
+    problem
+        What to plan.
+    width
+        How many states are kept after each round, at least 1.
+    layers
+        Rounds to search, at least 1; 200 if left out.
+    memory_limit
+        Bytes that it may use.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Plan
+        Good, with an instant bound.
+
+    Raises
+    ------
+    InvalidInput
+        Options that cannot be meant.
+    TooLarge
+        A beam of this width does not fit in `memory_limit`.
+    """
     started = time.perf_counter()
     faults = [
         f"{name}: {value!r}, must be a whole number of at least 1"

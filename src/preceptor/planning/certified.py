@@ -66,9 +66,37 @@ def solve_certified(
 ) -> Plan:
     """A plan and a bound, until the gap is at most `target_gap` or the time is up.
 
-    `max_iterations` limits kicks of the search and steps of the dual, and `width` fixes the
-    beam; with both and `time_limit=None` the result depends on the seed alone. Ctrl-C ends it
-    with the best so far.
+    With `max_iterations`, `width` and `time_limit=None` the result depends on the seed alone.
+    Ctrl-C ends it with the best so far.
+
+    Parameters
+    ----------
+    problem
+        What to plan.
+    time_limit
+        Seconds; None for no limit.
+    target_gap
+        Stop once value and bound are this close, as a share of the bound.
+    max_iterations
+        Limits kicks of the search and steps of the dual.
+    width
+        Fixes the width of the beam that raises the bound.
+    seed
+        Seed of the search.
+    memory_limit
+        Bytes that it may use.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Plan
+        With a `certificate` that `verify` proves again, where the bound comes from a dual.
+
+    Raises
+    ------
+    InvalidInput
+        Options that cannot be meant.
     """
     if not is_number(target_gap) or target_gap < 0:
         raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")

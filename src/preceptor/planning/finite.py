@@ -32,7 +32,27 @@ _BATCH_NUMBERS = 8_000_000
 
 
 def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
-    """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory."""
+    """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory.
+
+    Parameters
+    ----------
+    problem
+        What to plan, with a horizon.
+    memory_limit
+        Bytes that it may use.
+
+    Returns
+    -------
+    Plan
+        Optimal.
+
+    Raises
+    ------
+    NotApplicable
+        The problem has no horizon.
+    TooLarge
+        The table does not fit in `memory_limit`.
+    """
     started = time.perf_counter()
     why_not = why_not_finite(problem)
     if why_not:

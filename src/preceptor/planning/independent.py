@@ -27,10 +27,25 @@ from preceptor.problem import Problem
 
 
 def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> Plan:
-    """Show the tests with the best scores forever.
+    """Always show the tests with the best scores.
 
-    Refuses correlated tests unless `ignore_correlation` is set; then the set is chosen as if
-    they were uncorrelated (the index rule of earlier work), but its value is the true one.
+    Parameters
+    ----------
+    problem
+        What to plan.
+    ignore_correlation
+        Choose the set as if the tests were uncorrelated (the index rule of earlier work), even if
+        they are not. Its value is the true one.
+
+    Returns
+    -------
+    Plan
+        Optimal for uncorrelated tests; otherwise with a bound.
+
+    Raises
+    ------
+    NotApplicable
+        The rule does not cover this problem; correlated tests are refused unless asked for.
     """
     started = time.perf_counter()
     why_not = shape_of(problem).not_independent

@@ -53,12 +53,37 @@ def solve_lattice(
     edge_seconds: float = DEFAULT_EDGE_SECONDS,
     memory_limit: int = DEFAULT_MEMORY,
 ) -> Plan:
-    """The optimal policy forever, for every state a person can be in.
+    """The optimal policy for an infinite horizon, for every state a person can be in.
 
-    `tolerance` is the wanted relative error from capping counts, from which the caps follow; or
-    give `caps` yourself, one number or one for each test. If the box does not fit in memory it
-    is made smaller; the bound then comes from a sweep whose edge is bounded by a dual that gets
-    `edge_seconds` (0: none), and the plan says how far off it can be.
+    If the box of counts does not fit in memory it is made smaller; the bound then comes from a
+    sweep whose edge is bounded by a dual, and the plan says how far off it can be.
+
+    Parameters
+    ----------
+    problem
+        What to plan, without a horizon.
+    tolerance
+        The wanted relative error from capping counts, from which the caps follow.
+    caps
+        Where to cap counts, one number or one for each test, in place of `tolerance`.
+    edge_seconds
+        Seconds for the dual that bounds the edge of the box; 0 for none.
+    memory_limit
+        Bytes that it may use.
+
+    Returns
+    -------
+    Plan
+        Its policy answers for every count, on the plan or off it.
+
+    Raises
+    ------
+    NotApplicable
+        The problem has a horizon.
+    InvalidInput
+        Options that cannot be meant.
+    TooLarge
+        The box with these `caps` does not fit in `memory_limit`.
     """
     started = time.perf_counter()
     _check(problem, tolerance, caps)

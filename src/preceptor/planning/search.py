@@ -47,8 +47,33 @@ def solve_search(
 ) -> Plan:
     """The best schedule found within `time_limit` seconds or `max_kicks` restarts.
 
-    The same seed and `max_kicks` give the same plan as long as the clock does not end the
-    search (`time_limit=None` makes sure of that).
+    The same seed and `max_kicks` give the same plan as long as the clock does not end the search
+    (`time_limit=None` makes sure of that).
+
+    Parameters
+    ----------
+    problem
+        What to plan.
+    time_limit
+        Seconds; None for no limit.
+    max_kicks
+        Restarts from a changed schedule; None for no limit.
+    seed
+        Seed of the search.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Plan
+        Good, with an instant bound.
+
+    Raises
+    ------
+    NotApplicable
+        Changes of a schedule cannot be priced for this problem.
+    InvalidInput
+        Options that cannot be meant.
     """
     check_search_options(time_limit, max_kicks, seed)
     shape = shape_of(problem)

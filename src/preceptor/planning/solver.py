@@ -32,14 +32,30 @@ def serves_all(problem: Problem) -> str:
 
 @dataclass(frozen=True)
 class Solver:
-    """One method of `solve`.
+    """One method of `solve`, as a record.
 
-    - `name`: what `solve(method=...)` and plans call it;
-    - `solve`: a function of a problem and keyword-only options; the first line of its docstring
-      is the `summary`;
-    - `proves`: what is known about how good its plans are;
-    - `why_not`: why it cannot serve a problem, in words; empty if it can;
-    - `work`: for exact solvers that `auto` may choose, how much there is to do.
+    `auto`, `preceptor methods`, the table in the documentation and the messages of `solve` are all
+    read off these records.
+
+    Parameters
+    ----------
+    name
+        What `solve(method=...)` and plans call it.
+    solve
+        A function of a problem and keyword-only options; the first line of its docstring is the
+        `summary`.
+    proves
+        What is known about how good its plans are.
+    why_not
+        Says why it cannot serve a problem, in words; empty if it can.
+    work
+        For exact solvers that `auto` may choose: says how much there is to do.
+
+    Examples
+    --------
+    >>> from preceptor.planning import SOLVERS
+    >>> sorted(SOLVERS["beam"].options)
+    ['layers', 'memory_limit', 'progress', 'width']
     """
 
     name: str
@@ -60,7 +76,25 @@ class Solver:
         return {name: each for name, each in given if each.kind is each.KEYWORD_ONLY}
 
     def plan(self, problem: Problem, options: Mapping[str, Any]) -> Plan:
-        """Check the options, then solve."""
+        """Check the options, then solve.
+
+        Parameters
+        ----------
+        problem
+            What to plan.
+        options
+            By name, as the solver takes them.
+
+        Returns
+        -------
+        Plan
+            The solver's own; `solve` adds notes that hold for any method.
+
+        Raises
+        ------
+        UnknownMethod
+            The solver has no option of that name.
+        """
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             takes = f"it takes {', '.join(self.options)}" if self.options else "it takes none"

@@ -34,6 +34,7 @@ SOLVERS: dict[str, Solver] = {
         CERTIFIED,
     )
 }
+"""Every solver by its name: what `solve(method=...)` takes and `preceptor methods` lists."""
 
 
 def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
@@ -51,7 +52,7 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
     Returns
     -------
     Plan
-        What to show, what that costs, and a lower bound on the cost of every other policy.
+        What to show, what that costs, and a lower bound on the cost of every policy.
 
     Raises
     ------

@@ -16,7 +16,18 @@ from preceptor.problem import Problem
 
 
 def solve_stationary(problem: Problem) -> Plan:
-    """Compare every set shown throughout. Exact among stationary policies only."""
+    """Compare every set shown throughout. Exact among stationary policies only.
+
+    Parameters
+    ----------
+    problem
+        What to plan.
+
+    Returns
+    -------
+    Plan
+        The best fixed set.
+    """
     started = time.perf_counter()
     counts = np.array(problem.start_counts, dtype=np.int64)
     costs = [commit_value(problem, counts, shown, problem.horizon).value for shown in problem.sets]

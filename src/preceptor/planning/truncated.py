@@ -55,8 +55,28 @@ def solve_truncated(
 ) -> Plan:
     """Plan `length` rounds exactly, then commit.
 
-    `suffix="best"` chooses end state and commit set together, `"last"` is the paper's rule.
-    Without a length, as many rounds as matter and can be planned in some seconds.
+    Parameters
+    ----------
+    problem
+        What to plan.
+    length
+        Rounds to plan exactly; as many as matter and can be planned in some seconds if left out.
+    suffix
+        "best" chooses end state and commit set together, "last" is the paper's rule.
+    memory_limit
+        Bytes that it may use.
+
+    Returns
+    -------
+    Plan
+        Optimal where nothing is left after `length` rounds; otherwise with a bound.
+
+    Raises
+    ------
+    InvalidInput
+        Options that cannot be meant.
+    TooLarge
+        So many rounds do not fit in `memory_limit`.
     """
     started = time.perf_counter()
     _check_options(length, suffix)

@@ -46,12 +46,33 @@ def write_report(advice: Advice | Plan, path: str | Path) -> None:
         assumptions, which takes a second or more.
     path
         Where to write it.
+
+    Raises
+    ------
+    MissingExtra
+        jinja2 or matplotlib is not installed.
     """
     write_text(path, render_report(advice))
 
 
 def render_report(advice: Advice | Plan) -> str:
-    """The report as HTML text."""
+    """The report as HTML text.
+
+    Parameters
+    ----------
+    advice
+        What `advise` gave, or a bare plan, as for `write_report`.
+
+    Returns
+    -------
+    str
+        One page that needs no network and no other files.
+
+    Raises
+    ------
+    MissingExtra
+        jinja2 or matplotlib is not installed.
+    """
     try:
         import jinja2
     except ImportError as error:

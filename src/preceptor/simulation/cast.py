@@ -25,16 +25,42 @@ def humans_of(
 ) -> dict[str, Human]:
     """People by name, with settings derived from the problem.
 
-    Answers scatter by `response_noise`, in the units of the outcome, except for SGDRegressor's.
-
     - **paper**: the problem's own learner;
     - **least mean squares**: the delta rule on shown tests, at `matched_rate(problem)`;
     - **Bayesian**: as unsure of the weights as they are in fact wrong, and expecting the scatter
       that is left around the most predictive set;
     - **SGDRegressor**: scikit-learn's, with its usual settings but `matched_rate` as first
-      step; takes hidden tests to be average. Needs the extra `data`;
+      step; takes hidden tests to be average;
     - **forgets**: the paper's learner who loses `forgetting` of the exposure to hidden tests;
     - **ignores correlation**: the paper's learner who takes hidden tests to be average.
+
+    Parameters
+    ----------
+    problem
+        Whose person they resemble at the start.
+    forgetting
+        Share of the exposure to a hidden test that is lost each round, from 0 to 1.
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome; SGDRegressor's
+        answers have none.
+
+    Returns
+    -------
+    dict of str to Human
+        Six people.
+
+    Raises
+    ------
+    MissingExtra
+        scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)
+    >>> sorted(humans_of(problem))[:3]
+    ['Bayesian', 'SGDRegressor', 'forgets']
     """
     world, start = problem.world, problem.start_counts
     beliefs = problem.learner.beliefs(world, start)
@@ -59,6 +85,24 @@ def matched_rate(problem: Problem) -> float:
     With one test shown, a step takes away a share rate x variance of its expected error; the curve
     says which share, and tests are averaged. At most 1 / (3 x the variance that can be shown at
     once): from twice that on, squared errors of the delta rule may grow without end.
+
+    Parameters
+    ----------
+    problem
+        Whose person is to be matched.
+
+    Returns
+    -------
+    float
+        The rate for `LeastMeanSquares`.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.25)), 1)
+    >>> round(matched_rate(problem), 6)   # 1 - 1/1.25
+    0.2
     """
     variances = np.diag(problem.world.covariance)
     start = np.asarray(problem.start_counts)

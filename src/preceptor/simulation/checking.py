@@ -28,7 +28,7 @@ _ROUNDING = 1e-9
 def check_human(
     make_human: Callable[[], Human], world: World, rounds: int = 12, rng: Seed = 0
 ) -> None:
-    """Raise `InvalidInput` with every fault of the people that `make_human()` makes.
+    """Raise `InvalidInput` with every promise of the protocol that people of your own break.
 
     - the three methods are there, and answers are finite numbers whatever is shown, even nothing;
     - `predict` changes nothing, and neither method writes into the values or keeps them;
@@ -36,6 +36,24 @@ def check_human(
     - all chance comes from `rng`;
     - `predict_many`, where there is one, gives the answers that one person gives after the other.
 
+    Parameters
+    ----------
+    make_human
+        Makes a new person each time it is called.
+    world
+        Where the cases come from.
+    rounds
+        How many cases to play, at least; more if there are more kinds of sets to try.
+    rng
+        A seed or a generator.
+
+    Raises
+    ------
+    InvalidInput
+        One sentence for each broken promise.
+
+    Examples
+    --------
     >>> from preceptor import Geometric, Learner
     >>> from preceptor.simulation import PaperLearner
     >>> world = World.equicorrelated([1.0, 0.8], 0.8)

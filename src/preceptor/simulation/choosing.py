@@ -45,8 +45,15 @@ class Schedules(NamedTuple):
 
 @dataclass(frozen=True)
 class RandomOrder:
-    """Every round one of `sets`, each as likely as the others, for everybody anew.
+    """Every round one of some sets, each as likely as the others, for everybody anew.
 
+    Parameters
+    ----------
+    sets
+        What may be shown.
+
+    Examples
+    --------
     >>> RandomOrder([(0,), (1,)]).schedule_for(3, np.random.default_rng(0))
     [(1,), (1,), (1,)]
     """
@@ -55,16 +62,58 @@ class RandomOrder:
 
     @classmethod
     def of(cls, problem: Problem) -> RandomOrder:
-        """Over all allowed sets to which no single test could be added."""
+        """Over all allowed sets to which no single test could be added.
+
+        Parameters
+        ----------
+        problem
+            Whose budget says what is allowed.
+
+        Returns
+        -------
+        RandomOrder
+            Over these sets; over a random choice of them where there are very many.
+        """
         return cls(tuple(full_sets(problem, np.random.default_rng(0))))
 
     def schedule_for(self, rounds: int, rng: np.random.Generator) -> list[TestSet]:
-        """Independent draws."""
+        """What one person is shown.
+
+        Parameters
+        ----------
+        rounds
+            How many rounds to draw.
+        rng
+            Where the draws come from.
+
+        Returns
+        -------
+        list of tuples of int
+            The set of each round, drawn independently.
+        """
         return [self.sets[i] for i in rng.integers(len(self.sets), size=rounds)]
 
 
 def most_predictive(problem: Problem) -> Stationary:
-    """Show for ever the set that somebody with perfect weights would predict best from."""
+    """Always show the set that somebody with perfect weights would predict best from.
+
+    Parameters
+    ----------
+    problem
+        Whose world and budget are meant; prices do not count.
+
+    Returns
+    -------
+    Stationary
+        The policy of a statistician who looks at the data alone.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> most_predictive(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)).shown
+    (0,)
+    """
     return Stationary(most_predictive_set(problem))
 
 

@@ -29,9 +29,24 @@ BEST_FIXED_SET = "best fixed set"
 class Comparison:
     """Discounted losses of every policy with every human, person by person.
 
-    `totals` is (policies, humans, people). Person p meets the same cases in every cell, so
-    differences are taken person by person, against the policy named `against`. `weight` is the
-    share of the whole discounted time that was played.
+    Person p meets the same cases in every cell, so differences are taken person by person.
+
+    Attributes
+    ----------
+    policies
+        Names of the policies.
+    humans
+        Names of the humans.
+    against
+        The policy that the others are compared with.
+    totals
+        Discounted losses, shape (policies, humans, people).
+    rounds
+        How many rounds each person played.
+    weight
+        Share of the whole discounted time that was played.
+    seed
+        Gives the same cases again.
     """
 
     policies: tuple[str, ...]
@@ -76,7 +91,13 @@ class Comparison:
         return standard_error(np.moveaxis(self.differences, 2, 0))
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a cell, as plain data; `change` is the difference as a share of `against`."""
+        """The comparison as plain data.
+
+        Returns
+        -------
+        list of dict
+            One for each cell; `change` is the difference as a share of the loss under `against`.
+        """
         base = self.mean[self.policies.index(self.against)]
         columns = {
             "loss": self.mean,
@@ -93,7 +114,18 @@ class Comparison:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame."""
+        """The rows as a pandas frame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each cell.
+
+        Raises
+        ------
+        MissingExtra
+            pandas is not installed.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -144,8 +176,45 @@ def compare(
 ) -> Comparison:
     """Play every policy with every human on the same cases.
 
-    `humans=None` is everybody in `humans_of(problem)`. If no policy is called "best fixed set", the
-    stationary solver's is added, because that is what the others are compared `against`.
+    Parameters
+    ----------
+    problem
+        World, person, budget, risk and time.
+    policies
+        By name: what `rollout` takes. If none is called "best fixed set", the stationary solver's
+        is added, because that is what the others are compared with.
+    humans
+        By name; None means everybody in `humans_of(problem)`.
+    rounds
+        How many cases each person meets.
+    people
+        How many people play in each cell.
+    rng
+        A seed or a generator; the same seed gives the same cases.
+    against
+        The policy that the others are compared with.
+    progress
+        Called now and then with an `Update`.
+
+    Returns
+    -------
+    Comparison
+        Losses person by person; printing it gives a table.
+
+    Raises
+    ------
+    InvalidInput
+        No humans, too many rounds, or `against` is not among the policies.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
+    >>> cast = {"paper": pr.simulation.PaperLearner.of(problem)}
+    >>> table = compare(problem, {"always x2": pr.Stationary((1,))}, cast, 9, people=5, rng=0)
+    >>> table.policies, table.totals.shape
+    (('always x2', 'best fixed set'), (2, 1, 5))
     """
     check_request(problem, rounds, people)
     players = dict(humans_of(problem) if humans is None else humans)

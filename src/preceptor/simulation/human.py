@@ -25,28 +25,77 @@ Seed = np.random.Generator | int | None
 class Human(Protocol):
     """One person. Any class with these three methods will do; `check_human` tests yours.
 
-    `shown` holds test indices in rising order, `values` (len(shown),) their results in the same
-    order. What is hidden is never passed, so nobody can peek.
+    What is hidden is never passed, so nobody can peek.
+
+    Examples
+    --------
+    >>> class Guesser:
+    ...     def reset(self, rng=None): ...
+    ...     def predict(self, shown, values): return 0.0
+    ...     def feedback(self, shown, values, outcome): ...
+    >>> isinstance(Guesser(), Human)
+    True
     """
 
     def reset(self, rng: Seed = None) -> None:
-        """Become somebody new; all chance in later answers comes from `rng`."""
+        """Become somebody new.
+
+        Parameters
+        ----------
+        rng
+            A seed or a generator from which all chance in later answers comes.
+        """
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Answer a case. Asking changes nothing: asked again, the answer is the same."""
+        """Answer a case. Asking changes nothing: asked again, the answer is the same.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+
+        Returns
+        -------
+        float
+            The predicted outcome, in the world's units.
+        """
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """Hear what was true, and learn; ends the round."""
+        """Hear what was true, and learn; ends the round.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+        outcome
+            What was true, in the world's units.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
     """What every person of a crowd is shown, and what is true, in all their rounds.
 
-    - `sets`: the distinct sets that occur;
-    - `which`: (people, rounds), position in `sets` of what is shown;
-    - `values`: (people, rounds, n) test results, NaN where hidden;
-    - `outcomes`: (people, rounds).
+    Parameters
+    ----------
+    sets
+        The distinct sets that occur.
+    which
+        Position in `sets` of what is shown, shape (people, rounds).
+    values
+        Test results, shape (people, rounds, n), NaN where hidden.
+    outcomes
+        What is true, shape (people, rounds).
+
+    Examples
+    --------
+    >>> sessions = Sessions(((0,),), np.zeros((1, 2), int), np.ones((1, 2, 1)), np.ones((1, 2)))
+    >>> sessions.people, sessions.rounds, sessions.size
+    (1, 2, 1)
     """
 
     sets: tuple[TestSet, ...]
@@ -56,7 +105,22 @@ class Sessions:
 
     @classmethod
     def hiding(cls, sets: tuple[TestSet, ...], which: IntArray, cases: Cases) -> Sessions:
-        """Whole cases (people, rounds, n), of which only the chosen sets are shown."""
+        """Whole cases, of which only the chosen sets are shown.
+
+        Parameters
+        ----------
+        sets
+            The distinct sets that occur.
+        which
+            Position in `sets` of what is shown, shape (people, rounds).
+        cases
+            Features of shape (people, rounds, n) and outcomes of shape (people, rounds).
+
+        Returns
+        -------
+        Sessions
+            The same cases with NaN for what is hidden.
+        """
         shown = cls(sets, which, cases.features, cases.outcomes).shown
         return cls(sets, which, np.where(shown, cases.features, np.nan), cases.outcomes)
 
@@ -84,7 +148,20 @@ class Sessions:
         return member[self.which]
 
     def of(self, first: int, last: int) -> Sessions:
-        """The sessions of people first..last-1."""
+        """The sessions of some of the people.
+
+        Parameters
+        ----------
+        first
+            The first of them, from 0.
+        last
+            The first who is not among them.
+
+        Returns
+        -------
+        Sessions
+            Of people first to last - 1.
+        """
         part = slice(first, last)
         return Sessions(self.sets, self.which[part], self.values[part], self.outcomes[part])
 
@@ -94,13 +171,50 @@ class BatchHuman(Human, Protocol):
     """A person who can also answer for a crowd of people like them, all at once."""
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """Answers (people, rounds): the same as `answer_one_by_one`, only faster."""
+        """Answer all rounds of all people: the same as `answer_one_by_one`, only faster.
+
+        Parameters
+        ----------
+        sessions
+            What they are shown, and what is true.
+        rngs
+            One generator for each person.
+
+        Returns
+        -------
+        array of shape (people, rounds)
+            Predicted outcomes, in the world's units.
+        """
 
 
 def answer_one_by_one(
     human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]
 ) -> FloatArray:
-    """Answers (people, rounds): one person after the other, round by round."""
+    """Play all sessions, one person after the other, round by round.
+
+    Parameters
+    ----------
+    human
+        Reset for everybody in turn.
+    sessions
+        What they are shown, and what is true.
+    rngs
+        One generator for each person.
+
+    Returns
+    -------
+    array of shape (people, rounds)
+        Predicted outcomes, in the world's units.
+
+    Examples
+    --------
+    >>> from preceptor import World
+    >>> from preceptor.simulation import LeastMeanSquares
+    >>> sessions = Sessions(((0,),), np.zeros((1, 2), int), np.ones((1, 2, 1)), np.ones((1, 2)))
+    >>> person = LeastMeanSquares(World([1.0], [[1.0]]), [0.0], rate=0.5)
+    >>> answer_one_by_one(person, sessions, [np.random.default_rng(0)])
+    array([[0. , 0.5]])
+    """
     answers = np.empty((sessions.people, sessions.rounds))
     for person, rng in enumerate(rngs):
         human.reset(rng)

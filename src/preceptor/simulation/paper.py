@@ -18,11 +18,24 @@ from preceptor.simulation.readers import Reader
 
 
 class PaperLearner(Reader[FloatArray]):
-    """Every showing moves a weight along the curve towards the truth, whatever the outcome was.
+    """The paper's person: every showing moves a weight along the curve, whatever the outcome was.
 
-    `start` is how often they have been shown each test before. The state is the exposure (n,) to
-    each test, so mean losses in simulation must agree with the exact values of `evaluate`.
+    The state is the exposure (n,) to each test, so mean losses in simulation must agree with the
+    exact values of `evaluate`.
 
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    learner
+        First beliefs, curves and imputation.
+    start
+        Showings of each test before, n of them; none if left out.
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome.
+
+    Examples
+    --------
     >>> from preceptor import Geometric
     >>> person = PaperLearner(World([1.0], [[1.0]]), Learner([0.0], Geometric(2.0)))
     >>> person.feedback((0,), np.array([3.0]), 3.1)
@@ -54,12 +67,38 @@ class PaperLearner(Reader[FloatArray]):
 
     @classmethod
     def of(cls, problem: Problem, response_noise: float = 0.0) -> PaperLearner:
-        """The person that a problem is about."""
+        """The person that a problem is about.
+
+        Parameters
+        ----------
+        problem
+            Whose world, learner and start are taken.
+        response_noise
+            Standard deviation of a slip added to every answer, in units of the outcome.
+
+        Returns
+        -------
+        PaperLearner
+            Before the first round.
+        """
         return PaperLearner(problem.world, problem.learner, problem.start, response_noise)
 
     @classmethod
     def ignoring_correlation(cls, problem: Problem, response_noise: float = 0.0) -> PaperLearner:
-        """The same, but they take every hidden test to be average (κ = 1)."""
+        """The same, but they take every hidden test to be average (κ = 1).
+
+        Parameters
+        ----------
+        problem
+            Whose world, learner and start are taken.
+        response_noise
+            Standard deviation of a slip added to every answer, in units of the outcome.
+
+        Returns
+        -------
+        PaperLearner
+            Before the first round.
+        """
         learner = Learner(problem.learner.initial, problem.learner.curves, imputation=1.0)
         return PaperLearner(problem.world, learner, problem.start, response_noise)
 
@@ -83,12 +122,34 @@ class PaperLearner(Reader[FloatArray]):
 
 
 class Forgetful(PaperLearner):
-    """The paper's learner, who loses a share `forgetting` of the exposure to each hidden test.
+    """The paper's person, who forgets tests that are not shown.
 
     Exposure to a test that is not shown in a round is multiplied by 1 - `forgetting`: at 0.02 half
     of it is gone after 34 rounds without the test, and the error grows back along the curve.
     Exposure is then no whole number. Geometric curves and power laws are defined there; a table
     or one-shot learning is read at the whole number below.
+
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    learner
+        First beliefs, curves and imputation.
+    forgetting
+        Share of the exposure to a hidden test that is lost each round, from 0 to 1.
+    start
+        Showings of each test before, n of them; none if left out.
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome.
+
+    Examples
+    --------
+    >>> from preceptor import Geometric
+    >>> learner = Learner([0.0], Geometric(4.0))
+    >>> person = Forgetful(World([1.0], [[1.0]]), learner, forgetting=0.5, start=[1])
+    >>> person.feedback((), np.array([]), 0.0)   # exposure falls to a half
+    >>> person.weights
+    array([0.5])
     """
 
     def __init__(
@@ -104,7 +165,22 @@ class Forgetful(PaperLearner):
 
     @classmethod
     def of(cls, problem: Problem, response_noise: float = 0.0, forgetting: float = 0.02) -> Self:
-        """The person that a problem is about, but forgetful."""
+        """The person that a problem is about, but forgetful.
+
+        Parameters
+        ----------
+        problem
+            Whose world, learner and start are taken.
+        response_noise
+            Standard deviation of a slip added to every answer, in units of the outcome.
+        forgetting
+            Share of the exposure to a hidden test that is lost each round, from 0 to 1.
+
+        Returns
+        -------
+        Forgetful
+            Before the first round.
+        """
         return cls(problem.world, problem.learner, forgetting, problem.start, response_noise)
 
     def _own_faults(self) -> list[str]:

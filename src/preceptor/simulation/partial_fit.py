@@ -16,10 +16,27 @@ from preceptor.simulation.human import Seed
 class PartialFit:
     """A person whose learning is a scikit-learn regressor's, one case at a time.
 
-    Hidden tests are filled in with their average, 0. The regressor learns what `beliefs` (n,) leave
+    Hidden tests are filled in with their average, 0. The regressor learns what the beliefs leave
     unexplained, which starts it at those beliefs by public means only; a penalty then pulls
-    towards them rather than towards 0. `regressor` is never fitted itself, only clones of it.
+    towards them rather than towards 0.
 
+    Parameters
+    ----------
+    beliefs
+        Weights at the start, shape (n,), in the world's units.
+    regressor
+        Anything with `partial_fit` and `predict`; SGDRegressor if left out. It is never fitted
+        itself, only clones of it.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant, all of them in one message.
+    MissingExtra
+        scikit-learn is not installed.
+
+    Examples
+    --------
     >>> from sklearn.linear_model import SGDRegressor
     >>> person = PartialFit([0.5, 0.0], SGDRegressor(eta0=0.1))
     >>> person.predict((0,), np.array([2.0]))
@@ -46,7 +63,13 @@ class PartialFit:
         self.reset(0)
 
     def reset(self, rng: Seed = None) -> None:
-        """A fresh clone, with a seed of its own if it takes one."""
+        """A fresh clone, with a seed of its own if it takes one.
+
+        Parameters
+        ----------
+        rng
+            A seed or a generator.
+        """
         self._model = _sklearn("base").clone(self.regressor)
         if "random_state" in self._model.get_params():
             seed = int(np.random.default_rng(rng).integers(2**31))
@@ -54,7 +77,20 @@ class PartialFit:
         self._has_learned = False
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """What the beliefs say, corrected by what was learned since."""
+        """What the beliefs say, corrected by what was learned since.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+
+        Returns
+        -------
+        float
+            The predicted outcome, in the world's units.
+        """
         row = self._row(shown, values)
         answer = float(self.beliefs @ row)
         if self._has_learned:
@@ -63,7 +99,17 @@ class PartialFit:
         return answer
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """One call of `partial_fit` with one row."""
+        """One call of `partial_fit` with one row.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+        outcome
+            What was true, in the world's units.
+        """
         row = self._row(shown, values)
         unexplained = np.array([outcome - float(self.beliefs @ row)])
         if self._has_learned:

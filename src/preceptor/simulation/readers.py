@@ -64,13 +64,25 @@ class Imputer:
 class Reader(ABC, Generic[State]):
     """Base of people whose answer is weights · filled-in tests, plus a slip.
 
-    - `beliefs`: (n,) weights at the start;
-    - `imputation`: how they fill in, as for `Learner`: a dial from 0 (knows how tests go
-      together) to 1 (takes hidden tests to be average), or a covariance;
-    - `response_noise`: standard deviation of a slip added to every answer, which they do not
-      learn from.
-
     A subclass defines `fresh`, `weights_of` and `learn`.
+
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    beliefs
+        Weights at the start, shape (n,), in the world's units.
+    imputation
+        How they fill in, as for `Learner`: a number from 0 (knows how tests go together) to 1
+        (takes hidden tests to be average), or a covariance (n, n).
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome. They do not
+        learn from it.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that cannot be meant, all of them in one message.
     """
 
     def __init__(
@@ -111,38 +123,104 @@ class Reader(ABC, Generic[State]):
 
     @abstractmethod
     def fresh(self, people: tuple[int, ...]) -> State:
-        """The state of `people` who have not played yet; () is one person."""
+        """The state of people who have not played yet.
+
+        Parameters
+        ----------
+        people
+            Shape of the crowd; () is one person.
+
+        Returns
+        -------
+        State
+            Whatever `learn` and `weights_of` take.
+        """
 
     @abstractmethod
     def weights_of(self, state: State) -> FloatArray:
-        """Weights (..., n) in this state."""
+        """Weights in a state.
+
+        Parameters
+        ----------
+        state
+            Of a crowd of shape (...).
+
+        Returns
+        -------
+        array of shape (..., n)
+            In the world's units.
+        """
 
     @abstractmethod
     def learn(
         self, state: State, filled: FloatArray, shown: npt.NDArray[np.bool_], outcome: FloatArray
     ) -> State:
-        """The state after cases with filled-in tests (..., n) of which `shown` (..., n) were seen,
-        and outcomes (...).
+        """The state after one more case each.
+
+        Parameters
+        ----------
+        state
+            Before the case, of a crowd of shape (...).
+        filled
+            All tests as the people have them in mind, shape (..., n).
+        shown
+            Which of them were seen, shape (..., n).
+        outcome
+            What was true, shape (...).
+
+        Returns
+        -------
+        State
+            After the case.
         """
 
     @property
     def weights(self) -> FloatArray:
-        """The person's weights now (n,)."""
+        """The person's weights now, shape (n,)."""
         return self.weights_of(self._state)
 
     def reset(self, rng: Seed = None) -> None:
-        """Somebody new with the same beliefs at the start."""
+        """Somebody new with the same beliefs at the start.
+
+        Parameters
+        ----------
+        rng
+            A seed or a generator, where slips come from.
+        """
         self._rng = np.random.default_rng(rng)
         self._state = self.fresh(())
         self._slip = self._next_slip()
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Fill in, add up, slip."""
+        """Fill in, add up, slip.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+
+        Returns
+        -------
+        float
+            The predicted outcome, in the world's units.
+        """
         filled = self._imputer.one(shown, values)
         return float(_added_up(self.weights, filled)) + self._slip
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """Learn, and go on to the next round."""
+        """Learn, and go on to the next round.
+
+        Parameters
+        ----------
+        shown
+            Indices of the shown tests, in rising order.
+        values
+            Their results in the same order, shape (len(shown),), in the world's units.
+        outcome
+            What was true, in the world's units.
+        """
         seen = np.zeros(self.beliefs.size, dtype=np.bool_)
         seen[list(shown)] = True
         filled = self._imputer.one(shown, values)
@@ -150,7 +228,20 @@ class Reader(ABC, Generic[State]):
         self._slip = self._next_slip()
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """All people at once, round by round."""
+        """All people at once, round by round.
+
+        Parameters
+        ----------
+        sessions
+            What they are shown, and what is true.
+        rngs
+            One generator for each person.
+
+        Returns
+        -------
+        array of shape (people, rounds)
+            Predicted outcomes, in the world's units.
+        """
         filled, shown = self._imputer.many(sessions), sessions.shown
         answers = np.empty((sessions.people, sessions.rounds))
         state = self.fresh((sessions.people,))

@@ -14,11 +14,27 @@ from preceptor.simulation.readers import Reader
 
 
 class LeastMeanSquares(Reader[FloatArray]):
-    """The delta rule of Widrow and Hoff: weights move by `rate` x surprise x result of the test.
+    """The delta rule of Widrow and Hoff: weights move by rate x surprise x result of the test.
 
-    Only weights of shown tests move, unless `learns_from_imputed`: then all do, by what was filled
-    in. Rates above 2 / (3 x the sum of the shown tests' variances) may diverge.
+    Rates above 2 / (3 x the sum of the shown tests' variances) may diverge.
 
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    beliefs
+        Weights at the start, shape (n,), in the world's units.
+    rate
+        Size of a step, at least 0.
+    imputation
+        How they fill in, as for `Learner`.
+    learns_from_imputed
+        Whether weights of hidden tests move too, by what was filled in.
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome.
+
+    Examples
+    --------
     >>> person = LeastMeanSquares(World([1.0], [[1.0]]), [0.0], rate=0.1)
     >>> person.feedback((0,), np.array([2.0]), 3.0)   # surprise 3, so 0.1 x 3 x 2
     >>> person.weights.round(6)
@@ -75,13 +91,27 @@ class Posterior(NamedTuple):
 class BayesianRegressor(Reader[Posterior]):
     """Recursive Bayesian linear regression (recursive least squares with a prior).
 
-    - `prior_variance`: how unsure they are of each weight at the start, one number or one a test;
-    - `noise_variance`: how far outcomes scatter, they think, around the sum of the tests as they
-      filled them in. That includes what hidden tests add, so more than the world's own noise.
-
     They learn about hidden tests too, by what they filled in. After any number of cases the state
     is the exact posterior of y = weights · filled + noise.
 
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    beliefs
+        Weights at the start, shape (n,), in the world's units.
+    prior_variance
+        How unsure they are of each weight at the start, one number or one for each test (n,).
+    noise_variance
+        How far outcomes scatter, they think, around the sum of the tests as they filled them in.
+        That includes what hidden tests add, so more than the world's own noise.
+    imputation
+        How they fill in, as for `Learner`.
+    response_noise
+        Standard deviation of a slip added to every answer, in units of the outcome.
+
+    Examples
+    --------
     >>> person = BayesianRegressor(World([1.0], [[1.0]]), [0.0], 1.0, noise_variance=1.0)
     >>> person.feedback((0,), np.array([1.0]), 3.0)   # halfway between belief and outcome
     >>> person.weights

@@ -30,9 +30,19 @@ _GROUP = 2_000_000
 class Rollout:
     """What happened when a policy was played.
 
-    `predictions` and `losses` are (people, rounds); a loss is the risk's charge for outcome minus
-    prediction, plus the price of what was shown. Numbers are the world's, `log` has them in the
-    units that people read. The same `seed` gives the same cases again.
+    Attributes
+    ----------
+    problem
+        World, person, budget, risk and time.
+    sessions
+        What everybody was shown, and what was true.
+    predictions
+        Answers, shape (people, rounds), in the world's units.
+    losses
+        The risk's charge for outcome minus prediction, plus the price of what was shown, shape
+        (people, rounds).
+    seed
+        Gives the same cases again.
     """
 
     problem: Problem
@@ -85,7 +95,7 @@ class Rollout:
 
     @cached_property
     def log(self) -> Log:
-        """One row a person and round, in the units that people read."""
+        """One row for each person and round, in the units that people read."""
         sessions, world = self.sessions, self.problem.world
         values = sessions.values.reshape(-1, world.size)
         predictions, outcomes = self.predictions.ravel(), sessions.outcomes.ravel()
@@ -106,7 +116,13 @@ class Rollout:
         )
 
     def summary(self) -> dict[str, Any]:
-        """The numbers a reader wants first, as plain data."""
+        """The numbers a reader wants first.
+
+        Returns
+        -------
+        dict
+            Plain data: total, its standard error, first and last round, seed.
+        """
         return {
             "people": self.people,
             "rounds": self.rounds,
@@ -128,14 +144,39 @@ def rollout(
     rng: Seed = None,
     human: Human | None = None,
 ) -> Rollout:
-    """Let `people` go through `rounds` cases each, shown what `policy` chooses.
+    """Play a policy with simulated people.
 
-    - `policy`: a `Policy`, a `Plan`, a function from counts to a set, or anything with
-      `recommend(counts)` or `schedule_for(rounds, rng)`;
-    - `rng`: a seed or a generator; people, rounds, policies and humans that are added later
-      change nothing in what is played with the same seed;
-    - `human`: one person, reset for everybody in turn; the problem's own learner if left out.
+    Parameters
+    ----------
+    problem
+        World, person, budget, risk and time.
+    policy
+        A `Policy`, a `Plan`, a function from counts to a set, or anything with `recommend(counts)`
+        or `schedule_for(rounds, rng)`.
+    rounds
+        How many cases each person meets.
+    people
+        How many people play.
+    rng
+        A seed or a generator; people, rounds, policies and humans that are added later change
+        nothing in what is played with the same seed.
+    human
+        One person, reset for everybody in turn; the problem's own learner if left out.
 
+    Returns
+    -------
+    Rollout
+        Answers and losses, person by person and round by round.
+
+    Raises
+    ------
+    InvalidInput
+        Numbers that cannot be meant, or a person who does not keep to the protocol.
+    InvalidPolicy
+        The problem does not allow what the policy shows.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=50)

@@ -21,7 +21,7 @@ never grows for any test, and with M = M_S and limiting errors ē
 
     |loss - tail loss| = |u'M(u ± 2ē)| <= Σ_ij u_i|M_ij|u_j + 2 Σ_i u_i|Mē|_i =: envelope_t(S),
 
-so the envelope never grows, and once the inequality holds with it, it holds for ever. Between
+so the envelope never grows, and once the inequality holds with it, it holds forever. Between
 T_R and that round the exact ε_t is looked at.
 
 The paper's constant is L = 4B max_S ‖M_S‖_∞, where B bounds all coefficients and beliefs. Ours is
@@ -72,12 +72,28 @@ _CONVEX: tuple[type[Curve], ...] = (Geometric, OneShot, PowerLaw)
 
 @dataclass(frozen=True)
 class ExplorationTerms:
-    """Both sides of the inequality in given rounds; every array has shape (rounds,).
+    """Both sides of the proof's inequality in given rounds; every array has shape (rounds,).
 
-    `deviation` is ε_t, `envelope` its bound that never grows, `step` η_t, `lipschitz` our L_t.
-    `required` is 2ε_t + 2kδ/(1-δ)·L_t·η_t, to be compared with the margin γ;
-    `required_envelope` the same with the envelope for ε_t. The two that end in `_paper` use the
-    paper's constant for L.
+    Attributes
+    ----------
+    rounds
+        The rounds t.
+    deviation
+        ε_t: how far losses still are from tail losses.
+    envelope
+        A bound on ε_t that never grows.
+    step
+        η_t: the largest step that a recurrent weight can still make in one showing.
+    lipschitz
+        Our L_t.
+    required
+        2ε_t + 2kδ/(1-δ)·L_t·η_t, to be compared with the margin γ.
+    required_envelope
+        The same with the envelope for ε_t.
+    required_paper
+        `required` with the paper's constant for L.
+    required_envelope_paper
+        `required_envelope` with the paper's constant for L.
     """
 
     rounds: IntArray
@@ -95,14 +111,31 @@ class ExplorationTerms:
 class ExplorationCertificate:
     """From which round on an optimal policy that looks like this one has stopped exploring.
 
-    - `recurrent`, `settled`: tests shown infinitely often; from round `settled` on only they are;
-    - `frozen`: how often every other test is ever shown;
-    - `tail_losses`, `minimisers`: of the allowed subsets of `recurrent`;
-    - `margin`: γ, or None if every such subset is a minimiser;
-    - `lipschitz`, `lipschitz_paper`: our constant in round `settled`, and the paper's;
-    - `round`, `round_paper`: the certified rounds with either, None if there is none below 2^40;
-    - `improvable`: the policy shows sets at or after `round` that are no minimisers, so it is
-      certainly not optimal.
+    Attributes
+    ----------
+    recurrent
+        Tests shown infinitely often.
+    settled
+        From this round on only they are shown.
+    frozen
+        How often every other test is ever shown.
+    tail_losses
+        Tail losses of the allowed subsets of `recurrent`.
+    minimisers
+        The subsets whose tail loss is smallest.
+    margin
+        γ, or None if every such subset is a minimiser.
+    lipschitz
+        Our constant in round `settled`.
+    lipschitz_paper
+        The paper's constant.
+    round
+        The certified round with our constant, None if there is none below 2^40.
+    round_paper
+        The certified round with the paper's constant.
+    improvable
+        The policy shows sets at or after `round` that are no minimisers, so it is certainly not
+        optimal.
     """
 
     recurrent: tuple[int, ...]
@@ -126,9 +159,28 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
 
     Along a plan that commits, only the tests of its last set recur, so `settled` is already the
     last round in which the plan shows anything else; with a budget of exactly k tests nothing is
-    left to certify after it. To see what the inequality says before a plan is known, as long
-    as every test recurs, give `Alternating` over all sets.
+    left to certify after it. To see what the inequality says before a plan is known, as long as
+    every test recurs, give `Alternating` over all sets.
 
+    Parameters
+    ----------
+    problem
+        An endless problem.
+    policy
+        One that commits, or goes round a cycle.
+
+    Returns
+    -------
+    ExplorationCertificate
+        The certified round, and what it was worked out from.
+
+    Raises
+    ------
+    NotApplicable
+        The theorem does not cover this problem or this policy.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, discount=0.95)
@@ -159,8 +211,29 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
 
 
 def exploration_terms(problem: Problem, policy: Policy, rounds: npt.ArrayLike) -> ExplorationTerms:
-    """The quantities of the proof in the given rounds, all of them at `settled` or later.
+    """The quantities of the proof in given rounds.
 
+    Parameters
+    ----------
+    problem
+        An endless problem.
+    policy
+        One that commits, or goes round a cycle.
+    rounds
+        Rounds to look at, none of them before the policy has settled.
+
+    Returns
+    -------
+    ExplorationTerms
+        One entry for each round.
+
+    Raises
+    ------
+    NotApplicable
+        The theorem does not cover this problem, this policy or these rounds.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, discount=0.95)

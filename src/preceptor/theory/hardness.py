@@ -42,9 +42,25 @@ if TYPE_CHECKING:
 class VertexCoverInstance:
     """A graph question as a one-round problem.
 
-    Test i of `problem` stands for `vertices[i]`. There is a vertex cover of `cover_size` vertices
-    if and only if some allowed set costs at most `threshold`; `cover_loss` is what a cover costs
-    at most. Any answer within a factor 1 + `tolerable_error` of the best one decides too.
+    There is a vertex cover of `cover_size` vertices if and only if some allowed set costs at most
+    `threshold`.
+
+    Attributes
+    ----------
+    problem
+        Test i stands for `vertices[i]`.
+    vertices
+        The vertices of the graph.
+    cover_size
+        How many of them a cover may have.
+    correlation
+        Of two tests whose vertices are joined.
+    cover_loss
+        What a cover costs at most.
+    threshold
+        What only covers stay below.
+    tolerable_error
+        Any answer within a factor 1 + `tolerable_error` of the best one decides too.
     """
 
     problem: Problem
@@ -58,7 +74,19 @@ class VertexCoverInstance:
 
 @dataclass(frozen=True)
 class VertexCoverDecision:
-    """The answer, and the cover that was found if there is one."""
+    """The answer, and the cover that was found if there is one.
+
+    Attributes
+    ----------
+    has_cover
+        Whether there is a vertex cover of that size.
+    cover
+        Its vertices, or None.
+    loss
+        Least loss of one round.
+    threshold
+        What it was compared with.
+    """
 
     has_cover: bool
     cover: tuple[Hashable, ...] | None
@@ -69,6 +97,27 @@ class VertexCoverDecision:
 def vertex_cover_instance(graph: Graph, cover_size: int) -> VertexCoverInstance:
     """Turn "does this cubic graph have a vertex cover of that size?" into a one-round problem.
 
+    Parameters
+    ----------
+    graph
+        An undirected networkx graph with three edges at every vertex.
+    cover_size
+        How many vertices the cover may have.
+
+    Returns
+    -------
+    VertexCoverInstance
+        The problem, and the loss that decides.
+
+    Raises
+    ------
+    InvalidInput
+        The graph is not cubic, or the size cannot be meant.
+    MissingExtra
+        networkx is not installed.
+
+    Examples
+    --------
     >>> import networkx as nx
     >>> instance = vertex_cover_instance(nx.complete_graph(4), 3)
     >>> instance.problem.size, round(instance.threshold, 5)
@@ -100,6 +149,27 @@ def decide_by_planning(graph: Graph, cover_size: int) -> VertexCoverDecision:
 
     Takes time exponential in the size of the cover, as the theorem leads one to expect.
 
+    Parameters
+    ----------
+    graph
+        An undirected networkx graph with three edges at every vertex.
+    cover_size
+        How many vertices the cover may have.
+
+    Returns
+    -------
+    VertexCoverDecision
+        The answer, and the cover if there is one.
+
+    Raises
+    ------
+    InvalidInput
+        The graph is not cubic, or the size cannot be meant.
+    MissingExtra
+        networkx is not installed.
+
+    Examples
+    --------
     >>> import networkx as nx
     >>> decide_by_planning(nx.complete_graph(4), 3).has_cover
     True

@@ -23,10 +23,24 @@ from preceptor._base.values import FloatArray
 
 
 def conditional_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> FloatArray:
-    """Covariance (hidden, hidden) of the hidden tests once the shown ones are known.
+    """Covariance of the hidden tests once the shown ones are known.
 
-    With Σ (n, n), the Schur complement Σ_HH - Σ_HS Σ_SS⁻¹ Σ_SH; hidden tests in rising order.
+    The Schur complement Σ_HH - Σ_HS Σ_SS⁻¹ Σ_SH.
 
+    Parameters
+    ----------
+    covariance
+        Σ, shape (n, n).
+    shown
+        Indices of the shown tests, S.
+
+    Returns
+    -------
+    array of shape (hidden, hidden)
+        Hidden tests in rising order.
+
+    Examples
+    --------
     >>> conditional_covariance([[1.0, 0.5], [0.5, 1.0]], [0]).tolist()
     [[0.75]]
     """
@@ -40,10 +54,24 @@ def conditional_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> F
 
 
 def explained_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> FloatArray:
-    """The paper's M_S (n, n): covariance of the tests as they are filled in from the shown ones.
+    """The paper's M_S: covariance of the tests as they are filled in from the shown ones.
 
     M_S = Σ[:, S] Σ_SS⁻¹ Σ[S, :]; the zero matrix if nothing is shown, Σ if everything is.
 
+    Parameters
+    ----------
+    covariance
+        Σ, shape (n, n).
+    shown
+        Indices of the shown tests, S.
+
+    Returns
+    -------
+    array of shape (n, n)
+        M_S.
+
+    Examples
+    --------
     >>> explained_covariance([[1.0, 0.5], [0.5, 1.0]], [0]).tolist()
     [[1.0, 0.5], [0.5, 0.25]]
     """
@@ -63,11 +91,31 @@ def one_step_loss_by_blocks(
 ) -> float:
     """Expected squared error of one round, split into shown and hidden tests.
 
-    `coefficients` a and `beliefs` h have shape (n,), `covariance` Σ (n, n). With e = a - h, the
-    person misreads the shown tests by b = e_S + Σ_SS⁻¹ Σ_SH e_H, and the loss is
+    With e = a - h, the person misreads the shown tests by b = e_S + Σ_SS⁻¹ Σ_SH e_H, and the loss
+    is
 
         noise + a_H' Σ_(H|S) a_H + b' Σ_SS b.
 
+    Parameters
+    ----------
+    coefficients
+        True weights a, shape (n,).
+    beliefs
+        The person's weights h, shape (n,).
+    covariance
+        Σ, shape (n, n).
+    noise_variance
+        Variance of what no test explains.
+    shown
+        Indices of the shown tests, S.
+
+    Returns
+    -------
+    float
+        In squared units of the outcome.
+
+    Examples
+    --------
     >>> one_step_loss_by_blocks([1, 1], [1, 1], [[1, 0.5], [0.5, 1]], 0.25, [0])
     1.0
     """
@@ -91,9 +139,29 @@ def one_step_loss_by_quadratic_form(
 ) -> float:
     """The same loss without blocks: noise + a'(Σ - M_S)a + e'M_S e.
 
-    Shapes as in `one_step_loss_by_blocks`. In this form one sees that the loss is a quadratic
-    form in the person's errors, and that it has the Lipschitz constant used for commitment.
+    In this form one sees that the loss is a quadratic form in the person's errors, and that it has
+    the Lipschitz constant used for commitment.
 
+    Parameters
+    ----------
+    coefficients
+        True weights a, shape (n,).
+    beliefs
+        The person's weights h, shape (n,).
+    covariance
+        Σ, shape (n, n).
+    noise_variance
+        Variance of what no test explains.
+    shown
+        Indices of the shown tests, S.
+
+    Returns
+    -------
+    float
+        In squared units of the outcome.
+
+    Examples
+    --------
     >>> one_step_loss_by_quadratic_form([1, 1], [1, 1], [[1, 0.5], [0.5, 1]], 0.25, [0])
     1.0
     """

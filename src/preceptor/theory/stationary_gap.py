@@ -7,7 +7,7 @@ covariance Σ for whom the best fixed set costs at least c·δ/(1-δ) times the 
 The construction: pick a test j (`taught`) and a set T (`kept`) of k other tests, at least one of
 them correlated with j. Only tests in T matter (coefficient β), the person knows every coefficient
 but that of j, which is 0 and which they take to be -β, and one showing teaches it. Showing j
-once and then T for ever costs β²B beyond the noise. A fixed set either never shows j, and the
+once and then T forever costs β²B beyond the noise. A fixed set either never shows j, and the
 wrong belief about j spoils the reading of T by β²q in every round; or it misses part of T,
 which costs at least β²r in every round. With d = min(q, r) the ratio is at least
 
@@ -16,7 +16,7 @@ which costs at least β²r in every round. With d = min(q, r) the ratio is at le
 
 and both are at least cδ/(1-δ) with c = d/(1 + B). Note what the second case needs: coefficients
 that grow as δ nears 1. With noise and *fixed* coefficients the ratio stays below 1 + β²q/σ² for
-every δ, because T shown for ever costs (σ² + β²q)/(1-δ) and every policy pays for the noise.
+every δ, because T shown forever costs (σ² + β²q)/(1-δ) and every policy pays for the noise.
 """
 
 from __future__ import annotations
@@ -45,9 +45,22 @@ from preceptor.theory.one_step import conditional_covariance, explained_covarian
 class StationaryGap:
     """A problem on which every fixed set is bad, with the constants of the proof.
 
-    `policy` shows `taught` once and then `kept` for ever; it is the proof's upper bound on the
-    optimum. In the proof's letters `first_round_excess` is B, `stationary_excess` d and
-    `constant` c; all three are per unit of β², the squared `scale`.
+    Attributes
+    ----------
+    problem
+        The instance.
+    policy
+        Shows `taught` once and `kept` from then on: the proof's upper bound on the optimum.
+    taught
+        Index of the test that is shown first.
+    kept
+        The set that is shown later.
+    scale
+        β, the size of the weights. The two that follow are per unit of β².
+    first_round_excess
+        B in the proof: what the first round of `policy` costs above the noise.
+    stationary_excess
+        d in the proof: what every round of every fixed set costs above the noise, at least.
     """
 
     problem: Problem
@@ -86,10 +99,37 @@ def stationary_gap(
     taught: int | None = None,
     kept: Sequence[int] | None = None,
 ) -> StationaryGap:
-    """Build the instance for a covariance (n, n) that is not diagonal and a budget below n.
+    """Build the instance on which every fixed set is as bad as the theorem says.
 
-    `taught` and `kept` are chosen around the most correlated pair of tests unless given.
+    Parameters
+    ----------
+    covariance
+        Shape (n, n), not diagonal.
+    budget
+        The most tests shown per case, at least 1 and below n.
+    discount
+        δ, above 0 and below 1.
+    noise_variance
+        Variance of what no test explains.
+    taught
+        The test to show first; chosen around the most correlated pair if left out.
+    kept
+        The set to show later; chosen around the most correlated pair if left out.
 
+    Returns
+    -------
+    StationaryGap
+        The problem, a good policy for it, and the constants of the proof.
+
+    Raises
+    ------
+    NotApplicable
+        The tests are uncorrelated; then a fixed set is optimal.
+    InvalidInput
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> gap = stationary_gap([[1.0, 0.5], [0.5, 1.0]], budget=1, discount=0.99)
     >>> gap.kept, gap.taught, round(gap.guaranteed_ratio, 3)
     ((0,), 1, 14.143)

@@ -36,8 +36,16 @@ from preceptor.problem import Problem
 class TruncationCertificate:
     """A policy's value beside a bound that no policy goes below.
 
-    `planned_optimum` is the optimum of the first `rounds` rounds alone, `later_floor` the least
-    that all later rounds can cost together (discounted), `lower_bound` their sum.
+    Attributes
+    ----------
+    rounds
+        How many rounds were planned exactly.
+    planned_optimum
+        The optimum of these rounds alone.
+    later_floor
+        The least that all later rounds can cost together (discounted).
+    value
+        What the policy costs.
     """
 
     rounds: int
@@ -65,7 +73,19 @@ class TruncationCertificate:
 
 @dataclass(frozen=True)
 class TightnessExample:
-    """A policy that is optimal for `rounds` rounds and then as bad as the bound allows."""
+    """A policy that is optimal for some rounds and then as bad as the bound allows.
+
+    Attributes
+    ----------
+    problem
+        The instance.
+    policy
+        Optimal for `rounds` rounds.
+    rounds
+        T.
+    excess
+        How much more it costs than the optimum.
+    """
 
     problem: Problem
     policy: ExploreThenCommit
@@ -74,8 +94,27 @@ class TightnessExample:
 
 
 def truncation_error(problem: Problem, rounds: int) -> float:
-    """The proposition's bound L̄δ^T/(1-δ) for planning `rounds` rounds of an endless problem.
+    """The proposition's bound L̄δ^T/(1-δ) for planning T rounds of an endless problem.
 
+    Parameters
+    ----------
+    problem
+        An endless problem.
+    rounds
+        T, how many rounds are planned, at least 0.
+
+    Returns
+    -------
+    float
+        The most by which such a policy can cost more than the optimum, however it goes on.
+
+    Raises
+    ------
+    NotApplicable
+        The problem has a horizon.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, discount=0.9)
@@ -92,6 +131,25 @@ def truncation_error(problem: Problem, rounds: int) -> float:
 def rounds_for_error(problem: Problem, error: float) -> int:
     """The fewest rounds to plan for which the proposition promises at most this error.
 
+    Parameters
+    ----------
+    problem
+        An endless problem.
+    error
+        The excess loss that is acceptable, above 0, in units of the problem's value.
+
+    Returns
+    -------
+    int
+        Rounds to plan.
+
+    Raises
+    ------
+    NotApplicable
+        The problem has a horizon.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, discount=0.9)
@@ -118,8 +176,33 @@ def rounds_for_error(problem: Problem, error: float) -> int:
 def truncation_certificate(
     problem: Problem, policy: Policy, rounds: int, *, memory_limit: int = DEFAULT_MEMORY
 ) -> TruncationCertificate:
-    """Certify a policy after the fact by the exact optimum of the first `rounds` rounds.
+    """Certify a policy after the fact by the exact optimum of the first rounds.
 
+    Parameters
+    ----------
+    problem
+        An endless problem.
+    policy
+        What to certify.
+    rounds
+        How many rounds to solve exactly.
+    memory_limit
+        Bytes that solving may use.
+
+    Returns
+    -------
+    TruncationCertificate
+        The policy's value beside a bound that no policy goes below.
+
+    Raises
+    ------
+    NotApplicable
+        The problem has a horizon.
+    TooLarge
+        So many rounds do not fit in memory.
+
+    Examples
+    --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, discount=0.9)
@@ -138,12 +221,28 @@ def truncation_certificate(
 
 
 def tightness_example(rounds: int, discount: float, worst: float = 1.0) -> TightnessExample:
-    """The instance that attains the bound: `excess` equals L̄δ^T/(1-δ) with L̄ = `worst`.
+    """The instance that attains the bound: `excess` equals L̄δ^T/(1-δ).
 
     Two uncorrelated tests, no noise, and a person who knows that only the first one matters.
     Showing it costs nothing, anything else costs L̄. A policy that shows it for T rounds is
-    optimal so far, and may then change to the second for ever.
+    optimal so far, and may then change to the second forever.
 
+    Parameters
+    ----------
+    rounds
+        T, for how many rounds the policy is optimal.
+    discount
+        δ, at least 0 and below 1.
+    worst
+        L̄, the loss of a bad round, above 0.
+
+    Returns
+    -------
+    TightnessExample
+        The problem, the policy and its excess loss.
+
+    Examples
+    --------
     >>> example = tightness_example(rounds=10, discount=0.5, worst=2.0)
     >>> example.excess == truncation_error(example.problem, 10)
     True

@@ -42,11 +42,28 @@ _AT_THRESHOLD = 1e-14
 
 @dataclass(frozen=True)
 class SymmetricPair:
-    """Two interchangeable tests and somebody who starts from zero.
+    """Two interchangeable tests of unit variance, and somebody who starts from zero.
 
-    `correlation` ρ in [0, 1), `alpha` the factor by which a showing divides an error, `discount`
-    δ in [0, 1), `coefficient` a of both tests.
+    Parameters
+    ----------
+    correlation
+        ρ of the two tests, at least 0 and below 1.
+    alpha
+        What a showing divides an error by, above 1.
+    discount
+        δ, at least 0 and below 1.
+    coefficient
+        True weight of both tests, not 0.
+    noise_variance
+        Variance of what no test explains.
 
+    Raises
+    ------
+    InvalidInput
+        Values that cannot be meant, all of them in one message.
+
+    Examples
+    --------
     >>> pair = SymmetricPair(correlation=0.8, alpha=1.1, discount=0.9)
     >>> pair.alternating_value < pair.keeping_value
     True
@@ -74,7 +91,18 @@ class SymmetricPair:
         return critical_correlation(self.discount, self.alpha)
 
     def keeping_cost(self, gap: int) -> float:
-        """F_d of always showing the test that is `gap` showings ahead (the paper's F^same)."""
+        """F_d of always showing the test that is ahead (the paper's F^same).
+
+        Parameters
+        ----------
+        gap
+            d, how many showings it is ahead.
+
+        Returns
+        -------
+        float
+            Cost from this state, scaled as in the proof.
+        """
         rho, delta = self.correlation, self.discount
         left = math.pow(self.alpha, -gap)
         return (
@@ -84,7 +112,18 @@ class SymmetricPair:
         )
 
     def alternating_cost(self, gap: int) -> float:
-        """F_d of first closing a gap of `gap` showings, then alternating (the paper's F^alt)."""
+        """F_d of first closing the gap, then alternating (the paper's F^alt).
+
+        Parameters
+        ----------
+        gap
+            d, how many showings one test is ahead.
+
+        Returns
+        -------
+        float
+            Cost from this state, scaled as in the proof.
+        """
         rho, delta, alpha = self.correlation, self.discount, self.alpha
         pair = (1.0 + rho) ** 2 + delta * (1.0 + rho / alpha) ** 2
         level = pair / (1.0 - (delta / alpha) ** 2)
@@ -100,16 +139,29 @@ class SymmetricPair:
 
     @property
     def keeping_value(self) -> float:
-        """Discounted loss of showing one test for ever."""
+        """Discounted loss of showing one test forever."""
         return self._value(self.keeping_cost(0))
 
     @property
     def alternating_value(self) -> float:
-        """Discounted loss of showing the two tests in turn for ever."""
+        """Discounted loss of showing the two tests in turn forever."""
         return self._value(self.alternating_cost(0))
 
     def problem(self, budget: Budget | None = None, horizon: int | None = None) -> Problem:
-        """The same situation as a `Problem`; exactly one test a round unless told otherwise."""
+        """The same situation as a `Problem`.
+
+        Parameters
+        ----------
+        budget
+            What may be shown; exactly one test per case if left out.
+        horizon
+            Number of rounds, or None for no end.
+
+        Returns
+        -------
+        Problem
+            What any solver takes.
+        """
         world = World.equicorrelated(
             [self.coefficient] * 2, self.correlation, noise_variance=self.noise_variance
         )
@@ -126,8 +178,18 @@ class SymmetricPair:
 class PairSolution:
     """What to do with a symmetric pair.
 
-    `policies` holds the best of keeping and alternating: one policy, or both at the threshold.
-    `value` is the least discounted loss of any policy.
+    Attributes
+    ----------
+    critical_correlation
+        The threshold ρ*.
+    keeping_value
+        Discounted loss of showing one test forever.
+    alternating_value
+        Discounted loss of showing the two in turn.
+    value
+        The least discounted loss of any policy.
+    policies
+        The best of keeping and alternating: one policy, or both at the threshold.
     """
 
     critical_correlation: float
@@ -143,6 +205,25 @@ def critical_correlation(discount: float, alpha: float) -> float:
     It is the square root of the discounted average of the learning curve, (1-δ)Σ_t δ^t α^(-2t):
     the more a person has learned by the time that counts, the less correlation it takes.
 
+    Parameters
+    ----------
+    discount
+        δ, at least 0 and below 1.
+    alpha
+        What a showing divides an error by, above 1.
+
+    Returns
+    -------
+    float
+        ρ*, between 0 and 1.
+
+    Raises
+    ------
+    InvalidInput
+        Values that cannot be meant.
+
+    Examples
+    --------
     >>> round(critical_correlation(discount=0.99, alpha=1.05), 4)
     0.313
     """
@@ -151,8 +232,20 @@ def critical_correlation(discount: float, alpha: float) -> float:
 
 
 def optimal_policy(pair: SymmetricPair) -> PairSolution:
-    """Solve the symmetric two-test case in closed form (the proposition above).
+    """Solve the symmetric two-test case in closed form (the paper's first proposition).
 
+    Parameters
+    ----------
+    pair
+        The two tests and the person.
+
+    Returns
+    -------
+    PairSolution
+        Keep to one test, or alternate, and what that costs.
+
+    Examples
+    --------
     >>> solution = optimal_policy(SymmetricPair(correlation=0.8, alpha=1.1, discount=0.9))
     >>> solution.policies[0].schedule(4)
     [(0,), (1,), (0,), (1,)]

@@ -28,10 +28,23 @@ _ROUNDING = 1e-8
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what came out. `ok` only if nothing that was checked failed.
+    """What was checked, and what came out.
 
-    `independent` says whether the bound was proven by code that shares nothing with the solvers,
-    or only worked out a second time.
+    Attributes
+    ----------
+    value
+        The plan's value as found here, by naive evaluation.
+    value_ok
+        Whether the plan claims the same.
+    lower_bound
+        The bound as proven here.
+    bound_ok
+        Whether the plan claims no more.
+    how
+        How the bound was checked, in words.
+    independent
+        Whether the bound was proven by code that shares nothing with the solvers, or only worked
+        out a second time.
     """
 
     value: float
@@ -43,7 +56,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Both the value and the bound stand."""
+        """Whether both the value and the bound stand."""
         return self.value_ok and self.bound_ok
 
 
