@@ -210,7 +210,7 @@ def block_change(
         weight *= delta
     if not moved:
         return 0.0
-    count = 0
+    count = np.int64(0)
     for i in range(n):
         f = u[i] / U[end, i]
         if abs(f - 1.0) > 1e-12:
@@ -311,7 +311,8 @@ def descend(
 ):  # fmt: skip
     """Local search until no move helps; returns (value, commit set). x is changed in place."""
     T = x.shape[0]
-    lengths = np.array([3, 10, 40, T], dtype=np.int64)
+    lengths = np.empty(4, dtype=np.int64)
+    lengths[0], lengths[1], lengths[2], lengths[3] = 3, 10, 40, T
     value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
     for _ in range(200):
         before = value
@@ -363,26 +364,3 @@ def kick(x, state, n_sets):
         for r in range(end - t):
             if other + r < T:
                 x[t + r], x[other + r] = x[other + r], x[t + r]
-
-
-@jit
-def kicked_search(
-    x, commit, value, kicks, infinite, W, cost, members, shown, s, delta, all_sets, sorted_members,
-    order, stride, state,
-):  # fmt: skip
-    """Disturb and descend `kicks` times, keeping improvements only; returns (value, commit set)."""
-    T, n = x.shape[0], s.shape[0]
-    U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
-    y = np.empty_like(x)
-    for _ in range(kicks):
-        copy_into(y, x)
-        for _more in range(1 + int(next_random(state) * 3)):
-            kick(y, state, cost.shape[0])
-        v, c = descend(
-            y, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets,
-            sorted_members, order, stride, state,
-        )  # fmt: skip
-        if v < value - 1e-12 * abs(value):
-            copy_into(x, y)
-            value, commit = v, c
-    return value, commit
