@@ -364,3 +364,26 @@ def kick(x, state, n_sets):
         for r in range(end - t):
             if other + r < T:
                 x[t + r], x[other + r] = x[other + r], x[t + r]
+
+
+@jit
+def kicked_search(
+    x, commit, value, kicks, infinite, W, cost, members, shown, s, delta, all_sets, sorted_members,
+    order, stride, state,
+):  # fmt: skip
+    """Disturb and descend `kicks` times, keeping improvements only; returns (value, commit set)."""
+    T, n = x.shape[0], s.shape[0]
+    U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
+    y = np.empty_like(x)
+    for _ in range(kicks):
+        copy_into(y, x)
+        for _more in range(1 + int(next_random(state) * 3)):
+            kick(y, state, cost.shape[0])
+        v, c = descend(
+            y, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets,
+            sorted_members, order, stride, state,
+        )  # fmt: skip
+        if v < value - 1e-12 * abs(value):
+            copy_into(x, y)
+            value, commit = v, c
+    return value, commit

@@ -19,7 +19,6 @@ from preceptor.engine.instance import DualInstance
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
-Entry = tuple[float, int, IntArray]  # value, set shown for ever, schedule
 
 ALL_SETS_LIMIT = 700  # above this a round tries exchanges of one test instead of every set
 # Where some tests come only together, exchanging one of them leads nowhere; every set is tried.
@@ -78,7 +77,7 @@ def search_schedule(
 
     The same seed and `max_kicks` give the same answer when the clock does not end the search.
     """
-    from preceptor.engine._search_kernels import descend, kick, next_random
+    from preceptor.engine._search_kernels import descend, kicked_search
 
     began = time.perf_counter()
     T = instance.horizon if instance.horizon is not None else (length or 400)
@@ -87,38 +86,25 @@ def search_schedule(
     sorted_members, order = lookup_tables(instance)
     s, stride = 1.0 / instance.alpha, 1 if instance.n_features <= 6 else 5
     shared = (
-        instance.factor, instance.set_cost, instance.members, instance.shown, s, instance.discount,
-        tries_every_set(instance), sorted_members, order,
+        infinite, instance.factor, instance.set_cost, instance.members, instance.shown, s,
+        instance.discount, tries_every_set(instance), sorted_members, order,
     )  # fmt: skip
     n = instance.n_features
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
-
-    def descent(schedule: IntArray, commit: int, stride: int) -> tuple[float, int]:
-        value, commit = descend(schedule, commit, infinite, U, Q, K, *shared, stride, state)
-        return float(value), int(commit)
-
-    # This loop could be compiled too, but then so would be all of `descend` once more.
-    def kicked(entry: Entry, times: int) -> Entry:
-        for _ in range(times):
-            value, commit, schedule = entry
-            other = schedule.copy()
-            for _ in range(1 + int(next_random(state) * 3)):
-                kick(other, state, instance.n_sets)
-            found, other_commit = descent(other, commit, stride)
-            if found < value - 1e-12 * abs(value):
-                entry = (found, other_commit, other)
-        return entry
 
     def finished() -> bool:
         return time.perf_counter() - began > time_limit or (
             should_stop is not None and should_stop()
         )
 
-    best: Entry | None = None
-    pool: list[Entry] = []
+    best: tuple[float, int, IntArray] | None = None
+    pool: list[tuple[float, int, IntArray]] = []
     for schedule in starts(instance, T, state, start):
-        value, commit = descent(schedule, int(schedule[-1]), 0 if best is None else stride)
-        pool.append((value, commit, schedule))
+        commit = int(schedule[-1])
+        value, commit = descend(
+            schedule, commit, infinite, U, Q, K, *shared[1:], 0 if best is None else stride, state
+        )
+        pool.append((float(value), int(commit), schedule))
         if best is None or value < best[0]:
             best = pool[-1]
         if progress is not None:
@@ -133,8 +119,12 @@ def search_schedule(
     while kicks < max_kicks and not finished():
         index = (kicks // batch) % (2 * len(pool))
         index = index if index < len(pool) else 0  # the best entry gets half of the kicks
+        value, commit, schedule = pool[index]
         steps = min(batch, max_kicks - kicks)
-        pool[index] = kicked(pool[index], steps)
+        new_value, new_commit = kicked_search(
+            schedule, commit, value, steps, *shared, stride, state
+        )
+        pool[index] = (float(new_value), int(new_commit), schedule)
         kicks += steps
         pool.sort(key=lambda entry: entry[0])
         if progress is not None:
