@@ -13,7 +13,7 @@ LOCK_ARGS   ?=
 UV_VERSION  := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint format docs bench lock clean
+.PHONY: help run test test-slow lint format docs bench dist lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -42,6 +42,11 @@ docs: $(VENV)/.dev ## build the documentation into site/, readable without a net
 
 bench: $(VENV)/.bench ## measure speed and quality against other packages
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+# The backend is called by itself: it comes with the locked requirements, so nothing is fetched.
+dist: $(VENV)/.run ## build the wheel and the source archive into dist/
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
 
 # Each lock keeps to the versions of the one before it, so that they can share one environment.
 # Pins already in the files are kept where they still fit; LOCK_ARGS=--upgrade moves them.

@@ -1,7 +1,9 @@
-"""Small loops that other kernels share.
+"""Small loops that other kernels share, and what keeps compiling short.
 
-Numba compiles an assignment between slices together with all its checks and messages, which takes
-seconds; a plain loop takes none.
+Numba compiles an assignment between slices together with all its checks and messages, and `min`,
+`max` and `sum` of an array together with iterators; that takes seconds, a plain loop takes none.
+A kernel that is handed a number written out in the code is compiled once more for that number, so
+kernels start their own counters at `np.int64(0)`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,24 @@ def copy_into(target, source):
     """target[:] = source, for vectors of one length."""
     for i in range(target.size):
         target[i] = source[i]
+
+
+@jit
+def smallest_of(values):
+    """The least entry of a vector that has one."""
+    least = values[0]
+    for i in range(1, values.size):
+        least = min(least, values[i])
+    return least
+
+
+@jit
+def largest_of(values):
+    """The largest entry of a vector that has one."""
+    most = values[0]
+    for i in range(1, values.size):
+        most = max(most, values[i])
+    return most
 
 
 @jit

@@ -66,25 +66,26 @@ def threshold(F, wanted, bins):
     """A value with at least min(wanted, finite) entries of F below it, but few more."""
     low, high = np.inf, -np.inf
     finite = 0
-    flat = F.ravel()
-    for q in range(flat.shape[0]):
-        v = flat[q]
-        if v < np.inf:
-            finite += 1
-            low = min(low, v)
-            high = max(high, v)
+    for p in range(F.shape[0]):
+        for c in range(F.shape[1]):
+            v = F[p, c]
+            if v < np.inf:
+                finite += 1
+                low = min(low, v)
+                high = max(high, v)
     if finite <= wanted or high <= low:
         return np.inf, finite
     for _ in range(3):
         counts = np.zeros(bins, dtype=np.int64)
         scale = bins / (high - low)
         below = 0
-        for q in range(flat.shape[0]):
-            v = flat[q]
-            if v < low:
-                below += 1
-            elif v <= high:
-                counts[min(int((v - low) * scale), bins - 1)] += 1
+        for p in range(F.shape[0]):
+            for c in range(F.shape[1]):
+                v = F[p, c]
+                if v < low:
+                    below += 1
+                elif v <= high:
+                    counts[min(int((v - low) * scale), bins - 1)] += 1
         total = below
         for b in range(bins):
             total += counts[b]
@@ -143,7 +144,7 @@ def merge_children(
                     best_of[count] = f
                     parent_of[count] = p
                     action_of[count] = c
-                    key_of[count] = key
+                    copy_into(key_of[count], key)
                     count += 1
                     break
                 same = True

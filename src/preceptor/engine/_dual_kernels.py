@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into, order_of_few
+from preceptor._base._array_kernels import copy_into, order_of_few, smallest_of
 from preceptor._base.jit import jit
 from preceptor.engine._subproblem_kernels import (
     SMALLEST,
@@ -26,7 +26,7 @@ __all__ = ["SMALLEST", "all_sets_rounds", "fill_banded", "smooth_rounds", "stop_
 @jit
 def smooth_rounds(
     first, stop, theta, lo, hi, W, members, cost, delta, s, beta, has_tail, lists, sizes, z, tau,
-    tol, soft, best, grad, hess, second,
+    tol, newton_steps, soft, best, grad, hess, second,
 ):  # fmt: skip
     """Soft minimum of rounds first..stop-1 over their listed sets, with derivatives.
 
@@ -37,16 +37,20 @@ def smooth_rounds(
     R = sizes.shape[0]
     n = s.shape[0]
     k = W.shape[1]
+    rows = np.empty((10, n))  # in one piece, which is a shorter program than ten
+    b0, b1, a0, a1, mu = rows[0], rows[1], rows[2], rows[3], rows[4]
+    shift, b, a, u, D = rows[5], rows[6], rows[7], rows[8], rows[9]
+    small = np.empty((k + 2, k))
+    A, d, trial = small[:k], small[k], small[k + 1]
+    moments = np.empty((2, 6 * n))
+    psi, jac = moments[0], moments[1]
+    Minv = np.empty((n, n))
     for t in range(first, stop):
         last = has_tail and t == R - 1
-        tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
-        here = theta[t]
-        follow = theta[t] if last else theta[t + 1]
-        b0, b1, a0, a1 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        mu, shift, b, a = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        u, D = np.empty(n), np.empty(n)
-        A, d, trial = np.empty((k, k)), np.empty(k), np.empty(k)
-        round_coefficients(here, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
+        low_end, high_end = lo[t], hi[t]
+        tail = last or smallest_of(low_end) <= SMALLEST  # errors may be below lo
+        follow = t if last else t + 1
+        round_coefficients(theta[t], theta[follow], delta, s, b0, b1, a0, a1, mu, shift, beta)
         C = sizes[t]
         value = np.empty(C)
         low = np.inf
@@ -56,8 +60,8 @@ def smooth_rounds(
             S = lists[t, c]
             const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
             value[c] = newton_lower(
-                W[S], z[t, c], b, a, mu, lo[t], hi[t], const, tail, low + 35.0 * tau, tol, 30, u, D,
-                A, d, trial,
+                W[S], z[t, c], b, a, mu, low_end, high_end, const, tail, low + 35.0 * tau, tol,
+                newton_steps, u, D, A, d, trial,
             )  # fmt: skip
             if value[c] < low:
                 low = value[c]
@@ -71,8 +75,6 @@ def smooth_rounds(
         g[:] = 0.0
         if second:
             H[:, :] = 0.0
-        psi, jac = np.empty(6 * n), np.empty(6 * n)
-        Minv = np.empty((n, n))
         for c in range(C):
             w = math.exp(-(value[c] - low) / tau) / total
             # left out of gradient and Hessian alike, or the Hessian would lose its sign
@@ -80,7 +82,7 @@ def smooth_rounds(
                 continue
             S = lists[t, c]
             const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
-            lower_value(W[S], z[t, c], b, a, mu, lo[t], hi[t], const, tail, u, D)
+            lower_value(W[S], z[t, c], b, a, mu, low_end, high_end, const, tail, u, D)
             for i in range(n):
                 lu = math.log(u[i])
                 psi[i] = -lu
@@ -109,7 +111,7 @@ def smooth_rounds(
                 for i in range(n):
                     # a coordinate at its bound has no curvature now but may get it within the step;
                     # counting it keeps the model from stepping far across the kink
-                    if D[i] == 0.0 and lo[t, i] < hi[t, i]:
+                    if D[i] == 0.0 and low_end[i] < high_end[i]:
                         D[i] = 1.0 / (2.0 * a[i] + mu[i] / (u[i] * u[i]))
                 inverse_curvature(W[S], D, Minv, A, d)
                 add_curvature(H, psi, jac, Minv, w, tau)
@@ -134,7 +136,8 @@ def inverse_curvature(W, D, Minv, A, d):
             A[j, j] += 0.5
             d[j] = 1.0 if j == col else 0.0
         solve_small(A, d)
-        G[:, col] = d
+        for j in range(k):
+            G[j, col] = d[j]
     for i in range(n):
         for j in range(k):
             x = 0.0
@@ -241,6 +244,16 @@ def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, 
 
 
 @jit
+def read_state(W, u, z):
+    """z = W u: where the bound of a set is tight if its minimiser is u."""
+    for j in range(W.shape[0]):
+        x = 0.0
+        for i in range(u.shape[0]):
+            x += W[j, i] * u[i]
+        z[j] = x
+
+
+@jit
 def heap_insert(kept, names, count, h, S):
     """Insert into a max-heap of the smallest values, where the largest leaves; the new count."""
     C = kept.shape[0]
@@ -286,29 +299,29 @@ def all_sets_rounds(
     k = W.shape[1]
     C = lists.shape[1]
     R = g.shape[0]
+    rows = np.empty((10, n))
+    b0, b1, a0, a1, mu = rows[0], rows[1], rows[2], rows[3], rows[4]
+    shift, b, a, u, D = rows[5], rows[6], rows[7], rows[8], rows[9]
+    small = np.empty((k + 3, k))
+    A, d, trial, z = small[:k], small[k], small[k + 1], small[k + 2]
+    base, gain = np.empty(n + 1), np.empty((n + 1, n))
+    kept, names = np.empty(C), np.empty(C, dtype=np.int64)
     for t in range(first, stop):
         last = has_tail and t == R - 1
-        tail = last or lo[t].min() <= SMALLEST  # errors may be below lo
-        follow = theta[t] if last else theta[t + 1]
-        b0, b1, a0, a1 = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        mu, shift, b, a = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-        u, D, centre = np.empty(n), np.empty(n), np.empty(n)
-        A, d, trial, z = np.empty((k, k)), np.empty(k), np.empty(k), np.zeros(k)
-        base, gain = np.empty(n + 1), np.empty((n + 1, n))
-        round_coefficients(theta[t], follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
+        low_end, high_end, centre = lo[t], hi[t], centres[t]
+        tail = last or smallest_of(low_end) <= SMALLEST  # errors may be below lo
+        follow = t if last else t + 1
+        round_coefficients(theta[t], theta[follow], delta, s, b0, b1, a0, a1, mu, shift, beta)
         S = guess[t]
         const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
-        for j in range(k):
-            for i in range(n):
-                z[j] += W[S, j, i] * centres[t, i]
+        read_state(W[S], centre, z)
         low = newton_lower(
-            W[S], z, b, a, mu, lo[t], hi[t], const, tail, np.inf, tol, newton_steps, u, D, A, d,
-            trial,
+            W[S], z, b, a, mu, low_end, high_end, const, tail, np.inf, tol, newton_steps, u, D, A,
+            d, trial,
         )  # fmt: skip
         copy_into(centre, u)
-        screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain)
-        kept, names = np.empty(C), np.empty(C, dtype=np.int64)
-        count = 0
+        screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, low_end, high_end, tail, base, gain)
+        count = np.int64(0)
         for q in range(actions.shape[0]):
             S = actions[q]
             limit = low + margin
@@ -331,20 +344,16 @@ def all_sets_rounds(
             if skip:
                 continue
             const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
-            for j in range(k):
-                x = 0.0
-                for i in range(n):
-                    x += W[S, j, i] * centre[i]
-                z[j] = x
+            read_state(W[S], centre, z)
             h = newton_lower(
-                W[S], z, b, a, mu, lo[t], hi[t], const, tail, limit, tol, newton_steps, u, D, A, d,
-                trial,
+                W[S], z, b, a, mu, low_end, high_end, const, tail, limit, tol, newton_steps, u, D,
+                A, d, trial,
             )  # fmt: skip
             if h < low:
                 if h < low - margin:
                     copy_into(centre, u)
                     screening_tables(
-                        W1, centre, b0, b1, a0, a1, mu, shift, lo[t], hi[t], tail, base, gain
+                        W1, centre, b0, b1, a0, a1, mu, shift, low_end, high_end, tail, base, gain
                     )
                 low = h
             if h < limit or count == 0:
@@ -355,11 +364,6 @@ def all_sets_rounds(
             if q == 0 or kept[order[q]] <= low + margin:
                 S = names[order[q]]
                 lists[t, sizes[t]] = S
-                for j in range(k):
-                    x = 0.0
-                    for i in range(n):
-                        x += W[S, j, i] * centre[i]
-                    z_out[t, sizes[t], j] = x
+                read_state(W[S], centre, z_out[t, sizes[t]])
                 sizes[t] += 1
-        centres[t] = centre
         g[t] = low

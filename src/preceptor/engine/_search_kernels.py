@@ -210,7 +210,7 @@ def block_change(
         weight *= delta
     if not moved:
         return 0.0
-    count = 0
+    count = np.int64(0)
     for i in range(n):
         f = u[i] / U[end, i]
         if abs(f - 1.0) > 1e-12:
@@ -311,7 +311,8 @@ def descend(
 ):  # fmt: skip
     """Local search until no move helps; returns (value, commit set). x is changed in place."""
     T = x.shape[0]
-    lengths = np.array([3, 10, 40, T], dtype=np.int64)
+    lengths = np.empty(4, dtype=np.int64)
+    lengths[0], lengths[1], lengths[2], lengths[3] = 3, 10, 40, T
     value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
     for _ in range(200):
         before = value

@@ -67,15 +67,12 @@ def lower_value(W, z, b, a, mu, lo, hi, const, tail, u, D):
         p = u[i]
         x = coordinate_minimiser(p, a[i], mu[i], lo[i], hi[i])
         u[i] = x
-        if x <= lo[i] or x >= hi[i]:
-            D[i] = 0.0
+        at_end = x <= lo[i] or x >= hi[i]
+        D[i] = 0.0 if at_end else 1.0 / (2.0 * a[i] + mu[i] / (x * x))
+        if at_end or tail:
             total += coordinate_value(p, a[i], mu[i], lo[i], hi[i], tail)
         else:
-            D[i] = 1.0 / (2.0 * a[i] + mu[i] / (x * x))
-            if tail:
-                total += coordinate_value(p, a[i], mu[i], lo[i], hi[i], tail)
-            else:
-                total += p * x + a[i] * x * x - mu[i] * math.log(x)
+            total += p * x + a[i] * x * x - mu[i] * math.log(x)
     return total
 
 

@@ -21,6 +21,7 @@ from preceptor.engine.instance import DualInstance
 
 # Rounds that one thread takes at a time.
 ROUNDS_A_PIECE = 32
+NEWTON_STEPS = 30  # at most, on the subproblem of one round and one set
 
 
 @dataclass(eq=False)
@@ -116,7 +117,7 @@ def evaluate(
     arguments = (
         theta, rounds.low, rounds.high, instance.factor, instance.members, instance.set_cost, delta,
         1.0 / instance.alpha, beta, rounds.has_tail, rounds.lists, rounds.sizes, rounds.z, tau,
-        tolerance, soft, rounds.best, grad, hess, second,
+        tolerance, NEWTON_STEPS, soft, rounds.best, grad, hess, second,
     )  # fmt: skip
     in_threads(lambda part: smooth_rounds(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
     stop, stop_grad, stop_curve = stop_terms(rounds, theta)

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
 
 
@@ -106,7 +107,9 @@ def tree_losses(q, depth, test, set_index, row, floor, prices, code, tau, out):
     path = np.zeros(deepest + 1, dtype=np.int64)
     for start in range(0, states, block):
         stop = min(start + block, states)
-        part = np.ascontiguousarray(q[:, start:stop])
+        part = np.empty((q.shape[0], stop - start))
+        for i in range(q.shape[0]):
+            copy_into(part[i], q[i, start:stop])
         lengths = np.zeros((deepest + 1, stop - start))
         line = np.empty(stop - start)
         for node in range(depth.size):

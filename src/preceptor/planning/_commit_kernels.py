@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into
+from preceptor._base._array_kernels import copy_into, largest_of
 from preceptor._base.jit import jit
 from preceptor.loss._kernels import expected_risk, tree_lengths
 
@@ -233,9 +233,9 @@ def tree_commits(
                     )  # fmt: skip
         lengths[0] = 0.0
         learned[0] = 0.0
-        limit = limits[start:stop].max()
-        ceiling = min(here.max(), limit)
-        node = 0
+        limit = largest_of(limits[start:stop])
+        ceiling = min(largest_of(here), limit)
+        node = np.int64(0)
         since = 0
         while node < depth.size:
             if least_below[node] > ceiling:
@@ -248,7 +248,7 @@ def tree_commits(
             node += 1
             since += 1
             if since == 32:
-                ceiling = min(here.max(), limit)
+                ceiling = min(largest_of(here), limit)
                 since = 0
 
 
@@ -299,7 +299,10 @@ def bounds_near(
                 largest[place] = largest[place - 1]
                 place -= 1
             largest[place] = step
-        left = np.sqrt(max(best[0] - cost_floor[s], 0.0)) - largest.sum()
+        lost = 0.0
+        for place in range(widest):
+            lost += largest[place]
+        left = np.sqrt(max(best[0] - cost_floor[s], 0.0)) - lost
         # a hair lower, so that rounding cannot rule out a set that ties
         least_below[node] = cost_floor[s] + (left * left * (1.0 - 1e-9) if left > 0.0 else 0.0)
     for node in range(depth.size - 1, -1, -1):

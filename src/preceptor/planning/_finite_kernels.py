@@ -138,7 +138,11 @@ def forward(
     step = np.empty(n, dtype=np.int64)
     line = np.empty(longest)
     losses = np.empty(longest)
-    mirrored = np.ascontiguousarray(err[:, ::-1])
+    width = err.shape[1]
+    mirrored = np.empty((n, width))
+    for i in range(n):
+        for x in range(width):
+            mirrored[i, x] = err[i, width - 1 - x]
     s = np.zeros(d, dtype=np.int64)
     values[0] = 0.0
     weight = 1.0

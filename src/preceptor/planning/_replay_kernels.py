@@ -78,14 +78,15 @@ def improve_rounds(
     m = np.empty((rounds + 1, n), dtype=np.int64)
     paid = np.empty(rounds + 1)
     now = np.empty(n, dtype=np.int64)
-    y = x.copy()
+    y = np.empty(rounds, dtype=np.int64)
     prefix_states(x, discount, membership, err, floor, shift, reading, prices, code, tau, m, paid)
     now[:] = 0
     value = replay_from(
-        x, 0, horizon, now, 1.0, discount, np.inf, rest, membership, err, floor, shift, reading,
-        prices, code, tau,
+        x, np.int64(0), horizon, now, 1.0, discount, np.inf, rest, membership, err, floor, shift,
+        reading, prices, code, tau,
     )  # fmt: skip
-    lengths = np.array([1, 3, 10, 40, rounds], dtype=np.int64)
+    lengths = np.empty(5, dtype=np.int64)
+    lengths[0], lengths[1], lengths[2], lengths[3], lengths[4] = 1, 3, 10, 40, rounds
     for t in range(first, stop):
         for move in range(lengths.size + 11):
             if move < lengths.size:

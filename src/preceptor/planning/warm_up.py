@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,20 +29,6 @@ def compile_proof() -> None:
     path = np.zeros(4, dtype=np.int64)
     bound = solve_dual(instance, path, time_limit=60.0, max_iterations=1)
     certified_beam(bound, path, 0, width=8, time_limit=60.0)
-
-
-def compile_everything() -> None:
-    """Both; on a new machine side by side, in two processes that leave their work on the disk."""
-    from preceptor._base.jit import is_compiled
-    from preceptor.engine._dual_kernels import smooth_rounds
-
-    if not is_compiled(smooth_rounds):
-        call = f"from {__name__} import compile_proof; compile_proof()"
-        # Should this fail, everything is compiled here, only later.
-        with Popen([sys.executable, "-c", call], stdout=DEVNULL, stderr=DEVNULL):
-            compile_search()
-    compile_search()
-    compile_proof()
 
 
 def _tiny() -> DualInstance:
