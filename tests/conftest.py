@@ -1,8 +1,30 @@
-"""Shared by all tests: how hypothesis runs, and generators of random problems."""
+"""Shared by all tests: how many random examples there are, and which dice they come from."""
 
+import pytest
 from hypothesis import settings
 
-# The first example of a test may compile kernels, so no deadline; derandomised, so that a red
-# run can be had again.
-settings.register_profile("preceptor", deadline=None, derandomize=True, max_examples=40)
-settings.load_profile("preceptor")
+# The first example of a test may compile kernels, so no deadline. In the fast suite dice are fixed,
+# so that a red run can be had again; the slow suite throws them anew and prints how to repeat it.
+settings.register_profile("fast", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=120)
+settings.load_profile("fast")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.dice)
+        together = _made_once(item)
+        if together:
+            item.add_marker(pytest.mark.xdist_group(together))
+
+
+def _made_once(item) -> str:
+    """What a test shares with others of its file or of all: those run in one process."""
+    for found in item._fixtureinfo.name2fixturedefs.values():
+        if found[-1].scope == "module":
+            return item.path.name
+        if found[-1].scope == "session" and found[-1].baseid.startswith("tests/"):
+            return found[-1].argname
+    return ""
