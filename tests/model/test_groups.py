@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -129,8 +129,7 @@ def test_files_hold_the_inner_budget_and_the_blocks(budget):
 def test_a_listing_keeps_sets_and_prices(budget):
     size = sum(map(len, budget.blocks))
     wanted = [s for s in budget.subsets(size) if s][:3]
-    if not wanted:
-        return
+    assume(wanted)
     family, whole = budget.listing(wanted).sets(size), budget.sets(size)
     assert sorted(family) == sorted(wanted)
     for index, shown in enumerate(family):
