@@ -25,8 +25,8 @@ import jsonschema
 import pytest
 
 import preceptor as pr
-from preceptor.loss import LossModel
 from preceptor.planning import SOLVERS
+from tests.registries import restored
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -96,19 +96,9 @@ def shell(command: str) -> str:
 @contextlib.contextmanager
 def scratch() -> Iterator[None]:
     """A folder with our examples in it, and registries that forget what pages added to them."""
-    registries = [SOLVERS, *(family.registry for family in FAMILIES)]
-    before = [dict(registry) for registry in registries]
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with restored(), tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("examples").symlink_to(ROOT / "examples")
-        try:
-            yield
-        finally:
-            for registry, entries in zip(registries, before, strict=True):
-                registry.clear()
-                registry.update(entries)
-
-
-FAMILIES = [pr.Curve, pr.Budget, pr.Risk, pr.Policy, LossModel]
+        yield
 
 
 def tidy(text: str) -> str:
