@@ -22,8 +22,9 @@ help: ## list the targets
 run: $(VENV)/.run ## install what is needed, then plan the body-fat example: plan.json, report.html
 	$(BIN)/preceptor plan
 
-# A process for each core; tests that share something dear stay in one of them.
-PARALLEL := --numprocesses logical --dist loadgroup
+# A process for each core. Files stay whole, since their tests share what is dear to make; the longest
+# come first (tests/conftest.py).
+PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
 
 test: lint ## check style and types, then run the fast tests with coverage
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term $(PYTEST_ARGS)

@@ -29,16 +29,3 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.dice)
-        together = _made_once(item)
-        if together:
-            item.add_marker(pytest.mark.xdist_group(together))
-
-
-def _made_once(item) -> str:
-    """What a test shares with others of its file or of all: those run in one process."""
-    for found in item._fixtureinfo.name2fixturedefs.values():
-        if found[-1].scope == "module":
-            return item.path.name
-        if found[-1].scope == "session" and found[-1].baseid.startswith("tests/"):
-            return found[-1].argname
-    return ""

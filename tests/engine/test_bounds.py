@@ -11,8 +11,6 @@ from preceptor.engine.instance import DualInstance, factor_members, make_instanc
 from tests.engine.exact import brute_force, enclosure, solve_all, solved
 from tests.strategies import examples
 
-pytestmark = pytest.mark.xdist_group("solved")  # results of `solved` are kept in the process
-
 FAMILIES = {
     "at most 1 of 2": (2, (0, 1)),
     "exactly 1 of 2": (2, (1,)),

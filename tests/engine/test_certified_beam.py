@@ -9,8 +9,6 @@ from preceptor.engine.certified_beam import certified_beam, memory_width
 from preceptor.verification.beam_check import beam_again
 from tests.engine.exact import enclosure, random_instance, solve_all, solved
 
-pytestmark = pytest.mark.xdist_group("solved")  # results of `solved` are kept in the process
-
 
 @pytest.mark.parametrize(
     ("seed", "n", "sizes", "horizon"),

@@ -17,8 +17,6 @@ from tests.engine.exact import (
     solved,
 )
 
-pytestmark = pytest.mark.xdist_group("solved")  # results of `solved` are kept in the process
-
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):

@@ -18,8 +18,6 @@ from preceptor.verification.claim import claim_of, setting_of
 from preceptor.verification.dual_check import check_bound
 from tests.engine.exact import enclosure, solve_all, solved
 
-pytestmark = pytest.mark.xdist_group("solved")  # results of `solved` are kept in the process
-
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2), (2,)])
 @pytest.mark.parametrize("horizon", [None, 4])
