@@ -33,7 +33,7 @@ test-slow: $(VENV)/.dev ## run the slow tests, and property tests with more and 
 	$(BIN)/python -m pytest $(PARALLEL) -m "slow or dice" --hypothesis-profile=thorough $(PYTEST_ARGS)
 
 test-kernels: $(VENV)/.dev ## run the kernels as plain Python on tiny instances, with their coverage
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels --cov --cov-config=tests/kernels/coverage.toml \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels --cov --cov-config=tests/kernels/coveragerc \
 		--cov-report=term $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## check style and types
