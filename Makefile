@@ -13,20 +13,28 @@ LOCK_ARGS   ?=
 UV_VERSION  := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint format docs bench dist lock clean
+.PHONY: help run test test-slow test-kernels lint format docs bench dist lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.run ## install what is needed, then plan the body-fat example: plan.json, report.html
 	$(BIN)/preceptor plan
 
-test: lint ## check style and types, then run the fast tests with coverage
-	$(BIN)/python -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+# A process for each core. Files stay whole, since their tests share what is dear to make; the longest
+# come first (tests/conftest.py).
+PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-test-slow: $(VENV)/.dev ## run the slow tests only (statistical guarantees, large instances)
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+test: lint ## check style and types, then run the fast tests with coverage
+	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.dev ## run the slow tests, and property tests with more and fresh examples
+	$(BIN)/python -m pytest $(PARALLEL) -m "slow or dice" --hypothesis-profile=thorough $(PYTEST_ARGS)
+
+test-kernels: $(VENV)/.dev ## run the kernels as plain Python on tiny instances, with their coverage
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels --cov --cov-config=tests/kernels/coveragerc \
+		--cov-report=term $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import preceptor as pr
+
+
+def examples(count: int) -> settings:
+    """A test that deserves `count` examples where others get 40: fewer or more by the profile."""
+    return settings(max_examples=max(5, count * settings.default.max_examples // 40))
+
 
 seeds = st.integers(0, 2**32 - 1)
 

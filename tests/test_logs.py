@@ -8,12 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs import Log
 from preceptor.model.world import World
+from tests.strategies import examples
 
 NAMES = ("bmi", "bp")
 
@@ -74,7 +75,7 @@ def test_counts_are_showings_with_feedback_before_the_row(log):
 
 
 @given(logs(), st.sampled_from(["lists", "wide"]), st.sampled_from(["csv", "jsonl", "parquet"]))
-@settings(max_examples=30)
+@examples(30)
 def test_files_give_back_the_same_bits(tmp_path_factory, log, layout, suffix):
     path = tmp_path_factory.mktemp("logs") / f"log.{suffix}"
     log.write(path, layout=layout)

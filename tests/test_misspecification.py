@@ -1,7 +1,7 @@
 """Plan with a wrong input, live with the right one: the paper's fixed instance, to the digit.
 
-The numbers are those of MATH.md 6; the paper's own 1.5%, 9.4%, 5.9% and 19.0% drops are means of
-80 random signs between them.
+The numbers come from another implementation; the paper's own 1.5%, 9.4%, 5.9% and 19.0% drops are
+means of 80 random signs between them.
 """
 
 import numpy as np

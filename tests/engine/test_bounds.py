@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from preceptor.engine.certified_beam import certified_beam
 from preceptor.engine.instance import DualInstance, factor_members, make_instance
 from tests.engine.exact import brute_force, enclosure, solve_all, solved
+from tests.strategies import examples
 
 FAMILIES = {
     "at most 1 of 2": (2, (0, 1)),
@@ -113,7 +114,7 @@ def corners(draw):
     )
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(corners(), st.booleans(), st.integers(0, 7))
 def test_corners(instance, searched, any_set):
     """Also against a plan that was not searched for: a bound may not lean on a good incumbent."""
@@ -124,10 +125,3 @@ def test_corners(instance, searched, any_set):
         commit = bad if instance.horizon is None else -1
         beam = certified_beam(bound, plan, commit, width=20)
     assert_encloses(instance, bound, beam)
-
-
-@pytest.mark.slow
-@settings(max_examples=400)
-@given(corners(), st.booleans(), st.integers(0, 7))
-def test_many_corners(instance, searched, any_set):
-    test_corners.hypothesis.inner_test(instance, searched, any_set)

@@ -21,7 +21,8 @@ FILE = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "albrech
 CUES = ["f1", "f2", "f3"]
 
 pytestmark = pytest.mark.skipif(
-    not FILE.is_file(), reason="albrecht2019.csv is not beside this project; see its README there"
+    not FILE.is_file(),
+    reason="needs albrecht2019.csv in shared/data beside this checkout; it is not ours to ship",
 )
 
 

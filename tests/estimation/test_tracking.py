@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -12,6 +12,7 @@ import preceptor as pr
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation import Tracker
 from preceptor.model.units import Units
+from tests.strategies import examples
 
 from .answering import simulate, told_in, world_of
 
@@ -61,7 +62,7 @@ def by_regression(tracker, rounds):
 
 @pytest.mark.parametrize("name", CURVES)
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=10)
+@examples(10)
 def test_it_is_bayesian_regression_on_all_rounds(name, seed):
     start = a_tracker(CURVES[name], bias=0.2)
     rounds = list(rounds_of(np.random.default_rng(seed)))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.covariance import OAS, EmpiricalCovariance, GraphicalLassoCV, MinCovDet
@@ -26,7 +26,7 @@ from preceptor.estimation.moments import (
     nearest_correlation,
     pairwise_correlation,
 )
-from tests.strategies import covariance, seeds
+from tests.strategies import covariance, examples, seeds
 
 PLAIN = {"covariance": EmpiricalCovariance(), "regression": LinearRegression()}
 
@@ -47,7 +47,7 @@ def with_gaps(X: np.ndarray, share: float, seed: int = 1) -> np.ndarray:
 # --- clean tables ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seeds, st.integers(1, 4))
 def test_plain_estimators_give_the_textbook_numbers(seed, size):
     X, y = table(40, size, seed)
@@ -71,7 +71,7 @@ def test_predictions_in_units_are_those_of_the_regression():
     assert_allclose(predicted, LinearRegression().fit(X, y).predict(X), rtol=1e-10)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seeds, st.integers(1, 4), st.integers(6, 60))
 def test_defaults_are_those_of_scikit_learn(seed, size, rows):
     X, y = table(rows, size, seed)
@@ -204,7 +204,7 @@ def test_cross_validation_by_hand():
 # --- missing values -------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seeds, st.floats(0.0, 0.4))
 def test_pairwise_correlations_are_those_of_pandas(seed, share):
     X = with_gaps(table(60, 4, seed)[0], share, seed)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -11,7 +11,7 @@ from preceptor._base.discounting import geometric_sum, negligible_after
 from preceptor.evaluation.tails import tail_sums
 from preceptor.evaluation.value import commit_value, evaluate_with_error, losses_along
 from tests.oracles import round_loss, schedule_value
-from tests.strategies import curves, problems, seeds
+from tests.strategies import curves, examples, problems, seeds
 
 
 def long_sum(problem, counts, shown, rounds):
@@ -23,7 +23,7 @@ def long_sum(problem, counts, shown, rounds):
     return total
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(sizes=(2, 3)), seeds)
 def test_commit_value_is_the_long_sum_for_every_curve_and_risk(problem, seed):
     rng = np.random.default_rng(seed)

@@ -82,6 +82,7 @@ def client(cluster):
         yield connected
 
 
+@pytest.mark.slow
 def test_an_experiment_has_the_same_bits_here_and_on_the_cluster(client):
     options = {"draws": 4, "rho": [0.99], "quick": True, "seed": 5}
     alone = untimed(run("stationary", workers=1, **options))
@@ -94,6 +95,7 @@ def test_rows_come_in_the_order_of_the_grid(client):
     assert run_sweeps([sweep], executor=DaskCluster(client)).equals(run_sweeps([sweep]))
 
 
+@pytest.mark.slow
 def test_a_worker_killed_during_the_run_costs_only_time(client, cluster):
     sweep = tasks.sweep(tasks.slow_numbers, draws=150, pause=0.004, batch=2)
     told = []

@@ -42,12 +42,13 @@ def two():
         yield executor
 
 
-def test_real_experiments_have_the_same_bits_in_one_and_two_processes():
+@pytest.mark.parametrize(
+    "name", ["action-map", pytest.param("misspecification", marks=pytest.mark.slow)]
+)
+def test_real_experiments_have_the_same_bits_in_one_and_two_processes(name):
     options = {"draws": 1, "rho": [0.5, 0.99], "quick": True}
-    for name in ("action-map", "misspecification"):
-        alone = run(name, workers=1, **options)
-        together = run(name, workers=2, **options)
-        assert untimed(together).equals(untimed(alone))
+    alone, together = (untimed(run(name, workers=workers, **options)) for workers in (1, 2))
+    assert together.equals(alone)
 
 
 def test_rows_come_in_the_order_of_the_grid_whoever_is_first(two):

@@ -41,7 +41,7 @@ def one_process(folder):
 @pytest.mark.parametrize(
     ("kill", "start_again"),
     [
-        (signal.SIGKILL, one_process),
+        pytest.param(signal.SIGKILL, one_process, marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, command, marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, command, marks=pytest.mark.slow),
     ],

@@ -4,15 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import preceptor as pr
 from tests.oracles import beliefs_at, round_loss, variance
-from tests.strategies import problems, seeds
+from tests.strategies import examples, problems, seeds
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(problems(sizes=(1, 2, 3, 5)), seeds)
 def test_all_ways_to_ask_agree_with_first_principles(problem, seed):
     rng = np.random.default_rng(seed)

@@ -40,10 +40,9 @@ def test_learning_never_passes_the_floor(curve, floor):
     assert floored.phi(10**9) >= floored.limit >= floor
 
 
-@given(curves, st.integers(0, 40))
+@given(curves.filter(lambda curve: curve.ratio is not None), st.integers(0, 40))
 def test_a_constant_ratio_is_one(curve, m):
-    if curve.ratio is not None:
-        assert_allclose(curve.retention(m + 1), curve.ratio * curve.retention(m), atol=1e-300)
+    assert_allclose(curve.retention(m + 1), curve.ratio * curve.retention(m), atol=1e-300)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -13,7 +13,7 @@ from preceptor.evaluation.value import commit_value
 from preceptor.planning.beam import cheapest_of_each, exact_keys
 from preceptor.planning.commits import CommitValues
 from tests.oracles import round_loss
-from tests.strategies import problems, seeds
+from tests.strategies import examples, problems, seeds
 
 squared = st.just(pr.SquaredError())
 
@@ -42,7 +42,7 @@ def plain_beam(problem, width, layers):
     return scores[kept[0]]
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(problems(sizes=(2, 3), horizons=(None, 7)), st.integers(1, 4))
 def test_same_value_as_the_plain_twin(problem, width):
     plan = pr.solve(problem, "beam", width=width, layers=3)
@@ -51,7 +51,7 @@ def test_same_value_as_the_plain_twin(problem, width):
     assert plan.lower_bound <= plan.value
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(sizes=(1, 2, 3, 4), horizons=(None, 9), risks=squared), seeds)
 def test_best_commitment_of_many_states(problem, seed):
     rng = np.random.default_rng(seed)
@@ -65,7 +65,7 @@ def test_best_commitment_of_many_states(problem, seed):
         assert_allclose(each[chosen[row]], min(each), rtol=1e-8, atol=1e-11)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(problems(sizes=(2, 3, 4), horizons=(None, 9), risks=squared, imputations=(0.0,)), seeds)
 def test_what_was_too_bad_for_a_parent_changes_nothing_for_its_children(problem, seed):
     rng = np.random.default_rng(seed)
@@ -86,7 +86,7 @@ def test_what_was_too_bad_for_a_parent_changes_nothing_for_its_children(problem,
 
 @pytest.mark.parametrize(("width", "value"), [(1, 86.02), (10, 82.06), (100, 78.50)])
 def test_it_is_the_poor_optimiser_that_others_measured(width, value):
-    """(5,2), ρ=.99, seed 0 of BOUNDS.md: another implementation of the same beam."""
+    """(5,2), ρ=.99, seed 0: values of another implementation of the same beam."""
     rng = np.random.default_rng(0)
     a, h = rng.uniform(0, 1, 5), rng.uniform(0, 1, 5)
     world = pr.World.equicorrelated(a, 0.99)

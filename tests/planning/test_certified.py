@@ -4,28 +4,18 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import preceptor as pr
 from tests.planning.test_search import seeded
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 geometric = st.builds(pr.Geometric, st.floats(1.05, 2.0))
 QUICK = {"time_limit": None, "max_iterations": 12, "width": 40}
 
 
-@settings(max_examples=25)
-@given(problems(sizes=(1, 2, 3), horizons=(1, 2, 4)))
-def test_finite_bounds_hold_for_every_kind_of_problem(problem):
-    best = pr.solve(problem, "finite").value
-    plan = pr.solve(problem, "certified", **QUICK)
-    slack = 1e-8 * (1 + best)
-    assert plan.lower_bound <= best + slack
-    assert best <= plan.value + slack
-
-
-@settings(max_examples=10)
+@examples(8)
 @given(
     problems(
         sizes=(2, 3),
@@ -45,22 +35,25 @@ def test_dual_bounds_hold_over_infinite_horizons(problem):
 
 
 @pytest.mark.parametrize(
-    ("size", "k", "rho", "discount"),
-    [(2, 1, 0.9, 0.6), pytest.param(4, 2, 0.5, 0.9, marks=pytest.mark.slow)],
+    ("size", "k", "rho", "changes"),
+    [
+        (2, 1, 0.9, {"discount": 0.6, "horizon": 5}),
+        pytest.param(2, 1, 0.9, {"discount": 0.6}, marks=pytest.mark.slow),
+        pytest.param(4, 2, 0.5, {"discount": 0.9}, marks=pytest.mark.slow),
+    ],
 )
-def test_a_certificate_is_proven_again_by_slow_code(size, k, rho, discount):
-    problem = seeded(size, k, rho, discount=discount)
+def test_a_certificate_is_proven_again_by_slow_code(size, k, rho, changes):
+    problem = seeded(size, k, rho, **changes)
     plan = pr.solve(problem, "certified", **QUICK | {"max_iterations": 40})
-    again = pr.verify(plan, problem)
-    assert again.ok, again
-    assert "proven again" in again.how
     restored = pr.Plan.from_json(plan.to_json())
     assert restored == plan
-    assert pr.verify(restored).ok
+    again = pr.verify(restored, problem)
+    assert again.ok, again
+    assert "proven again" in again.how
 
 
 def test_a_forged_certificate_is_found_out():
-    problem = seeded(2, 1, 0.9, discount=0.6)
+    problem = seeded(2, 1, 0.9, discount=0.6, horizon=5)
     plan = pr.solve(problem, "certified", **QUICK)
     certificate = plan.certificate
     forged = dataclasses.replace(
@@ -98,13 +91,6 @@ def test_target_gap_ends_it_and_status_is_honest():
     assert plan.gap <= 0.05
     rough = pr.solve(problem, "certified", target_gap=0.0, **QUICK)
     assert rough.status is not pr.Status.TIME_LIMIT
-
-
-def test_deterministic_for_a_seed_and_limits():
-    problem = seeded(4, 2, 0.8, discount=0.9)
-    plans = [pr.solve(problem, "certified", target_gap=0.0, **QUICK) for _ in range(2)]
-    assert plans[0].value == plans[1].value
-    assert plans[0].lower_bound == plans[1].lower_bound
 
 
 def test_progress_tells_value_bound_and_gap():

@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import preceptor as pr
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 
 def seeded(size, k, rho, seed=0, **changes):
@@ -19,19 +19,7 @@ def seeded(size, k, rho, seed=0, **changes):
     return pr.Problem(world, pr.Learner(h, pr.Geometric(1.05)), k, 0.99).replace(**changes)
 
 
-@settings(max_examples=60)
-@given(problems(sizes=(1, 2, 3), horizons=(1, 3, 5)))
-def test_finite_plans_lie_between_bound_and_optimum(problem):
-    best = pr.solve(problem, "finite").value
-    plan = pr.solve(problem, "search", time_limit=None, max_kicks=2)
-    slack = 1e-9 * (1 + best)
-    assert plan.lower_bound <= best + slack
-    assert best <= plan.value + slack
-    assert abs(pr.evaluate(problem, plan.policy) - plan.value) <= slack
-    assert plan.value <= pr.solve(problem, "stationary").value + slack
-
-
-@settings(max_examples=40)
+@examples(40)
 @given(problems(sizes=(1, 2), horizons=(None,)))
 def test_infinite_plans_lie_above_the_lattice(problem):
     problem = problem.replace(discount=min(problem.discount, 0.8))
@@ -47,7 +35,7 @@ def test_infinite_plans_lie_above_the_lattice(problem):
     ("size", "k", "rho", "best"), [(2, 1, 0.99, 11.49281), (3, 2, 0.99, 3.46309)]
 )
 def test_comes_close_to_known_optima(size, k, rho, best):
-    """Exact values of BOUNDS.md section 1; search alone has no proof but should be within 0.5%."""
+    """Optima of another implementation; search alone has no proof but should be within 0.5%."""
     plan = pr.solve(seeded(size, k, rho), "search", time_limit=None, max_kicks=30)
     assert best * (1 - 1e-6) <= plan.value <= best * 1.005
 
@@ -56,17 +44,6 @@ def test_beats_the_papers_beam():
     """(5,2), ρ=.99: the beam of width 100 ends at 78.50, the optimum is about 67.32."""
     plan = pr.solve(seeded(5, 2, 0.99), "search", time_limit=None, max_kicks=3)
     assert plan.value < 67.6
-
-
-@pytest.mark.parametrize("curve", [pr.Geometric(1.1), pr.PowerLaw(0.75), pr.OneShot()])
-def test_the_same_seed_and_limit_give_the_same_plan(curve):
-    problem = seeded(4, 2, 0.9, horizon=40)
-    problem = problem.replace(learner=pr.Learner(problem.learner.initial, curve))
-    first, second = (
-        pr.solve(problem, "search", time_limit=None, max_kicks=3, seed=7) for _ in range(2)
-    )
-    assert first.policy == second.policy
-    assert first.value == second.value
 
 
 def test_a_time_limit_is_kept():
@@ -103,7 +80,7 @@ def test_a_hundred_tests_five_at_a_time():
     assert plan.value <= pr.evaluate(problem, pr.Stationary(plan.policy.commit))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(sizes=(3, 4), horizons=(3,)))
 def test_the_bound_over_unlisted_sets_holds_where_they_can_be_listed(problem):
     from preceptor.planning.restricted import floor_over_all_sets

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
 from tests.oracles import schedule_value
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 squared = st.just(pr.SquaredError())
 
@@ -23,7 +23,7 @@ def test_stationary_is_the_best_fixed_set(problem):
     assert plan.lower_bound <= exact + 1e-10 <= plan.value + 1e-9
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(problems(horizons=(1, 5), risks=squared, diagonal=True, imputations=(0.0, 1.0)))
 def test_without_correlation_the_sort_is_exact(problem):
     sort = pr.solve(problem, "independent")

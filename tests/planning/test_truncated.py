@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose
 
 import preceptor as pr
 from tests.oracles import schedule_value
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 
 def best_over_all(problem, length, rounds):
@@ -22,7 +22,7 @@ def best_over_all(problem, length, rounds):
     )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problems(sizes=(1, 2), horizons=(None,)))
 def test_best_suffix_is_the_best_prefix_and_commitment_together(problem):
     problem = problem.replace(discount=min(problem.discount, 0.6))
@@ -33,7 +33,7 @@ def test_best_suffix_is_the_best_prefix_and_commitment_together(problem):
 
 
 @given(problems(sizes=(2,), horizons=(9,)))
-@settings(max_examples=40)
+@examples(40)
 def test_finite_horizons_count_the_rounds_that_are_left(problem):
     plan = pr.solve(problem, "truncated", length=2)
     assert_allclose(plan.value, best_over_all(problem, 2, 9), rtol=1e-8, atol=1e-11)
@@ -42,7 +42,7 @@ def test_finite_horizons_count_the_rounds_that_are_left(problem):
 
 
 @given(problems(sizes=(2, 3), horizons=(6,)))
-@settings(max_examples=30)
+@examples(30)
 def test_the_papers_rule_is_never_better_and_full_length_is_exact(problem):
     exact = pr.solve(problem, "finite").value
     for length in (1, 3):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
@@ -17,7 +17,7 @@ from preceptor.simulation import (
     rollout,
 )
 from preceptor.simulation.cases import Stream, stream
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.3], 0.6, noise_variance=0.1)
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, 0.0], pr.Geometric(1.1)), 2)
@@ -31,7 +31,7 @@ class OneByOne:
         self.reset, self.predict, self.feedback = human.reset, human.predict, human.feedback
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(problems(horizons=(7,)))
 def test_batch_and_one_by_one_agree(problem):
     people = humans_of(problem) | {"slips": PaperLearner.of(problem, response_noise=0.3)}

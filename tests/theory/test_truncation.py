@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -16,7 +16,7 @@ from preceptor.theory import (
     truncation_certificate,
     truncation_error,
 )
-from tests.strategies import problems
+from tests.strategies import examples, problems
 
 
 def two_tests(rng: np.random.Generator, budget: pr.Budget, discount: float) -> pr.Problem:
@@ -79,7 +79,7 @@ def test_it_is_the_formula_of_the_proposition():
         assert rounds_for_error(problem, error) == formula
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(problems(sizes=(2,), horizons=(None,), risks=st.just(pr.SquaredError())))
 def test_no_round_costs_more_than_the_ceiling(problem):
     ceiling = worst_loss(problem, problem.sets)

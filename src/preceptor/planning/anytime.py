@@ -18,8 +18,7 @@ class Watch:
     """Says when to stop: the time is up, or somebody pressed Ctrl-C."""
 
     def __init__(self, time_limit: float | None) -> None:
-        if time_limit is not None and (not is_number(time_limit) or time_limit <= 0):
-            raise InvalidInput(f"time_limit: {time_limit!r}, must be a positive number of seconds")
+        check_time_limit(time_limit)
         self._started = time.perf_counter()
         self._limit = float("inf") if time_limit is None else float(time_limit)
         self.interrupted = False
@@ -47,6 +46,12 @@ class Watch:
         if self.interrupted:
             return Status.INTERRUPTED
         return Status.BOUNDED if finished else Status.TIME_LIMIT
+
+
+def check_time_limit(time_limit: float | None) -> None:
+    """None, or a time that passes."""
+    if time_limit is not None and (not is_number(time_limit) or time_limit <= 0):
+        raise InvalidInput(f"time_limit: {time_limit!r}, must be a positive number of seconds")
 
 
 @contextmanager

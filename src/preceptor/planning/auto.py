@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from preceptor._base.progress import Progress
 from preceptor.plan import Plan
+from preceptor.planning.anytime import check_time_limit
 from preceptor.planning.certified import solve_certified
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
 from preceptor.planning.independent import solve_independent
 from preceptor.planning.lattice import LATTICE
-from preceptor.planning.search import solve_search
+from preceptor.planning.search import check_search_options, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.problem import Problem
@@ -48,6 +49,9 @@ def solve_auto(
     Plan
         By the method that `plan.method` names, for the `plan.reason` it gives.
     """
+    check_time_limit(time_limit)
+    # No clock is fine where an exact method answers; the searches ask for one themselves.
+    check_search_options(time_limit or DEFAULT_SECONDS, None, seed)
     shape = shape_of(problem)
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)

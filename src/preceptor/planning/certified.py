@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.checks import is_number
+from preceptor._base.checks import is_count, is_number
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
@@ -100,6 +100,8 @@ def solve_certified(
     """
     if not is_number(target_gap) or target_gap < 0:
         raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")
+    if width is not None and not is_count(width, least=1):
+        raise InvalidInput(f"width: {width!r}, must be a whole number of at least 1, or None")
     check_search_options(time_limit, max_iterations, seed)
     shape = shape_of(problem)
     if shape.has_dual:

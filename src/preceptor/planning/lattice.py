@@ -86,7 +86,7 @@ def solve_lattice(
         The box with these `caps` does not fit in `memory_limit`.
     """
     started = time.perf_counter()
-    _check(problem, tolerance, caps)
+    _check(problem, tolerance, caps, edge_seconds)
     effects = CapEffects.of(problem)
     notes: tuple[str, ...] = ()
     if caps is None:
@@ -398,13 +398,17 @@ def _loss_per_error(problem: Problem) -> FloatArray:
     return weights
 
 
-def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> None:
+def _check(
+    problem: Problem, tolerance: float, caps: list[int] | int | None, edge_seconds: float
+) -> None:
     why_not = why_not_lattice(problem)
     if why_not:
         raise NotApplicable(f"lattice: {why_not}")
     faults = []
     if not is_number(tolerance) or tolerance <= 0:
         faults.append(f"tolerance: {tolerance!r}, must be a positive number")
+    if not is_number(edge_seconds) or edge_seconds < 0:
+        faults.append(f"edge_seconds: {edge_seconds!r}, must be a number of at least 0")
     if caps is not None:
         given = np.asarray(caps)
         if given.dtype.kind not in "iu" or given.min(initial=1) < 1:

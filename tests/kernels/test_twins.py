@@ -1,0 +1,75 @@
+"""Every kernel is compared with a slow twin in the tests: by itself, or through its caller."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+KERNELS = sorted((ROOT / "src" / "preceptor").rglob("_*kernels.py"))
+TESTS = [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]
+
+# Not called by a test themselves: which kernels or functions call them, and where those have twins.
+THROUGH = {
+    "place_run": "layer_counts",
+    "next_run": "layer_counts",
+    "run_losses": "forward",
+    "relax_run": "forward",
+    "target_rank": "forward",
+    "forward": "tests/planning/test_finite.py: every sequence of sets",
+    "backtrack": "tests/planning/test_finite.py: the schedule is among the best ones",
+    "relax_layer": "tests/planning/test_finite.py: as the compiled route",
+    "sweep": "tests/planning/test_lattice.py: value iteration with dictionaries",
+    "commit_cost": "best_commits",
+    "best_commits": "tests/planning/test_truncated.py: every prefix and commitment",
+    "best_commits_summed": "tests/planning/test_truncated.py: every prefix and commitment",
+    "learning_terms": "tree_commits",
+    "visit": "tree_commits",
+    "tree_commits": "tests/kernels/test_planning_loops.py: one commitment after the other",
+    "bounds_near": "tests/kernels/test_planning_loops.py: the same with and without it",
+    "tree_lengths": "tree_losses",
+    "tree_losses": "tests/loss/test_set_tree.py: one set after the other",
+    "smooth_rounds": "tests/verification/test_dual_check.py: bounds are proven again",
+    "all_sets_rounds": "tests/verification/test_dual_check.py: minima are found again",
+    "screening_tables": "all_sets_rounds",
+    "descend": "tests/kernels/test_schedules.py: no single change helps",
+    "kicked_search": "tests/kernels/test_schedules.py: no single change helps",
+}
+
+
+def kernels() -> list[str]:
+    trees = [ast.parse(path.read_text("utf-8")) for path in KERNELS]
+    return [node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
+
+
+def called() -> set[str]:
+    """Names that tests call, with or without the module in front."""
+    found = set()
+    for path in TESTS:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                function = node.func
+                found.add(getattr(function, "attr", getattr(function, "id", "")))
+    return found
+
+
+CALLED = called()
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_it_has_a_twin(kernel):
+    seen = set()
+    while kernel in THROUGH and kernel not in seen:
+        seen.add(kernel)
+        through = THROUGH[kernel]
+        if through.startswith("tests/"):
+            assert (ROOT / through.split(":")[0]).is_file()
+            return
+        kernel = through
+    assert kernel in CALLED
+
+
+def test_nothing_is_explained_that_is_no_kernel():
+    assert set(THROUGH) <= set(kernels())
