@@ -30,7 +30,7 @@ def test_next_as_json_has_the_expected_loss(run, plan_file, tmp_path):
     assert data["for_ever"]
     assert data["expected_loss"] == pytest.approx(float(problem.oracle.loss_of(errors, (0,))[0]))
     assert data["expected"] == pytest.approx(np.sqrt(data["expected_loss"]))
-    assert data["scale"] == "typical error (risk)"
+    assert data["scale"] == "root-mean-square error (risk)"
 
 
 def test_next_counts_tests_of_several_columns_once(run, tmp_path):

@@ -53,4 +53,4 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Plan which tests to show a person who learns from what they are shown."""
+    """Plan which tests to show a person who is still learning to read them."""

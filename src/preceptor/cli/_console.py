@@ -89,7 +89,7 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
             if update.value is not None:
                 parts.append(f"best {update.value:.6g}")
             if update.lower_bound is not None:
-                parts.append(f"best achievable at least {update.lower_bound:.6g}")
+                parts.append(f"lower bound {update.lower_bound:.6g}")
             if update.gap is not None:
                 parts.append(f"gap {100 * update.gap:.3g}%")
             status.update(", ".join(parts))
@@ -101,11 +101,11 @@ def check_target(path: Path, *read: Path | str | None) -> None:
     """Refuse early what could not be written later, or would replace one of the files `read`."""
     taken = {Path(other).resolve() for other in read if other is not None}
     if path.resolve() in taken:
-        raise InvalidFile(f"{path}: is used in this command already; choose another name")
+        raise InvalidFile(f"{path}: this command already uses that file; choose another name")
     folder = path.parent
     if not folder.is_dir():
-        raise InvalidFile(f"{folder}: no such folder; make it first")
+        raise InvalidFile(f"{folder}: no such folder; create it first")
     if path.is_dir():
         raise InvalidFile(f"{path}: is a folder, expected the name of a file")
     if not os.access(folder, os.W_OK):
-        raise InvalidFile(f"{folder}: you may not write there")
+        raise InvalidFile(f"{folder}: you may not write there; choose another folder")

@@ -31,16 +31,18 @@ def read_named_numbers(
     for place, name, cells in rows:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"the tests are {', '.join(known)}"
             faults.append(f"{path}, {place}: test {name!r} is not known; {hint}")
         elif name in seen:
-            faults.append(f"{path}, {place}: test {name!r} is there twice")
+            faults.append(f"{path}, {place}: test {name!r} appears twice; keep one of them")
         seen.add(name)
         for column, cell in cells.items():
             try:
                 found[column][name] = _finite(cell)
             except (TypeError, ValueError):
-                faults.append(f"{path}, {place}, column {column!r}: {cell!r} is not a number")
+                faults.append(
+                    f"{path}, {place}, column {column!r}: {cell!r} is not a number; correct it"
+                )
     InvalidFile.raise_if(faults)
     return found
 

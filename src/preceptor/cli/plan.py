@@ -35,50 +35,57 @@ def plan(
         Path | None,
         typer.Argument(
             metavar="[TABLE]",
-            help="Cases, a row each: .csv, .tsv, .jsonl or .parquet. Left out: an example.",
+            help="Cases, one per row: .csv, .tsv, .jsonl or .parquet (default: an example).",
             show_default=False,
         ),
     ] = None,
     outcome: Annotated[
-        str | None, typer.Option(help="The column that is to be predicted.", metavar="COLUMN")
+        str | None, typer.Option(help="The column to predict.", metavar="COLUMN")
     ] = None,
     unit: Annotated[
         str | None, typer.Option(help="Unit of the outcome, for the report.", metavar="TEXT")
     ] = None,
     tests: Annotated[
-        int | None, typer.Option(help="How many tests may be shown a case (default: 3).", min=1)
+        int | None, typer.Option(help="How many tests may be shown per case (default: 3).", min=1)
     ] = None,
     half_life: Annotated[
         float | None,
-        typer.Option(help="A weight's error halves every so many showings (default: 14)."),
+        typer.Option(help="Showings of a test that halve the error of its weight (default: 14)."),
     ] = None,
     cases: Annotated[
-        float | None, typer.Option(help="About how many cases are to come (default: 100).")
+        float | None, typer.Option(help="Roughly how many cases lie ahead (default: 100).")
     ] = None,
     beliefs: Annotated[
         str | None,
         typer.Option(
-            help="First weights: zero (predicts the average), equal, marginal, or a .csv or "
-            ".json file of name and weight (outcome per unit of the test) (default: zero).",
+            help="First beliefs: zero (predicts the average), equal, marginal, or a .csv or .json "
+            "file of name and weight, in outcome per unit of the test (default: zero).",
             metavar="zero|equal|marginal|FILE",
             autocompletion=lambda: ["zero", "equal", "marginal"],
         ),
     ] = None,
     standardised: Annotated[
-        bool, typer.Option("--standardised", help="Weights in FILE are for 1 standard deviation.")
+        bool,
+        typer.Option(
+            "--standardised",
+            help="The weights in the file of --beliefs are per standard deviation.",
+        ),
     ] = False,
     costs: Annotated[
         Path | None,
-        typer.Option(help="A .csv or .json file of name, cost and price.", metavar="FILE"),
+        typer.Option(
+            help="A .csv or .json file of name, cost and (optional) price.", metavar="FILE"
+        ),
     ] = None,
     limit: Annotated[
-        float | None, typer.Option(help="What the tests of a case may cost together.")
+        float | None, typer.Option(help="What the tests shown in one case may cost together.")
     ] = None,
     learner: Annotated[
-        Path | None, typer.Option(help="A person, as written by `preceptor fit`.", metavar="FILE")
+        Path | None,
+        typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
     ] = None,
     participant: Annotated[
-        str | None, typer.Option(help="Who of the people in the learner file.", metavar="NAME")
+        str | None, typer.Option(help="Plan for this person in the learner file.", metavar="NAME")
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")
@@ -91,10 +98,11 @@ def plan(
         ),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Instead of --half-life: a showing divides errors by it.")
+        float | None,
+        typer.Option(help="Instead of --half-life: each showing divides the error by this."),
     ] = None,
     discount: Annotated[
-        float | None, typer.Option(help="Instead of --cases: weight of a case to the one before.")
+        float | None, typer.Option(help="Instead of --cases: the discount factor.")
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -109,14 +117,14 @@ def plan(
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Prove value and bound again; takes minutes.")
+        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON instead of words.")
     ] = False,
 ) -> None:
-    """Plan which tests to show, from a table of cases; writes a plan and a report.
+    """Plan which tests to show, from a table of cases, and write the plan and a report.
 
     Without a table it plans a built-in example: body fat from tape measures.
     """
@@ -126,7 +134,9 @@ def plan(
             check_target(output, *inputs)
             check_target(report, output, *inputs)
         if learner is None and participant is not None:
-            raise InvalidInput("--participant: names somebody in a learner file; give --learner")
+            raise InvalidInput(
+                "--participant: names a person in a learner file; give --learner as well"
+            )
         discount_from(cases, discount)  # refuse before reading anything
         from preceptor.advice import advise
         from preceptor.advice.learner_file import read_learner
@@ -161,7 +171,7 @@ def plan(
             )
         proof = advice.verification
         if proof is not None and not proof.ok:
-            fail(f"the proof of this plan does not hold: {proof.how}; please report it", code=1)
+            fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
         if not dry_run:
             with spinner("drawing the report"):
                 advice.save(output, report)
@@ -171,7 +181,7 @@ def plan(
         else:
             typer.echo(advice.explain())
             if not dry_run:
-                say(f"What to show somebody now: preceptor next {output} --shown counts.json")
+                say(f"What to show one person next: preceptor next {output} --shown counts.json")
 
 
 def _beliefs(named: str | None, world: World) -> str | dict[str, float] | None:
@@ -186,10 +196,12 @@ def _beliefs(named: str | None, world: World) -> str | dict[str, float] | None:
 
 
 def _costs(path: Path | None, limit: float | None, world: World) -> dict[str, dict[str, float]]:
-    """Costs and prices of tests, a row each: name, cost and, if wanted, price."""
+    """Costs and prices of tests by name; the file may have either or both."""
     if path is None:
         return {"cost": {}, "price": {}}
     found = read_named_numbers(path, ("cost", "price"), world.tests)
     if limit is not None and not found["cost"]:
-        raise InvalidInput(f"--limit: {path} has prices but no column cost to add up")
+        raise InvalidInput(
+            f"--limit: {path} has no column cost to add up; add one, or leave --limit out"
+        )
     return found

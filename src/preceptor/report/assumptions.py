@@ -102,11 +102,13 @@ def _imputation_words(learner: Learner) -> str:
 
 def _time_words(problem: Problem) -> str:
     if problem.horizon is not None:
-        discounted = f", each {problem.discount:g} of the one before" * (problem.discount < 1.0)
+        discounted = f", each counting {problem.discount:g} times the one before" * (
+            problem.discount < 1.0
+        )
         return f"{cases(problem.horizon)}{discounted}"
     return (
         f"about {cases_to_come(problem.discount):,.0f} more cases: each counts "
-        f"{problem.discount:.6g} of the one before"
+        f"{problem.discount:.6g} times the one before"
     )
 
 
@@ -117,6 +119,7 @@ def _noise_words(problem: Problem) -> str:
     share = 1.0 - problem.world.noise_variance / problem.world.outcome_variance
     of = f" {unit}" if unit else ""
     return (
-        f"with all tests and all weights known, still off by {noise:.3g}{of}; outcomes spread by "
-        f"{spread:.3g}, so all tests together explain {share:.0%} of the variance"
+        f"with all tests and all weights known, still off by {noise:.3g}{of}; outcomes have a "
+        f"standard deviation of {spread:.3g}, so all tests together explain {share:.0%} of the "
+        "variance"
     )
