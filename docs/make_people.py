@@ -182,10 +182,10 @@ def _signed(share: float) -> str:
     return f"{share:+.1%}".replace("-", "−").replace("%", " %")
 
 
-def differing_rows() -> list[str]:
+def differing_rows(kinds: Collection[str] = QUICK_KINDS) -> list[str]:
     """Rows of the diabetes table that a quick replay plays and the page does not have."""
     shown = (marked(PAGE.read_text("utf-8"), "diabetes") or "").splitlines()
-    replayed = contest("A: diabetes", diabetes(), QUICK_KINDS).splitlines()
+    replayed = contest("A: diabetes", diabetes(), kinds).splitlines()
     return [row for row in replayed if row not in shown]
 
 

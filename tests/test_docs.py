@@ -169,9 +169,9 @@ def test_every_solver_is_described(page):
 
 
 # Packages whose public names are listed in the reference beside those of `preceptor` itself.
-PACKAGES = ["comparison", "datasets", "estimation", "experiments", "logs", "simulation", "theory"]
+PACKAGES = ["advice", "datasets", "estimation", "experiments", "logs", "simulation", "theory"]
 # Modules without `__all__`, of which the reference lists what people are meant to call.
-MODULES = ["beliefs", "report.html"]
+MODULES = ["people.beliefs", "report.html"]
 
 
 def referenced() -> list[str]:
@@ -189,7 +189,8 @@ def test_every_public_name_is_in_the_reference():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_of_a_package_is_in_the_reference(package):
     listed = {n.removeprefix(f"{package}.") for n in referenced() if n.startswith(f"{package}.")}
-    assert set(importlib.import_module(f"preceptor.{package}").__all__) == listed
+    public = set(importlib.import_module(f"preceptor.{package}").__all__)
+    assert public - set(pr.__all__) == listed  # what `preceptor` has is listed there
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -204,8 +205,8 @@ def test_names_in_the_reference_exist(module):
 def test_every_belief_of_the_command_line_is_in_the_reference():
     from preceptor.people.beliefs import BELIEFS
 
-    named = {f"beliefs.{belief.__name__}" for belief in BELIEFS.values()}
-    assert named == {n for n in referenced() if n.startswith("beliefs.")}
+    named = {f"people.beliefs.{belief.__name__}" for belief in BELIEFS.values()}
+    assert named == {n for n in referenced() if n.startswith("people.beliefs.")}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

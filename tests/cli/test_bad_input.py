@@ -97,7 +97,7 @@ def test_bad_requests(run, folder, arguments, complaint):
         ("c.csv", "name,cost\nbmi,1\n", "no cost for bp"),
         ("c.csv", "name,cost\nbmi,1\nbp,cheap\n", "c.csv, line 3, column 'cost': 'cheap'"),
         ("c.csv", "name,cost\nbmi,1\nbp,1\nbb,1\n", "line 4: test 'bb' is not known"),
-        ("c.csv", "name,cost\nbmi,1\nbp,1\nbp,2\n", "line 4: test 'bp' is there twice"),
+        ("c.csv", "name,cost\nbmi,1\nbp,1\nbp,2\n", "line 4: test 'bp' appears twice"),
         ("c.csv", "name,cost\nbmi,9\nbp,9\n", "below the cheapest test"),
         ("c.csv", "name,cost\nbmi,-1\nbp,1\n", "at least 0"),
         ("c.csv", "name,cost\nbmi,inf\nbp,1\n", "'inf' is not a number"),
@@ -252,5 +252,5 @@ def test_nothing_that_was_read_is_overwritten(tmp_path):
     for target in (["-o", str(table)], ["-o", "same.json", "--report", "same.json"]):
         result = runner.invoke(app, ["plan", str(table), "--outcome", "brozek", *target])
         assert result.exit_code == 2
-        assert "is used in this command already; choose another name" in result.stderr
+        assert "this command already uses that file; choose another name" in result.stderr
     assert table.read_bytes() == before

@@ -27,7 +27,7 @@ def test_next_as_json_has_the_expected_loss(run, plan_file, tmp_path):
     problem = pr.Plan.load(plan_file).problem
     errors = problem.learner.errors(problem.world, [1, 3])[None, :]
     assert data["show"] == ["bmi"]
-    assert data["for_ever"]
+    assert data["forever"]
     assert data["expected_loss"] == pytest.approx(float(problem.oracle.loss_of(errors, (0,))[0]))
     assert data["expected"] == pytest.approx(np.sqrt(data["expected_loss"]))
     assert data["scale"] == "root-mean-square error (risk)"

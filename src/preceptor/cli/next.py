@@ -56,7 +56,7 @@ def next_tests(
     expected = float(scale.of(loss))
     if as_json:
         data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
-        typer.echo(json.dumps(data | {"for_ever": chosen == found.policy.commit}))
+        typer.echo(json.dumps(data | {"forever": chosen == found.policy.commit}))
         return
     from preceptor._base.words import sentence
     from preceptor.report.phrases import joined
