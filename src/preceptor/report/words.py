@@ -256,8 +256,7 @@ def _along_the_way(plan: Plan) -> list[str]:
     lines = [f"Loss of a single case: {listed(parts)}."]
     best = least_loss(plan)
     if best is not None and best > 0.0:
-        reader = "the best set, read by someone who knows every weight"
-        lines.append(f"Best achievable: {best:.4g} per case ({reader}).")
+        lines.append(f"Best achievable: {best:.4g} per case (best set, every weight known).")
     return lines
 
 
