@@ -180,9 +180,11 @@ def test_bad_plans(tmp_path, text):
 
 def test_schema_and_methods_and_version():
     assert json.loads(run("schema").stdout) == pr.schema()
-    listed = [line.split()[0] for line in run("methods").stdout.splitlines()]
-    assert listed == list(SOLVERS)
-    assert all(len(line.split()) > 3 for line in run("methods").stdout.splitlines())
+    lines = run("methods").stdout.splitlines()
+    assert [line.split()[0] for line in lines[::2]] == list(SOLVERS)
+    for line, solver in zip(lines[1::2], SOLVERS.values(), strict=True):
+        assert line.split()[0] == "proves:"
+        assert line.endswith(f"options: {', '.join(solver.options)}")
     assert run("--version").stdout == f"preceptor {pr.__version__}\n"
 
 

@@ -69,15 +69,18 @@ def test_bad_tables(run, folder, table, complaint):
         (["cases.csv", "--outcome", "y", "--cases", "9", "--discount", ".5"], "give one of them"),
         (["cases.csv", "--outcome", "y", "--beliefs", "guess"], "zero, equal, marginal"),
         (["cases.csv", "--outcome", "y", "--beliefs", "no.csv"], "no.csv: no such file"),
-        (["cases.csv", "--outcome", "y", "--standardised"], "--beliefs FILE"),
+        (["cases.csv", "--outcome", "y", "--standardised"], "give such --beliefs"),
         (["cases.csv", "--outcome", "y", "--limit", "3"], "give --costs"),
         (["cases.csv", "--outcome", "y", "--costs", "no.csv"], "no.csv: no such file"),
         (["cases.csv", "--outcome", "y", "--participant", "ann"], "give --learner"),
         (["cases.csv", "--outcome", "y", "--learner", "no.json"], "no.json: no such file"),
-        (["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"], "leave out"),
-        (["cases.csv", "--outcome", "y", "--example", "body-fat"], "give one of them"),
+        (
+            ["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"],
+            "x.json: no such file",
+        ),
+        (["cases.csv", "--outcome", "y", "--example", "body-fat"], "leave one of them out"),
         (["--example", "cars"], "there are body-fat, diabetes"),
-        (["--outcome", "siri"], "the outcome of body-fat is 'brozek'"),
+        (["--outcome", "siri"], "--outcome: that of body-fat is 'brozek'"),
         (["cases.csv", "--outcome", "y", "--output", "nowhere/plan.json"], "no such folder"),
         (["cases.csv", "--outcome", "y", "--output", "folder.csv"], "is a folder"),
         (["cases.csv", "--outcome", "y", "--report", "nowhere/r.html"], "no such folder"),
@@ -94,7 +97,7 @@ def test_bad_requests(run, folder, arguments, complaint):
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("c.csv", "name,cost\nbmi,1\n", "no cost for bp"),
+        ("c.csv", "name,cost\nbmi,1\n", "--costs: none for bp; give one for each test"),
         ("c.csv", "name,cost\nbmi,1\nbp,cheap\n", "c.csv, line 3, column 'cost': 'cheap'"),
         ("c.csv", "name,cost\nbmi,1\nbp,1\nbb,1\n", "line 4: test 'bb' is not known"),
         ("c.csv", "name,cost\nbmi,1\nbp,1\nbp,2\n", "line 4: test 'bp' appears twice"),
@@ -183,7 +186,7 @@ def test_bad_logs(run, folder, rows, complaint):
         (["next", "no.json"], "no.json: no such file"),
         (["simulate", "no.json"], "no.json: no such file"),
         (["simulate", "no.json", "--human", "martian"], "paper, lms, bayes"),
-        (["simulate", "no.json", "--human", "all", "--log", "x.csv"], "name one with --human"),
+        (["simulate", "no.json", "--human", "all", "--log", "x.csv"], "name it with --human"),
         (["simulate", "no.json", "--people", "0"], "--people"),
         (["simulate", "no.json", "--log", "nowhere/x.csv"], "no such folder"),
         (["examples", "--write", "cars"], "there are body-fat, diabetes"),
@@ -233,10 +236,10 @@ def test_a_plan_is_not_left_behind_when_the_report_fails(run, folder, monkeypatc
 def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
     from preceptor.verification.verify import Verification
 
-    broken = Verification(1.0, False, 0.0, True, "by this test")
-    monkeypatch.setattr("preceptor.plan.Plan.verify", lambda self: broken)
+    broken = Verification(1.0, False, 0.0, True, "by this test", independent=True)
+    monkeypatch.setattr("preceptor.verification.verify", lambda plan: broken)
     arguments = ("--outcome", "y", "--half-life", 1, "--cases", 4, "--verify")
-    refuse(run, folder, "does not hold: by this test", "plan", "cases.csv", *arguments, code=1)
+    refuse(run, folder, "does not hold (by this test)", "plan", "cases.csv", *arguments, code=1)
 
 
 def test_nothing_that_was_read_is_overwritten(tmp_path):

@@ -75,7 +75,7 @@ def test_simulation_agrees_with_the_exact_value(run, plan_file):
         "best fixed set",
     }
     words = run("simulate", plan_file, "--people", 5, "--rounds", 20).stdout
-    assert f"learner is {exact:.6g}" in words
+    assert f"learner: {exact:.6g}." in words
 
 
 @pytest.mark.parametrize("human", ["lms", "bayes", "forgets", "ignores"])

@@ -10,15 +10,29 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
-import click
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
+
+# Options of the command that is running, by the name of the argument they set.
+_OPTIONS: ContextVar[dict[str, str]] = ContextVar("options")
+
+
+def know_options(context: typer.Context) -> None:
+    """Remember what the command that is about to run calls its arguments.
+
+    Typer may carry a copy of click of its own, so click's current context cannot be asked.
+    """
+    command = getattr(context.command, "commands", {}).get(context.invoked_subcommand)
+    parameters = [] if command is None else command.params
+    longest = {each.name: max(each.opts, key=len) for each in parameters if each.opts}
+    _OPTIONS.set({name: option for name, option in longest.items() if option.startswith("--")})
 
 
 def say(text: str) -> None:
@@ -48,14 +62,9 @@ def in_options(message: str) -> str:
     The library begins a fault with the argument it is about and puts other arguments between
     backticks; where the running command has an option of that name, the option is named instead.
     """
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return message
-    for parameter in context.command.params:
-        if isinstance(parameter, click.Option) and parameter.name is not None:
-            option = max(parameter.opts, key=len)
-            message = re.sub(rf"^(  - )?{parameter.name}:", rf"\1{option}:", message, flags=re.M)
-            message = message.replace(f"`{parameter.name}`", option)
+    for name, option in _OPTIONS.get({}).items():
+        message = re.sub(rf"^(  - )?{name}:", rf"\1{option}:", message, flags=re.M)
+        message = message.replace(f"`{name}`", option)
     return message
 
 

@@ -3,8 +3,8 @@
 Two tests, at most one shown per round, planned over 600 rounds. Left: three speeds of learning α.
 Right: four discounts δ. *Retained optimality* is the least loss divided by the loss of the fixed
 set; it contains the best achievable loss, so below it the same is drawn for the excess
-loss, the loss above that. The numbers that the paper prints are compared with 400 draws, because these losses are
-skewed and twenty draws say little about how much a mean of twenty varies.
+loss, the loss above that. The numbers that the paper prints are compared with 400 draws, because
+these losses are skewed and twenty draws say little about how much a mean of twenty varies.
 """
 
 from __future__ import annotations
