@@ -1,6 +1,6 @@
 """Play every table of the page `people.md` and write it between its markers.
 
-python docs/make_people.py              all tables, about ten minutes on two cores
+python docs/make_people.py              all tables, about five minutes on two idle cores
 python docs/make_people.py diabetes     one of them: diabetes, random, body-fat or draws
 python docs/make_people.py --check      replay the quick rows of diabetes and compare with the page
 

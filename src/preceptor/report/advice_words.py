@@ -20,7 +20,7 @@ def explain_advice(advice: Advice) -> str:
     head = ("way to choose", scale.label, "loss vs plan", "excess loss")
     rows = [(r.title, r.per_case, r.more, r.excess) for r in rival_rows(plan, advice.rivals)]
     unit = f", in {scale.unit}" if scale.unit else ""
-    best = "Best achievable: the best set, read by someone who knows every weight from case 1."
+    best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
         [
             explain(plan, code=False),

@@ -59,7 +59,7 @@ def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
         detail = "" if commit is None else joined(plan, commit)
         rows.append(_rival_row(plan, rival.title, detail, rival.value, rival.standard_error, best))
     if best is not None:
-        detail = "the best set, read by someone who knows every weight from the first case"
+        detail = "the best set, read by a person who knows every weight from the first case"
         least = f"{per_case(problem, best):.3g}"
         rows.append(RivalRow("Best achievable", detail, least, "", "0.00x", False))
     return rows
