@@ -31,7 +31,7 @@ preceptor reproduce --cluster tcp://127.0.0.1:8786          # on Dask
 ```
 
 All of it takes less than two minutes on two cores, compilation included (the authors: within two
-hours); the last table says where the time goes. A run that was stopped goes on where it was when it is started again with the same output folder. In a
+hours); the last table says where the time goes. A stopped run resumes when it is started again with the same output folder. In a
 notebook the same experiments give data frames:
 
 ```python
@@ -58,7 +58,7 @@ seed of its own, whatever else is run and wherever.
   is {longer}: no substantial shortening.
 - **The theorem's certificate is trivial along a plan that commits**: it certifies exactly the round in which the
   plan commits. Rounds well above that, as the paper describes its dashed curves, come out if every test is taken
-  to recur for ever, which no committed plan does.
+  to recur forever, which no committed plan does.
 - **We found no instance like that of its action map** among 10,000 draws of the family it describes; the closest
   one is shown. Exploration does not grow with ρ from step to step there, only on the whole.
 - **Choosing the end state and the final set together** makes truncated plans far better than repeating the last

@@ -111,7 +111,7 @@ def test_every_fault_is_listed(tmp_path):
     path = tmp_path / "problem.toml"
     path.write_text(good().replace("k = 1", "k = 5").replace("horizon = 60", "horizon = 0"))
     result = run("solve", path)
-    assert "2 faults" in result.stderr
+    assert "2 problems found" in result.stderr
     assert "horizon: 0" in result.stderr
     assert "only 2" in result.stderr
 

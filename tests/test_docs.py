@@ -166,6 +166,7 @@ def test_every_solver_is_described(page):
 
 # Packages whose public names are listed in the reference beside those of `preceptor` itself.
 PACKAGES = [
+    "advice",
     "datasets",
     "estimation",
     "experiments",
@@ -174,8 +175,8 @@ PACKAGES = [
     "testing",
     "theory",
 ]
-# Of these, the reference lists what people are meant to call.
-MODULES = ["advice", "people.beliefs", "report.html"]
+# Modules without `__all__`, of which the reference lists what people are meant to call.
+MODULES = ["people.beliefs", "report.html"]
 
 
 def referenced() -> list[str]:
@@ -193,7 +194,8 @@ def test_every_public_name_is_in_the_reference():
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_of_a_package_is_in_the_reference(package):
     listed = {n.removeprefix(f"{package}.") for n in referenced() if n.startswith(f"{package}.")}
-    assert set(importlib.import_module(f"preceptor.{package}").__all__) == listed
+    public = set(importlib.import_module(f"preceptor.{package}").__all__)
+    assert public - set(pr.__all__) == listed  # what `preceptor` has is listed there
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -60,7 +60,7 @@ GOOD = {
     [
         ({"world": None}, "world: got None, expected a table"),
         ({"speed": 3}, "Problem: unknown key 'speed'"),
-        ({"budget": 3}, "3 tests a round, but there are only 2"),
+        ({"budget": 3}, "3 tests per round, but there are only 2"),
         ({"budget": {"kind": "most"}}, "kind 'most' is not known; known are at-most"),
         ({"budget": {"kind": "at-most"}}, "AtMost: 'k' missing"),
         ({"budget": "two"}, "budget: 'two'"),

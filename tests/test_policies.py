@@ -72,7 +72,7 @@ def test_count_table_follows_its_entries_and_finds_its_end():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: pr.Stationary((0, 0)), "once a round"),
+        (lambda: pr.Stationary((0, 0)), "once per round"),
         (lambda: pr.Stationary("ab"), "list of test indices"),
         (lambda: pr.Alternating([]), "empty"),
         (lambda: pr.CountPolicy(np.array([[3]]), ((0,),)), "positions"),

@@ -46,7 +46,9 @@ class InvalidInput(PreceptorError, ValueError):
         if len(self.faults) == 1:
             message = self.faults[0]
         else:
-            message = f"{len(self.faults)} faults:\n" + "\n".join(f"  - {f}" for f in self.faults)
+            message = f"{len(self.faults)} problems found:\n" + "\n".join(
+                f"  - {f}" for f in self.faults
+            )
         super().__init__(message)
 
     @classmethod

@@ -463,7 +463,7 @@ def as_set(shown: Sequence[int]) -> TestSet:
     except (TypeError, ValueError, OverflowError):
         raise InvalidPolicy(f"set {shown!r}: must be a list of test indices") from None
     if len(set(indices)) != len(indices):
-        raise InvalidPolicy(f"set {shown!r}: a test can be shown once a round")
+        raise InvalidPolicy(f"set {shown!r}: a test can be shown only once per round")
     return indices
 
 

@@ -74,8 +74,11 @@ def test_bad_tables(run, folder, table, complaint):
         (["cases.csv", "--outcome", "y", "--costs", "no.csv"], "no.csv: no such file"),
         (["cases.csv", "--outcome", "y", "--participant", "ann"], "give --learner"),
         (["cases.csv", "--outcome", "y", "--learner", "no.json"], "no.json: no such file"),
-        (["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"], "leave out"),
-        (["cases.csv", "--outcome", "y", "--example", "body-fat"], "give one of them"),
+        (
+            ["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"],
+            "x.json: no such file",
+        ),
+        (["cases.csv", "--outcome", "y", "--example", "body-fat"], "leave one of them out"),
         (["--example", "cars"], "there are body-fat, diabetes"),
         (["--outcome", "siri"], "--outcome: that of body-fat is 'brozek'"),
         (["cases.csv", "--outcome", "y", "--output", "nowhere/plan.json"], "no such folder"),
@@ -101,7 +104,7 @@ def test_bad_requests(run, folder, arguments, complaint):
             "name,cost\nbmi,1\nbp,1\nbb,1\n",
             "--costs: 'bb' is not known",
         ),
-        ("c.csv", "name,cost\nbmi,1\nbp,1\nbp,2\n", "line 4: test 'bp' is there twice"),
+        ("c.csv", "name,cost\nbmi,1\nbp,1\nbp,2\n", "line 4: test 'bp' appears twice"),
         ("c.csv", "name,cost\nbmi,9\nbp,9\n", "below the cheapest test"),
         ("c.csv", "name,cost\nbmi,-1\nbp,1\n", "at least 0"),
         ("c.csv", "name,cost\nbmi,inf\nbp,1\n", "'inf' is not a number"),
@@ -187,7 +190,7 @@ def test_bad_logs(run, folder, rows, complaint):
         (["next", "no.json"], "no.json: no such file"),
         (["simulate", "no.json"], "no.json: no such file"),
         (["simulate", "no.json", "--human", "martian"], "paper, lms, bayes"),
-        (["simulate", "no.json", "--human", "all", "--log", "x.csv"], "name one with --human"),
+        (["simulate", "no.json", "--human", "all", "--log", "x.csv"], "name it with --human"),
         (["simulate", "no.json", "--people", "0"], "--people"),
         (["simulate", "no.json", "--log", "nowhere/x.csv"], "no such folder"),
         (["examples", "--write", "cars"], "there are body-fat, diabetes"),
@@ -240,7 +243,7 @@ def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
     broken = Verification(1.0, False, 0.0, True, "by this test", independent=True)
     monkeypatch.setattr("preceptor.verification.verify", lambda plan: broken)
     arguments = ("--outcome", "y", "--half-life", 1, "--cases", 4, "--verify")
-    refuse(run, folder, "does not hold: by this test", "plan", "cases.csv", *arguments, code=1)
+    refuse(run, folder, "does not hold (by this test)", "plan", "cases.csv", *arguments, code=1)
 
 
 def test_nothing_that_was_read_is_overwritten(tmp_path):
@@ -256,5 +259,5 @@ def test_nothing_that_was_read_is_overwritten(tmp_path):
     for target in (["-o", str(table)], ["-o", "same.json", "--report", "same.json"]):
         result = runner.invoke(app, ["plan", str(table), "--outcome", "brozek", *target])
         assert result.exit_code == 2
-        assert "is used in this command already; choose another name" in result.stderr
+        assert "this command already uses that file; choose another name" in result.stderr
     assert table.read_bytes() == before

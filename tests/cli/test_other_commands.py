@@ -27,10 +27,10 @@ def test_next_as_json_has_the_expected_loss(run, plan_file, tmp_path):
     problem = pr.Plan.load(plan_file).problem
     errors = problem.learner.errors(problem.world, [1, 3])[None, :]
     assert data["show"] == ["bmi"]
-    assert data["for_ever"]
+    assert data["forever"]
     assert data["expected_loss"] == pytest.approx(float(problem.oracle.loss_of(errors, (0,))[0]))
     assert data["expected"] == pytest.approx(np.sqrt(data["expected_loss"]))
-    assert data["scale"] == "typical error (risk)"
+    assert data["scale"] == "root-mean-square error (risk)"
 
 
 def test_next_counts_tests_of_several_columns_once(run, tmp_path):
@@ -75,7 +75,7 @@ def test_simulation_agrees_with_the_exact_value(run, plan_file):
         "best fixed set",
     }
     words = run("simulate", plan_file, "--people", 5, "--rounds", 20).stdout
-    assert f"learner is {exact:.6g}" in words
+    assert f"learner: {exact:.6g}." in words
 
 
 @pytest.mark.parametrize("human", ["lms", "bayes", "forgets", "ignores"])

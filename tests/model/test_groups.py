@@ -141,7 +141,7 @@ def test_a_listing_keeps_sets_and_prices(budget):
     [
         (lambda: Grouped(pr.AtMost(1), [[0], [2]]), "every column from 0 on"),
         (lambda: Grouped(pr.AtMost(1), [[0, 1], []]), "without columns"),
-        (lambda: Grouped(pr.AtMost(3), [[0, 1], [2]]), "3 tests a round, but there are only 2"),
+        (lambda: Grouped(pr.AtMost(3), [[0, 1], [2]]), "3 tests per round, but there are only 2"),
         (lambda: Grouped(pr.Knapsack([1.0, 1.0, 1.0], 2.0), [[0, 1], [2]]), "3 costs for 2 tests"),
         (lambda: Grouped(Grouped(pr.AtMost(1), [[0], [1]]), [[0], [1]]), "grouped already"),
         (lambda: Grouped(pr.AtMost(1), 3), "list of columns"),

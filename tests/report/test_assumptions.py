@@ -77,6 +77,8 @@ def test_imputation(dial, words):
 def test_time_and_noise():
     assert rows(discount=0.99)["Time"].startswith("about 100 more cases")
     assert rows(discount=1.0, horizon=40)["Time"] == "40 cases"
-    assert rows(discount=0.5, horizon=40)["Time"] == "40 cases, each 0.5 of the one before"
+    assert (
+        rows(discount=0.5, horizon=40)["Time"] == "40 cases, each counting 0.5 times the one before"
+    )
     explained = 1 - 0.5 / WORLD.outcome_variance
     assert f"explain {explained:.0%} of the variance" in rows()["What nobody can predict"]

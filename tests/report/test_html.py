@@ -171,12 +171,12 @@ def test_rows_of_rivals_are_shares_of_the_plan():
     assert [row.title for row in rows] == [
         "This plan",
         *(rival.title for rival in rivals),
-        "Nobody can be below",
+        "Best achievable",
     ]
     least = float(PROBLEM.oracle.floors().min()) / (1 - PROBLEM.discount)
     for row, rival in zip(rows[1:3], rivals[:2], strict=True):
         assert row.more == f"{rival.value / PLAN.value - 1:+.1%}"
-        assert row.avoidable == f"{(rival.value - least) / (PLAN.value - least):.0%}"
+        assert row.excess == f"{(rival.value - least) / (PLAN.value - least):.2f}x"
     assert "±" in rows[3].more
 
 
@@ -194,7 +194,7 @@ def test_weights_follow_the_learner():
 def test_a_verification_is_reported():
     plan = pr.solve(PROBLEM, "truncated", length=3)
     good = dict(certificate_rows(plan, pr.verify(plan)))["Checked independently"]
-    assert good.startswith("both stand")
+    assert good.startswith("value and bound both hold")
     wrong = replace(plan, value=plan.value * 1.1)
     assert "FAILED" in dict(certificate_rows(wrong, pr.verify(wrong)))["Checked independently"]
 
@@ -202,7 +202,7 @@ def test_a_verification_is_reported():
 def test_losses_are_roots_of_squares_where_that_means_something():
     losses = np.array([4.0, 9.0])
     assert scale_of(PROBLEM).of(losses).tolist() == [2.0, 3.0]
-    assert scale_of(PROBLEM).axis == "typical error (fat, <%>)"
+    assert scale_of(PROBLEM).axis == "root-mean-square error (fat, <%>)"
     absolute = PROBLEM.replace(risk=pr.AbsoluteError())
     assert scale_of(absolute).of(losses).tolist() == [4.0, 9.0]
     assert "prices" in scale_of(PROBLEM.replace(budget=pr.AtMost(2, price=0.1))).axis

@@ -49,7 +49,7 @@ def test_timeline_and_losses_are_those_of_the_plan(policy):
         assert intervals(timeline, test) == shown
     line = next(line for line in losses.lines if line.get_label() == "this plan")
     np.testing.assert_allclose(line.get_ydata(), losses_along(PROBLEM, schedule))
-    assert errors.get_xlabel() == "round (case)"
+    assert errors.get_xlabel() == "case"
     assert all(axes.get_ylabel() for axes in figure.axes)
     assert [label.get_text().replace(r"\$", "$") for label in timeline.get_yticklabels()] == [
         "bmi",
@@ -149,9 +149,9 @@ def test_headline_and_titles_say_how_it_ends():
     bounded = replace(plan_of(POLICIES["explores"]), status=pr.Status.BOUNDED, lower_bound=1.0)
     assert "above the best possible" in plot_plan(bounded).get_suptitle()
     title = plots.plot_plan(plan_of(POLICIES["alternating"])).axes[0].get_title(loc="left")
-    assert title == "never settles on one set"
+    assert title == "never commits to one set"
     note = plot_plan(bounded).axes[0].texts[0].get_text()
-    assert note.startswith("from round 14 on: always bmi + co")
+    assert note.startswith("from case 14: always bmi + co")
 
 
 def test_a_test_of_several_columns_has_one_row():

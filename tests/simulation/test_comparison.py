@@ -59,7 +59,7 @@ def test_rows_frame_and_text_say_the_same():
     assert cell.loss == table.mean[1, 1]
     assert cell.change == pytest.approx(table.difference[1, 1] / table.mean[2, 1])
     text = str(table)
-    assert "first 30 rounds (26.0% of the weight of all), 20 people a cell" in text
+    assert "first 30 rounds (26.0% of the total discounted weight), 20 people per cell" in text
     lines = text.splitlines()
     assert lines[2].split("  ")[0] == "human"
     assert [line.split("  ")[0] for line in lines[3:5]] == ["paper", "Bayesian"]

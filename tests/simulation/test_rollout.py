@@ -182,7 +182,7 @@ def test_answers_are_those_of_the_published_loop():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"rounds": 0, "people": 1.5}, "2 faults"),
+        ({"rounds": 0, "people": 1.5}, "2 problems found"),
         ({"rounds": 11, "problem": PROBLEM.replace(horizon=10)}, "ends after 10"),
         ({"rng": "seven"}, "rng: 'seven'"),
         ({"rng": -1}, "rng: -1"),

@@ -142,5 +142,5 @@ def test_what_the_proposition_does_not_cover_is_refused(wrong):
 
 
 def test_all_faults_are_named_at_once():
-    with pytest.raises(pr.InvalidInput, match="3 faults"):
+    with pytest.raises(pr.InvalidInput, match="3 problems found"):
         SymmetricPair(2.0, 0.5, 1.5)

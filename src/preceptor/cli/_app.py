@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import preceptor
+from preceptor.cli._console import know_options
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -48,9 +49,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback(epilog=EXAMPLES)
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Plan which tests to show a person who learns from what they are shown."""
+    """Plan which tests to show a person who is still learning to read them."""
+    know_options(context)

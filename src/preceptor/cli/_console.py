@@ -10,16 +10,29 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from contextvars import ContextVar
 from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.text import Text
-from typer.main import get_command
 
 from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
+
+# Options of the command that is running, by the name of the argument they set.
+_OPTIONS: ContextVar[dict[str, str]] = ContextVar("options")
+
+
+def know_options(context: typer.Context) -> None:
+    """Remember what the command that is about to run calls its arguments.
+
+    Typer may carry a copy of click of its own, so click's current context cannot be asked.
+    """
+    command = getattr(context.command, "commands", {}).get(context.invoked_subcommand)
+    parameters = [] if command is None else command.params
+    longest = {each.name: max(each.opts, key=len) for each in parameters if each.opts}
+    _OPTIONS.set({name: option for name, option in longest.items() if option.startswith("--")})
 
 
 def say(text: str) -> None:
@@ -49,24 +62,10 @@ def in_options(message: str) -> str:
     The library begins a fault with the argument it is about and puts other arguments between
     backticks; where a command has an option of that name, the option is named instead.
     """
-    for name, option in _options().items():
+    for name, option in _OPTIONS.get({}).items():
         message = re.sub(rf"^(  - )?{name}:", rf"\1{option}:", message, flags=re.MULTILINE)
         message = message.replace(f"`{name}`", option)
     return message
-
-
-@cache
-def _options() -> dict[str, str]:
-    """Options of all commands by the name of the argument; the same option means the same."""
-    from preceptor.cli._app import app
-
-    commands = get_command(app).commands.values()  # type: ignore[attr-defined]
-    parameters = [each for command in commands for each in command.params]
-    return {
-        str(each.name): max(each.opts, key=len)
-        for each in parameters
-        if each.param_type_name == "option"
-    }
 
 
 def fail(message: str, *, code: int) -> None:
@@ -99,7 +98,7 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
             if update.value is not None:
                 parts.append(f"best {update.value:.6g}")
             if update.lower_bound is not None:
-                parts.append(f"best achievable at least {update.lower_bound:.6g}")
+                parts.append(f"lower bound {update.lower_bound:.6g}")
             if update.gap is not None:
                 parts.append(f"gap {100 * update.gap:.3g}%")
             status.update(", ".join(parts))
@@ -111,11 +110,11 @@ def check_target(path: Path, *read: Path | str | None) -> None:
     """Refuse early what could not be written later, or would replace one of the files `read`."""
     taken = {Path(other).resolve() for other in read if other is not None}
     if path.resolve() in taken:
-        raise InvalidFile(f"{path}: is used in this command already; choose another name")
+        raise InvalidFile(f"{path}: this command already uses that file; choose another name")
     folder = path.parent
     if not folder.is_dir():
-        raise InvalidFile(f"{folder}: no such folder; make it first")
+        raise InvalidFile(f"{folder}: no such folder; create it first")
     if path.is_dir():
         raise InvalidFile(f"{path}: is a folder, expected the name of a file")
     if not os.access(folder, os.W_OK):
-        raise InvalidFile(f"{folder}: you may not write there")
+        raise InvalidFile(f"{folder}: you may not write there; choose another folder")

@@ -27,13 +27,15 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
     seen: set[str] = set()
     for place, name, cells in rows:
         if name in seen:
-            faults.append(f"{path}, {place}: test {name!r} is there twice")
+            faults.append(f"{path}, {place}: test {name!r} appears twice; keep one of them")
         seen.add(name)
         for column, cell in cells.items():
             try:
                 found[column][name] = _finite(cell)
             except (TypeError, ValueError):
-                faults.append(f"{path}, {place}, column {column!r}: {cell!r} is not a number")
+                faults.append(
+                    f"{path}, {place}, column {column!r}: {cell!r} is not a number; correct it"
+                )
     InvalidFile.raise_if(faults)
     return found
 

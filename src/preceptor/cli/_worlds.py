@@ -33,7 +33,7 @@ EXAMPLES: dict[str, Callable[[], Any]] = {"body-fat": _body_fat, "diabetes": _di
 def load_example(name: str) -> DataSet:
     """A built-in table by name."""
     if name not in EXAMPLES:
-        raise InvalidInput(f"example {name!r}: not known; there are {', '.join(EXAMPLES)}")
+        raise InvalidInput(f"--example: {name!r} is not known; there are {', '.join(EXAMPLES)}")
     found: DataSet = EXAMPLES[name]()
     return found
 
@@ -41,9 +41,9 @@ def load_example(name: str) -> DataSet:
 def source_of(table: Path | None, example: str | None) -> Path | DataSet:
     """The table that was named, or an example, which is announced on stderr."""
     if table is not None and example is not None:
-        raise InvalidInput("--example: a table is given too; give one of them")
+        raise InvalidInput("--example: a table is given as well; leave one of them out")
     if table is not None:
         return table
     found = load_example(example or DEFAULT_EXAMPLE)
-    say(f"Example: {found.title}, {found.rows} cases ({found.outcome})")
+    say(f"Example: {found.title} ({found.rows} cases, outcome {found.outcome})")
     return found

@@ -18,14 +18,16 @@ def examples(
     write: Annotated[
         str | None,
         typer.Option(
-            help="Write this example as a table.",
+            help="Write this example to a CSV file.",
             metavar="NAME",
             autocompletion=lambda: list(EXAMPLES),
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to (default: NAME.csv).", show_default=False),
+        typer.Option(
+            "--output", "-o", help="The file to write (default: NAME.csv).", show_default=False
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:

@@ -22,13 +22,14 @@ def explain(
         bool, typer.Option("--json", help="Print the sections as JSON instead of text.")
     ] = False,
 ) -> None:
-    """Say in words what a plan file holds."""
+    """Explain a plan file in words."""
     with readable_errors():
-        found = preceptor.Plan.load(plan)
-        text = found.explain()
-        if as_json:
-            from preceptor.report.words import sections
+        from preceptor.report.words import explain as in_words
+        from preceptor.report.words import sections
 
+        found = preceptor.Plan.load(plan)
+        text = in_words(found, code=False)
+        if as_json:
             commit, names = found.policy.commit, found.problem.world.name_of
             data = {
                 "value": found.value,
@@ -37,7 +38,9 @@ def explain(
                 "status": found.status.value,
                 "exploration_length": found.exploration_length,
                 "commit": None if commit is None else list(names(commit)),
-                "sections": [{"title": title, "text": body} for title, body in sections(found)],
+                "sections": [
+                    {"title": title, "text": body} for title, body in sections(found, code=False)
+                ],
             }
             text = json.dumps(data, indent=2, ensure_ascii=False)
     typer.echo(text)

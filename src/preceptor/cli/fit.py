@@ -29,13 +29,13 @@ def fit(
         Path,
         typer.Argument(
             metavar="LOG",
-            help="A row a round: participant, round, shown, values, prediction, outcome "
+            help="One row per round: participant, round, shown, values, prediction, outcome "
             "(.csv, .jsonl or .parquet).",
         ),
     ],
     data: Annotated[
         Path | None,
-        typer.Option(help="The table of cases; left out: an example.", metavar="TABLE"),
+        typer.Option(help="The table of cases (default: a built-in example).", metavar="TABLE"),
     ] = None,
     outcome: Annotated[
         str | None, typer.Option(help="The column that was to be predicted.", metavar="COLUMN")
@@ -43,12 +43,13 @@ def fit(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another name of a column in the log, e.g. prediction=answer; repeatable.",
+            help="What the log calls a column, e.g. prediction=answer; repeatable.",
             metavar="OURS=THEIRS",
         ),
     ] = None,
     drop: Annotated[
-        list[str] | None, typer.Option(help="Column of TABLE to ignore.", metavar="COLUMN")
+        list[str] | None,
+        typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN"),
     ] = None,
     example: Annotated[
         str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
@@ -57,10 +58,10 @@ def fit(
         Path, typer.Option("--output", "-o", help="The learner file to write.")
     ] = Path("learner.json"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the split into folds.", min=0)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Estimate how people start and how fast they learn, for `preceptor plan --learner`."""
+    """Estimate what people believe at first and how fast they learn, from a log."""
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
@@ -81,7 +82,7 @@ def fit(
         written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
         if not dry_run:
             write_text(output, written + "\n")
-            say(f"Wrote the learner to {output}; plan with: preceptor plan ... --learner {output}")
+            say(f"Wrote the learner to {output}. Next: preceptor plan ... --learner {output}")
     typer.echo(written if as_json else fitted.summary())
 
 

@@ -30,14 +30,14 @@ def next_tests(
     shown: Annotated[
         Path | None,
         typer.Option(
-            help="How often this person was shown each test: a JSON object of name and count, or "
-            "a .csv file with the columns name and count. Left out: a new person.",
+            help="How often this person has seen each test: a .json object of name and count, or "
+            "a .csv file with the columns name and count (default: never).",
             metavar="FILE",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Say what to show somebody who has seen tests so and so often."""
+    """Say what to show one person next, given how often they have seen each test."""
     with readable_errors():
         found = preceptor.Plan.load(plan)
         problem, world = found.problem, found.problem.world
@@ -56,14 +56,14 @@ def next_tests(
     expected = float(scale.of(loss))
     if as_json:
         data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
-        typer.echo(json.dumps(data | {"for_ever": chosen == found.policy.commit}))
+        typer.echo(json.dumps(data | {"forever": chosen == found.policy.commit}))
         return
     from preceptor._base.words import sentence
     from preceptor.report.phrases import joined
 
     typer.echo(sentence(f"show {joined(found, chosen)}"))
     unit = f" ({scale.unit})" if scale.unit else ""
-    typer.echo(f"Expected of this case: {scale.label} {expected:.3g}{unit}.")
+    typer.echo(f"Expected {scale.label} of this case: {expected:.3g}{unit}.")
 
 
 def _counts(path: Path) -> dict[str, int]:

@@ -33,50 +33,57 @@ def plan(
         Path | None,
         typer.Argument(
             metavar="[TABLE]",
-            help="Cases, a row each: .csv, .tsv, .jsonl or .parquet. Left out: an example.",
+            help="Cases, one per row: .csv, .tsv, .jsonl or .parquet (default: an example).",
             show_default=False,
         ),
     ] = None,
     outcome: Annotated[
-        str | None, typer.Option(help="The column that is to be predicted.", metavar="COLUMN")
+        str | None, typer.Option(help="The column to predict.", metavar="COLUMN")
     ] = None,
     unit: Annotated[
         str | None, typer.Option(help="Unit of the outcome, for the report.", metavar="TEXT")
     ] = None,
     tests: Annotated[
-        int | None, typer.Option(help="How many tests may be shown a case (default: 3).", min=1)
+        int | None, typer.Option(help="How many tests may be shown per case (default: 3).", min=1)
     ] = None,
     half_life: Annotated[
         float | None,
-        typer.Option(help="A weight's error halves every so many showings (default: 14)."),
+        typer.Option(help="Showings of a test that halve the error of its weight (default: 14)."),
     ] = None,
     cases: Annotated[
-        float | None, typer.Option(help="About how many cases are to come (default: 100).")
+        float | None, typer.Option(help="Roughly how many cases lie ahead (default: 100).")
     ] = None,
     beliefs: Annotated[
         str | None,
         typer.Option(
-            help="First weights: zero (predicts the average), equal, marginal, or a .csv or "
-            ".json file of name and weight (outcome per unit of the test) (default: zero).",
+            help="First beliefs: zero (predicts the average), equal, marginal, or a .csv or .json "
+            "file of name and weight, in outcome per unit of the test (default: zero).",
             metavar="zero|equal|marginal|FILE",
             autocompletion=lambda: ["zero", "equal", "marginal"],
         ),
     ] = None,
     standardised: Annotated[
-        bool, typer.Option("--standardised", help="Weights in FILE are for 1 standard deviation.")
+        bool,
+        typer.Option(
+            "--standardised",
+            help="The weights in the file of --beliefs are per standard deviation.",
+        ),
     ] = False,
     costs: Annotated[
         Path | None,
-        typer.Option(help="A .csv or .json file of name, cost and price.", metavar="FILE"),
+        typer.Option(
+            help="A .csv or .json file of name, cost and (optional) price.", metavar="FILE"
+        ),
     ] = None,
     limit: Annotated[
-        float | None, typer.Option(help="What the tests of a case may cost together.")
+        float | None, typer.Option(help="What the tests shown in one case may cost together.")
     ] = None,
     learner: Annotated[
-        Path | None, typer.Option(help="A person, as written by `preceptor fit`.", metavar="FILE")
+        Path | None,
+        typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
     ] = None,
     participant: Annotated[
-        str | None, typer.Option(help="Who of the people in the learner file.", metavar="NAME")
+        str | None, typer.Option(help="Plan for this person in the learner file.", metavar="NAME")
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")
@@ -89,10 +96,11 @@ def plan(
         ),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="Instead of --half-life: a showing divides errors by it.")
+        float | None,
+        typer.Option(help="Instead of --half-life: each showing divides the error by this."),
     ] = None,
     discount: Annotated[
-        float | None, typer.Option(help="Instead of --cases: weight of a case to the one before.")
+        float | None, typer.Option(help="Instead of --cases: the discount factor.")
     ] = None,
     time_limit: Annotated[
         float | None,
@@ -107,14 +115,14 @@ def plan(
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Prove value and bound again; takes minutes.")
+        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON instead of words.")
     ] = False,
 ) -> None:
-    """Plan which tests to show, from a table of cases; writes a plan and a report.
+    """Plan which tests to show, from a table of cases, and write the plan and a report.
 
     Without a table it plans a built-in example: body fat from tape measures.
     """
@@ -152,7 +160,7 @@ def plan(
             )
         proof = advice.verification
         if proof is not None and not proof.ok:
-            fail(f"the proof of this plan does not hold: {proof.how}; please report it", code=1)
+            fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
         if not dry_run:
             with spinner("drawing the report"):
                 advice.save(output, report)
@@ -162,7 +170,7 @@ def plan(
         else:
             typer.echo(advice.explain())
             if not dry_run:
-                say(f"What to show somebody now: preceptor next {output} --shown counts.json")
+                say(f"What to show one person next: preceptor next {output} --shown counts.json")
 
 
 def _beliefs(named: str | None) -> str | dict[str, float] | None:

@@ -33,22 +33,26 @@ _EXAMPLES = """[bold]Examples[/bold]
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help="Which ones; all if none is named."),
+        typer.Argument(metavar="EXPERIMENT", help="Which experiments to run (default: all)."),
     ] = None,
     draws: Annotated[
-        int | None, typer.Option(help="Random draws for each setting (default: as the paper).")
+        int | None, typer.Option(help="Random draws per setting (default: as in the paper).")
     ] = None,
     rho: Annotated[
         str | None,
-        typer.Option(help="Correlations, first:last:count or with commas.", metavar="A:B:N"),
+        typer.Option(
+            help="Correlations: first:last:count, or a list with commas.", metavar="A:B:N"
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A coarse pass in seconds.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A coarse pass that takes seconds.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of all draws.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option(help="Local processes (default: one for each core).", min=1)
+        int | None, typer.Option(help="Local processes (default: one per core).", min=1)
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="Run on the Dask cluster with this scheduler.")
+        str | None, typer.Option(help="Run on a Dask cluster: the address of its scheduler.")
     ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for data, figures and report.")
@@ -57,7 +61,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and write data (Parquet), figures (PNG, PDF) and a report.
 
-    A run that is stopped goes on where it was when it is started again with the same output folder.
+    A stopped run resumes when it is started again with the same output folder.
     """
     with readable_errors():
         from preceptor.experiments.executors import connect
@@ -82,7 +86,7 @@ def reproduce(
                     tell=bar_for,
                 )
         except KeyboardInterrupt:
-            say("Stopped. What was finished is kept; the same command goes on from there.")
+            say("Stopped. Finished work is kept; the same command resumes from there.")
             raise typer.Exit(130) from None
         finally:
             if client is not None:

@@ -44,37 +44,42 @@ _EXAMPLES = """[bold]Examples[/bold]
 @app.command(epilog=_EXAMPLES)
 def simulate(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
-    people: Annotated[int, typer.Option(help="How many people play.", min=1)] = 200,
+    people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
     human: Annotated[
         str,
         typer.Option(
-            help="How they learn.",
+            help="How the people learn.",
             metavar="|".join((*HUMANS, "all")),
             autocompletion=lambda: [*HUMANS, "all"],
         ),
     ] = "paper",
     rounds: Annotated[
         int | None,
-        typer.Option(help="Cases each of them sees (default: 95% of all that count).", min=1),
+        typer.Option(
+            help="Cases per person (default: enough for 95% of the discounted weight).", min=1
+        ),
     ] = None,
     noise: Annotated[
         float,
-        typer.Option(help="Scatter of their answers, in units of the outcome; not sgd's.", min=0.0),
+        typer.Option(
+            help="Standard deviation of their answers, in units of the outcome (not for sgd).",
+            min=0.0,
+        ),
     ] = 0.0,
     log: Annotated[
         Path | None,
-        typer.Option(help="Write what happened under the plan: .csv, .jsonl or .parquet."),
+        typer.Option(help="Write a log of the plan's run: .csv, .jsonl or .parquet."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of people, cases and answers.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Play a plan, the best fixed set, the most predictive tests and a random order."""
+    """Play a plan and its rivals with simulated people, and compare their losses."""
     with readable_errors():
         if log is not None:
             check_target(log, plan)
         names = _names(human)
         if log is not None and len(names) > 1:
-            raise InvalidInput("--log: holds one kind of people; name one with --human")
+            raise InvalidInput("--log: holds one kind of person; name it with --human")
         found = preceptor.Plan.load(plan)
         played = _rounds(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, humans_of, most_predictive, rollout
@@ -127,4 +132,4 @@ def _expected(plan: Plan, table: Comparison) -> None:
 
     losses = losses_along(plan.problem, plan.policy.schedule(table.rounds))
     exact = discounted_sum(losses, plan.problem.discount)
-    typer.echo(f"\nThe exact expectation of this plan with the paper's learner is {exact:.6g}.")
+    typer.echo(f"\nExact expected loss of this plan with the paper's learner: {exact:.6g}.")

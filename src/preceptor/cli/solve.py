@@ -20,30 +20,32 @@ def solve(
         Path, typer.Argument(metavar="PROBLEM", help="A problem file, .toml or .json.")
     ],
     method: Annotated[
-        str, typer.Option(help="A solver; `preceptor methods` lists them.", show_default=True)
+        str, typer.Option(help="The method; `preceptor methods` lists them all.", show_default=True)
     ] = "auto",
     length: Annotated[
-        int | None, typer.Option(help="Rounds to plan exactly before committing.", min=1)
+        int | None, typer.Option(help="Cases to plan exactly before committing to one set.", min=1)
     ] = None,
     suffix: Annotated[
-        str | None, typer.Option(help="How to commit: best, or last (the paper's rule).")
+        str | None, typer.Option(help="Which set to commit to: best, or last (the paper's rule).")
     ] = None,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds that a search may take.", min=0.0)
+        float | None, typer.Option(help="Seconds that the method may take.", min=0.0)
     ] = None,
     target_gap: Annotated[
-        float | None, typer.Option(help="Stop when the plan is proven this close to the best.")
+        float | None,
+        typer.Option(help="Stop when the gap is at most this share, e.g. 0.01 for 1%."),
     ] = None,
-    width: Annotated[int | None, typer.Option(help="States that a beam keeps.", min=1)] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of a search.", min=0)] = None,
+    width: Annotated[int | None, typer.Option(help="States that the beam keeps.", min=1)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the search.", min=0)] = None,
     memory_limit_gb: Annotated[
-        float | None, typer.Option(help="Refuse plans that need more memory (GiB).", min=0.0)
+        float | None,
+        typer.Option(help="Refuse to plan if that takes more memory than this (GiB).", min=0.0),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the plan to this JSON file.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the plan into this .png, .pdf or .svg file.")
+        Path | None, typer.Option(help="Draw the plan to this .png, .pdf or .svg file.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the plan as JSON instead of words.")
@@ -81,8 +83,10 @@ def solve(
         if plot is not None:
             with spinner("drawing"):
                 plan.plot(plot)
-            say(f"Drew the plan into {plot}")
-    typer.echo(plan.to_json() if as_json else plan.explain())
+            say(f"Drew the plan to {plot}")
+    from preceptor.report.words import explain
+
+    typer.echo(plan.to_json() if as_json else explain(plan, code=False))
 
 
 @app.command()
@@ -93,7 +97,7 @@ def schema() -> None:
 
 @app.command()
 def methods() -> None:
-    """List the solvers."""
+    """List the methods, what each proves and which options it takes."""
     width = max(map(len, SOLVERS))
     for name, solver in SOLVERS.items():
         options = ", ".join(solver.options) or "none"

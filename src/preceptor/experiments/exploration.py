@@ -1,6 +1,6 @@
 """How long exploration lasts as tests become more correlated, and how that depends on the horizon.
 
-α = 1.05, δ = .99. Solid: the round from which the optimal plan shows one set for ever (T_d), at the
+α = 1.05, δ = .99. Solid: the round from which the optimal plan shows one set forever (T_d), at the
 horizon that the paper seems to have used (600 rounds for (2,1), 40 for (3,2)) and for the endless
 problem. The paper prints no horizon for (3,2); 40 is the one that gives its numbers. Third panel:
 T_d of (3,2) at ρ = .99 against the planning horizon (up to 60 rounds for at most two: longer ones
@@ -50,7 +50,7 @@ ENDLESS: dict[str, Any] = {"tolerance": 1e-4, "edge_seconds": 0.0}
 
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
-    """T_d against ρ at the paper's horizon and for ever, and against the horizon."""
+    """T_d against ρ at the paper's horizon and forever, and against the horizon."""
     pairs = tuple(
         {"n": 2, "k": 1, "budget": budget, "horizon": horizon, "rho": rho}
         for budget in BUDGETS

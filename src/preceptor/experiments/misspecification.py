@@ -1,6 +1,6 @@
 """Planning with a wrong input, living with the right one.
 
-One fixed instance: two tests, at most one shown a round, a = (1, .8), â = (.2, 1.3), ρ = .8,
+One fixed instance: two tests, at most one shown per round, a = (1, .8), â = (.2, 1.3), ρ = .8,
 α = 1.10, δ = .99, 600 rounds. One input is wrong by a share η: the person's beliefs (in a random
 direction), the speed of learning (log α times 1 ± η), the correlation in the loss (ρ times 1 ± η,
 while the person is known to impute rightly), or the correlation by which the person is taken to
@@ -180,7 +180,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     text = f"at most {100 - least:.1f}% on average"
     lines.append(paper.said("inputs wrong by 50% lose less than 20%", "yes", text, least > 80.0))
     worst = mean_where(repeats, "excess", input="imputation", level=0.5)
-    why = "excess over what nobody can avoid: the optimum's, as a share of the misled plan's"
+    why = "excess loss, above the best achievable: the optimum's, as a share of the misled plan's"
     lines.append(paper.unsaid("excess-loss ratio, imputation wrong by 50%", worst, why=why))
     return lines
 

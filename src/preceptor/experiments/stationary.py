@@ -1,10 +1,10 @@
 """How much of the best plan's value the best fixed set keeps, as tests become more correlated.
 
-Two tests, at most one shown a round, planned over 600 rounds. Left: three speeds of learning α.
+Two tests, at most one shown per round, planned over 600 rounds. Left: three speeds of learning α.
 Right: four discounts δ. *Retained optimality* is the least loss divided by the loss of the fixed
-set; it contains the loss that nobody can avoid, so below it the same is drawn for the excess over
-that floor. The numbers that the paper prints are compared with 400 draws, because these losses are
-skewed and twenty draws say little about how much a mean of twenty varies.
+set; it contains the best achievable loss, so below it the same is drawn for the excess
+loss, the loss above that. The numbers that the paper prints are compared with 400 draws, because
+these losses are skewed and twenty draws say little about how much a mean of twenty varies.
 """
 
 from __future__ import annotations
@@ -134,7 +134,9 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     lines.append(_falls(frame, "discount", "longer horizons make fixed sets worse"))
     for _, alpha, rho in NAMED[:2]:
         mean = mean_where(named, "excess", budget="at most", alpha=alpha, rho=rho)
-        why = "excess over what nobody can avoid: the best plan's, as a share of the fixed set's"
+        why = (
+            "excess loss, above the best achievable: the best plan's, as a share of the fixed set's"
+        )
         lines.append(paper.unsaid(f"excess-loss ratio at ρ={rho:g} (α={alpha})", mean, why=why))
     return lines
 

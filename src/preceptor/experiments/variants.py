@@ -1,6 +1,6 @@
 """Other marginals, another loss, another learning curve: does exploration look the same?
 
-Two tests, exactly one shown a round as in the paper's program (and at most one, for comparison),
+Two tests, exactly one shown per round as in the paper's program (and at most one, for comparison),
 δ = .99, T = 180, three draws. All four scenarios use the same kind of oracle, averages over 1,024
 sampled cases that are drawn once for each scenario, correlation and draw; imputation is by least
 squares, linear for Gaussian tests and cubic for Beta. For Gaussian tests and squared or Huber loss

@@ -273,7 +273,7 @@ class _Counted(Budget):
         faults = super().size_faults(tests)
         if self.k > tests:
             faults.append(
-                f"budget: {self.k} tests a round, but there are only {tests}; "
+                f"budget: {self.k} tests per round, but there are only {tests}; "
                 f"must be at most {tests}"
             )
         return faults

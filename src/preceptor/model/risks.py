@@ -131,7 +131,7 @@ class SquaredError(Risk):
 
     kind: ClassVar[str] = "squared-error"
     code: ClassVar[int] = 0
-    error_name: ClassVar[str] = "typical error"
+    error_name: ClassVar[str] = "root-mean-square error"
 
     def in_words(self) -> str:
         """Its name."""
@@ -228,7 +228,7 @@ class AbsoluteError(Risk):
 
     kind: ClassVar[str] = "absolute-error"
     code: ClassVar[int] = 2
-    error_name: ClassVar[str] = "average error"
+    error_name: ClassVar[str] = "mean absolute error"
 
     def in_words(self) -> str:
         """Its name."""

@@ -17,18 +17,20 @@ def explain_advice(advice: Advice) -> str:
     """What `preceptor plan` prints."""
     plan = advice.plan
     scale = scale_of(plan.problem)
-    head = ("way", scale.label, "loss", "avoidable")
-    rows = [(r.title, r.per_case, r.more, r.avoidable) for r in rival_rows(plan, advice.rivals)]
-    unit = f" in {scale.unit}" if scale.unit else ""
+    head = ("way to choose", scale.label, "loss vs plan", "excess loss")
+    rows = [(r.title, r.per_case, r.more, r.excess) for r in rival_rows(plan, advice.rivals)]
+    unit = f", in {scale.unit}" if scale.unit else ""
+    best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
         [
             explain(plan, code=False),
             "",
-            "Against other ways to choose",
+            "Compared with other ways to choose tests",
             *_table([head, *rows]),
             "",
-            f"{scale.label.capitalize()} of a case{unit}; loss against the plan's;",
-            "avoidable: loss above what nobody can be below, as a share of the plan's.",
+            f"{scale.label.capitalize()} over all cases{unit}.",
+            best,
+            "Excess loss: loss above the best achievable, as a multiple of the plan's.",
         ]
     )
 

@@ -31,6 +31,7 @@ def _noise_words(problem: Problem) -> str:
     share = problem.world.explained_share
     of = f" {unit}" if unit else ""
     return (
-        f"with all tests and all weights known, still off by {noise:.3g}{of}; outcomes spread by "
-        f"{spread:.3g}, so all tests together explain {share:.0%} of the variance"
+        f"with all tests and all weights known, still off by {noise:.3g}{of}; outcomes have a "
+        f"standard deviation of {spread:.3g}, so all tests together explain {share:.0%} of the "
+        "variance"
     )

@@ -48,7 +48,7 @@ _MOST_LABELLED = 40
 
 
 def timeline(plan: Plan) -> Figure:
-    """What is shown when: a row a test, a bar while it is shown."""
+    """What is shown when: one row per test, a bar while it is shown."""
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
     rows = rows_of(plan, schedule, 2 * MAX_ROWS)
@@ -57,7 +57,7 @@ def timeline(plan: Plan) -> Figure:
     draw_timeline(axes, plan, schedule, rows, colours(plan))
     axes.set_ylabel("")
     _rounds_axis(axes, rounds)
-    mark_commit(plan, rounds, [axes], noun="case")
+    mark_commit(plan, rounds, [axes])
     return figure
 
 
@@ -69,7 +69,7 @@ def colours(plan: Plan) -> dict[int, str]:
 
 
 def losses(plan: Plan, rivals: Sequence[Alternative]) -> Figure:
-    """Each round of the plan beside its rivals, and what nobody can beat."""
+    """Each case of the plan beside its rivals, and the best achievable."""
     problem, scale = plan.problem, scale_of(plan.problem)
     rounds = min([rounds_shown(plan), *(rival.losses.size for rival in rivals)])
     cases = np.arange(1, rounds + 1)
@@ -88,7 +88,7 @@ def losses(plan: Plan, rivals: Sequence[Alternative]) -> Figure:
             color=GREY,
             linestyle="dotted",
             linewidth=1.8,
-            label="Nobody can be\nbelow this",
+            label="Best achievable",
         )
     axes.set_ylabel(_broken(scale.axis))
     axes.grid(color="0.9", linewidth=0.8)
@@ -144,7 +144,7 @@ def learning(plan: Plan) -> Figure:
 
 
 def correlations(plan: Plan) -> Figure:
-    """How tests go together; the set that is shown for ever has frames and bold names."""
+    """How tests go together; the set that the plan commits to has frames and bold names."""
     world, commit = plan.problem.world, plan.policy.commit or ()
     deviations = np.sqrt(np.diag(world.covariance))
     matrix = world.covariance / np.outer(deviations, deviations)
@@ -185,7 +185,7 @@ def sensitivities(changes: Sequence[Change]) -> Figure:
     rows = np.arange(len(changes))
     found = [100.0 * change.saving for change in changes]
     most = [100.0 * change.saving_at_most for change in changes]
-    axes.barh(rows, most, height=0.62, color="0.88", label="at most (bound)")
+    axes.barh(rows, most, height=0.62, color="0.88", label="at most (proven)")
     axes.barh(rows, found, height=0.62, color=BLUE, label="found by planning again")
     for row, value in zip(rows, found, strict=True):
         axes.annotate(
@@ -200,7 +200,7 @@ def sensitivities(changes: Sequence[Change]) -> Figure:
     axes.set_yticks(rows, names)
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("expected loss saved by a plan made for it, %")
+    axes.set_xlabel("expected loss that a plan made for the change saves, %")
     axes.grid(axis="x", color="0.9", linewidth=0.8)
     axes.set_axisbelow(True)
     bare(axes)

@@ -112,16 +112,30 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
     problem = plan.problem
     scale = scale_of(problem)
     own = f"{per_case(problem, plan.value):.3g}"
-    cards = [(f"{scale.label.capitalize()}, this plan", own, scale.unit or "a case")]
+    cards = [(f"{scale.label.capitalize()}, this plan", own, scale.unit or "per case")]
     for rival in rivals[:1]:
         cards.append(
-            ("Best fixed set", f"{per_case(problem, rival.value):.3g}", "one set for ever")
+            ("Best fixed set", f"{per_case(problem, rival.value):.3g}", "one set for every case")
         )
-    settle = plan.exploration_length
-    cards.append(("Settles after", "never" if settle is None else f"{settle:,}", "cases"))
-    gap = percent(plan.gap) if np.isfinite(plan.gap) else "not known"
-    cards.append(("Proven", gap, "above the best possible, at most"))
+    cards.append(("Commits to one set", *_commit_card(plan.exploration_length)))
+    cards.append(("Proven", *_gap_card(plan)))
     return {"outcome": scale.unit, "cards": cards}
+
+
+def _commit_card(length: int | None) -> tuple[str, str]:
+    if length is None:
+        return "never", ""
+    return (
+        ("at once", "no exploration")
+        if length == 0
+        else (f"after {length:,}", "case" if length == 1 else "cases")
+    )
+
+
+def _gap_card(plan: Plan) -> tuple[str, str]:
+    if not np.isfinite(plan.gap):
+        return "nothing", "about the best possible plan"
+    return f"at most {percent(plan.gap)}", "above the best possible plan"
 
 
 def _figures(
@@ -133,7 +147,7 @@ def _figures(
         "timeline": (figures.timeline(plan), "Which tests are shown in which case"),
         "losses": (
             figures.losses(plan, rivals),
-            f"{axis} of each case: this plan beside {names}, and the floor",
+            f"{axis} of each case: this plan beside {names}, and the best achievable",
         ),
         "learning": (
             figures.learning(plan),
@@ -141,7 +155,7 @@ def _figures(
         ),
         "correlations": (
             figures.correlations(plan),
-            "Correlations of all pairs of tests; the tests shown for ever are framed",
+            "Correlations of all pairs of tests; the tests that the plan commits to are framed",
         ),
     }
     if changes:

@@ -1,4 +1,4 @@
-"""A plan as a picture: what is shown when, what each round costs, how errors shrink.
+"""A plan as a picture: what is shown when, what each case costs, how errors shrink.
 
 Drawn on a figure of its own, without pyplot, so it works without a display and leaves the
 user's matplotlib alone. Colours are Okabe and Ito's, which colour-blind readers can tell apart.
@@ -60,7 +60,7 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     draw_timeline(timeline, plan, schedule, rows)
     _draw_losses(losses, plan, schedule)
     _draw_errors(errors, plan, schedule)
-    errors.set_xlabel("round (case)")
+    errors.set_xlabel("case")
     errors.set_xlim(0.5, rounds + 0.5)
     errors.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
@@ -117,7 +117,7 @@ def draw_timeline(
     rows: list[int],
     colours: Mapping[int, str] | None = None,
 ) -> None:
-    """A row a test, named by its first column; a bar while it is shown."""
+    """One row per test, named by its first column; a bar while it is shown."""
     given = colours or {}
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
@@ -159,13 +159,13 @@ def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     commit = plan.policy.commit
     if commit is not None and plan.exploration_length:
         fixed = losses_along(problem, [commit] * len(schedule))
-        line(fixed, "its last set, from\nthe first round on", VERMILION, "dashed", 1.4)
+        line(fixed, "final set, from\nthe first case", VERMILION, "dashed", 1.4)
     width = 1.6 if len(schedule) <= _DENSE_ROUNDS else 0.8
     line(losses_along(problem, schedule), "this plan", BLACK, "solid", width)
     floor = least_loss(plan)
     if floor is not None:
         flat = np.full(len(schedule), floor)
-        line(flat, "nobody can be\nbelow this", GREY, "dotted", 1.6)
+        line(flat, "best achievable", GREY, "dotted", 1.6)
     everything = np.concatenate(drawn)
     if everything.min() > 0 and everything.max() > _LOG_RATIO * everything.min():
         axes.set_yscale("log")
@@ -213,23 +213,23 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
         )
 
 
-def mark_commit(plan: Plan, rounds: int, panels: list[Axes], noun: str = "round") -> None:
+def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
     """Shade what comes after exploration, and say above it what is shown from there on."""
     commit, length = plan.policy.commit, plan.exploration_length
     top = panels[0]
     if commit is None or length is None:
-        top.set_title("never settles on one set", loc="left", fontsize=10)
+        top.set_title("never commits to one set", loc="left", fontsize=10)
     elif length == 0:
         top.set_title(f"always {names_of(plan, commit)}", loc="left", fontsize=10)
     elif length >= rounds:
-        words = f"changes sets until {noun} {length:,}, then always {names_of(plan, commit)}"
+        words = f"changes sets until case {length:,}, then always {names_of(plan, commit)}"
         top.set_title(words, loc="left", fontsize=10)
     else:
         for axes in panels:
             axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
             axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
         top.annotate(
-            f"from {noun} {length + 1:,} on: always {names_of(plan, commit)}",
+            f"from case {length + 1:,}: always {names_of(plan, commit)}",
             xy=(length + 0.5, 1.0),
             xycoords=("data", "axes fraction"),
             xytext=(0, 4),

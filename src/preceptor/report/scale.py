@@ -33,7 +33,7 @@ class Scale:
 
 
 def scale_of(problem: Problem) -> Scale:
-    """Root mean square error for squared error, mean error for absolute error, else the loss.
+    """Root-mean-square error, mean absolute error, or the loss itself, as the risk suggests.
 
     Prices are in units of the loss, so with them there is no error to speak of.
     """
@@ -47,7 +47,7 @@ def scale_of(problem: Problem) -> Scale:
 
 
 def per_case(problem: Problem, value: float) -> float:
-    """A discounted total as the average of a case, on the problem's scale.
+    """A discounted total as the average per case, on the problem's scale.
 
     >>> import preceptor as pr
     >>> world = pr.World([2.0], [[1.0]], noise_variance=0.0)

@@ -32,56 +32,54 @@ def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
         text += f", against {listed(others)}"
     floor = least_loss(plan)
     if floor is not None:
-        text += f"; nobody can be below {float(scale.of(floor)):.3g}"
+        text += f"; the best achievable is {float(scale.of(floor)):.3g}"
     return f"{text}."
 
 
 class RivalRow(NamedTuple):
-    """A way to choose tests: per case, more than the plan, loss above the floor."""
+    """A way to choose tests: per case, loss against the plan's, multiple of its excess loss."""
 
     title: str
     detail: str
     per_case: str
     more: str
-    avoidable: str
+    excess: str
     is_plan: bool
 
 
 def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
-    """The plan and its rivals, and what nobody can go below."""
+    """The plan and its rivals, and the best achievable."""
     problem = plan.problem
     floor = least_loss(plan)
     weight = total_weight(problem.discount, problem.horizon)
-    unavoidable = None if floor is None else floor * weight
-    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, unavoidable)]
+    best = None if floor is None else floor * weight
+    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, best)]
     for rival in rivals:
         commit = None if rival.policy is None else rival.policy.commit
         detail = "" if commit is None else joined(plan, commit)
-        rows.append(
-            _rival_row(plan, rival.title, detail, rival.value, rival.standard_error, unavoidable)
-        )
-    if unavoidable is not None:
-        detail = "the best set, read by somebody who knows every weight from the first case"
-        least = f"{per_case(problem, unavoidable):.3g}"
-        rows.append(RivalRow("Nobody can be below", detail, least, "", "0%", False))
+        rows.append(_rival_row(plan, rival.title, detail, rival.value, rival.standard_error, best))
+    if best is not None:
+        detail = "the best set, read by a person who knows every weight from the first case"
+        least = f"{per_case(problem, best):.3g}"
+        rows.append(RivalRow("Best achievable", detail, least, "", "0.00x", False))
     return rows
 
 
 def _rival_row(
-    plan: Plan, title: str, detail: str, value: float, error: float, unavoidable: float | None
+    plan: Plan, title: str, detail: str, value: float, error: float, best: float | None
 ) -> RivalRow:
     is_plan = title == "This plan"
     more = "" if is_plan or plan.value <= 0 else f"{value / plan.value - 1.0:+.1%}"
     if error and plan.value > 0:
         more += f" ± {error / plan.value:.1%}"
-    avoidable = ""
-    if unavoidable is not None and plan.value - unavoidable > 1e-12 * plan.value:
-        avoidable = f"{(value - unavoidable) / (plan.value - unavoidable):.0%}"
-    return RivalRow(title, detail, f"{per_case(plan.problem, value):.3g}", more, avoidable, is_plan)
+    excess = ""
+    if best is not None and plan.value - best > 1e-12 * plan.value:
+        excess = f"{(value - best) / (plan.value - best):.2f}x"
+    return RivalRow(title, detail, f"{per_case(plan.problem, value):.3g}", more, excess, is_plan)
 
 
 class WeightRow(NamedTuple):
-    """A test: its true weight, the person's at first and when the plan settles, showings."""
+    """A test: its true weight, the person's at first and when the plan commits, showings."""
 
     name: str
     truth: str
@@ -92,7 +90,7 @@ class WeightRow(NamedTuple):
 
 
 def weight_rows(plan: Plan) -> list[WeightRow]:
-    """How each weight is learned until the plan settles (or over the rounds drawn)."""
+    """How each weight is learned until the plan commits (or over the cases drawn)."""
     problem = plan.problem
     rounds = plan.exploration_length or rounds_shown(plan)
     counts = counts_after(problem, plan.policy.schedule(rounds))
@@ -116,7 +114,7 @@ def weight_rows(plan: Plan) -> list[WeightRow]:
 
 
 class ChangeRow(NamedTuple):
-    """A changed assumption: cost of a case if this plan is kept, saving found, saving possible."""
+    """A changed assumption: cost per case if this plan is kept, saving found, saving possible."""
 
     direction: str
     kept: str
@@ -126,7 +124,7 @@ class ChangeRow(NamedTuple):
 
 
 def change_rows(plan: Plan, changes: Sequence[Change]) -> list[ChangeRow]:
-    """One row a change, what hurts most first."""
+    """One row per change, what hurts most first."""
     return [
         ChangeRow(
             change.direction[0].upper() + change.direction[1:],
@@ -146,13 +144,13 @@ def most_sensitive(changes: Sequence[Change]) -> str:
     worst = changes[0]
     if worst.saving < 5e-5:
         return (
-            "None of the changes below makes another plan better by a hundredth of a percent, "
-            "as far as a quick search can tell."
+            "As far as a quick search can tell, no plan made for one of the changes below would "
+            "save even 0.01% of the expected loss."
         )
     return (
-        f"Of what was varied, the plan depends most on {worst.assumption}: if {worst.direction}, "
-        f"a plan made for that would save {worst.saving:.2%} of the loss; none can save more than "
-        f"{percent(worst.saving_at_most)}."
+        f"Of the assumptions varied, {worst.assumption} matters most: if {worst.direction}, "
+        f"a plan made for that would save {worst.saving:.2%} of the expected loss; no plan can "
+        f"save more than {percent(worst.saving_at_most)}."
     )
 
 
@@ -161,7 +159,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
     rows = [
         ("Status", plan.status.value),
         ("Expected loss of the plan", f"{plan.value:.8g} (exact)"),
-        ("No plan whatsoever is below", f"{plan.lower_bound:.8g}"),
+        ("Lower bound", f"{plan.lower_bound:.8g}; no plan costs less"),
         ("Gap", sentence(how_sure(plan))),
         ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
     ]
@@ -171,9 +169,9 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         proof = "a bound on every round, or an exact method; it can be computed again"
     rows.append(("Proof of the bound", proof))
     if verification is None:
-        checked = "not checked again for this report; plan.verify() does so with independent code"
+        checked = "not for this report; preceptor plan --verify does, and pr.verify(plan) in Python"
     else:
-        verdict = "both stand" if verification.ok else "FAILED"
-        checked = f"{verdict}: value added up round by round again; {verification.how}"
+        verdict = "value and bound both hold" if verification.ok else "FAILED"
+        checked = f"{verdict}: value added up again, case by case; {verification.how}"
     rows.append(("Checked independently", checked))
     return rows

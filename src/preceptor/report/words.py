@@ -1,4 +1,4 @@
-"""A plan in words that somebody who has never seen the model can follow.
+"""A plan in words that a reader who has never seen the model can follow.
 
 Short schedules are spelled out; long or interleaved ones become a table of phases (`phases.py`).
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preceptor._base.discounting import negligible_after, total_weight
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 # Up to so many runs of equal sets fit in one sentence; more become a table of phases.
 _SENTENCE_RUNS = 5
-# Rounds that stand for a policy which never settles.
+# Cases that stand for a policy which never commits.
 _SAMPLE_ROUNDS = 60
 # The costs of a fixed set are only worth adding when they take no time.
 _MAX_SUMMED_ROUNDS = 5_000
@@ -32,6 +33,16 @@ _MAX_SUMMED_ROUNDS = 5_000
 _MAX_LISTED = 200_000
 # Gaps up to this are rounding; a plan that was proven to a tolerance says how close it is.
 _ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A sentence for programmers: what to call to learn more. Other readers never see it."""
+
+    text: str
+
+
+_Part = str | Row | Hint
 
 
 def explain(plan: Plan, *, code: bool = True) -> str:
@@ -54,32 +65,32 @@ def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str |
 
     Without `code`, sentences that tell programmers what to call are left out.
     """
-    everything: list[tuple[str, Sequence[str | Row]]] = [
+    everything: list[tuple[str, Sequence[_Part]]] = [
         ("", [_setting(plan)]),
         ("What to show", _what_to_show(plan)),
         ("What it costs", _what_it_costs(plan)),
-        ("How sure that is", [_certainty(plan)]),
+        ("How sure this is", [_certainty(plan)]),
         ("How it was found", [_how_found(plan)]),
         ("Notes", list(plan.notes)),
     ]
-    if not code:
-        everything = [(title, _without_code(body)) for title, body in everything]
-    return [(title, body) for title, body in everything if body]
+    told = [(title, _told(body, code=code)) for title, body in everything]
+    return [(title, body) for title, body in told if body]
 
 
-def _without_code(body: Sequence[str | Row]) -> list[str | Row]:
-    return [part for part in body if not (isinstance(part, str) and "plan.policy." in part)]
+def _told(body: Sequence[_Part], *, code: bool) -> list[str | Row]:
+    """Hints become sentences, or are left out."""
+    kept = [part for part in body if code or not isinstance(part, Hint)]
+    return [part.text if isinstance(part, Hint) else part for part in kept]
 
 
 def _setting(plan: Plan) -> str:
     problem = plan.problem
-    if problem.horizon is None:
-        span = f"with no end (each case counts {problem.discount:.6g} as much as the one before)"
-    else:
-        span = f"over {cases(problem.horizon)}"
-        if problem.discount < 1.0:
-            span += f" (each case counts {problem.discount:.6g} as much as the one before)"
-    text = f"A plan for {counted(len(problem.world.tests), 'test')} {span}."
+    endless = "an unlimited number of cases"
+    span = endless if problem.horizon is None else cases(problem.horizon)
+    text = f"A plan for {counted(len(problem.world.tests), 'test')} over {span}."
+    if problem.discount < 1.0:
+        factor = f"{problem.discount:.6g}"
+        text += f" Discount factor {factor}: each case counts {factor} times the one before."
     starts = [problem.start_counts[block[0]] for block in problem.world.blocks]
     seen = [
         f"{name} {times(count)}"
@@ -91,7 +102,7 @@ def _setting(plan: Plan) -> str:
     return text
 
 
-def _what_to_show(plan: Plan) -> list[str | Row]:
+def _what_to_show(plan: Plan) -> list[_Part]:
     policy, horizon = plan.policy, plan.problem.horizon
     length, commit = policy.exploration_length, policy.commit
     if horizon is not None and (length is None or length >= horizon):
@@ -99,13 +110,13 @@ def _what_to_show(plan: Plan) -> list[str | Row]:
     if length is None or commit is None:
         return _endless_words(plan, policy)
     if not commit:
-        closing = "show nothing any more" if length else "show nothing, ever"
+        closing = "show nothing from then on" if length else "show nothing, ever"
     elif horizon is None or length == 0:
         closing = f"always show {joined(plan, commit)}"
     else:
         closing = f"show {joined(plan, commit)} for the remaining {cases(horizon - length)}"
     if length == 0:
-        lines: list[str | Row] = [sentence(closing)]
+        lines: list[_Part] = [sentence(closing)]
     else:
         lines = _schedule_words(plan, policy.schedule(length), closing, total=horizon)
     if isinstance(policy, CountPolicy):
@@ -113,15 +124,15 @@ def _what_to_show(plan: Plan) -> list[str | Row]:
     return lines
 
 
-_TABLE_HINT = (
-    "This is what somebody who starts now and follows the plan sees; for anybody else, "
+_TABLE_HINT = Hint(
+    "This is for a person who starts now and follows the plan. For anyone else, "
     "plan.policy.recommend(counts) says what to show next."
 )
 
 
 def _schedule_words(
     plan: Plan, schedule: list[TestSet], closing: str, *, total: int | None
-) -> list[str | Row]:
+) -> list[_Part]:
     """The schedule, then `closing`: one sentence if short, else a summary and its phases."""
     pieces = runs(schedule)
     if len(pieces) <= _SENTENCE_RUNS:
@@ -134,18 +145,17 @@ def _schedule_words(
     counts = tally(pieces)
     many = f"of the {total:,} " if total is not None and total > len(schedule) else ""
     opening = f"for the first {len(schedule):,} {many}cases" if closing else "throughout"
-    mix = _mix(plan, counts)
-    summary = f"{opening} mix {counted(len(counts), 'set')}: {mix}"
-    lines: list[str | Row] = [sentence(f"{summary}; then {closing}" if closing else summary)]
+    summary = f"{opening}, rotate among {counted(len(counts), 'set')}: {_tally(plan, counts)}"
+    lines: list[_Part] = [sentence(f"{summary}; then {closing}" if closing else summary)]
     found = phases(schedule)
     if len(found) > 1 or (len(counts) == 2 and found[0].longest_run <= 3):
         lines += _table(plan, found, closing)
-    lines.append(f"Case by case: plan.policy.schedule({len(schedule)}).")
+    lines.append(Hint(f"Case by case: plan.policy.schedule({len(schedule)})."))
     return lines
 
 
 def _table(plan: Plan, found: list[Phase], closing: str) -> list[Row]:
-    """One row a phase: its cases, and what is shown in them."""
+    """One row per phase: its cases, and what is shown in them."""
     labels = []
     for phase in found:
         first, last = phase.begin + 1, phase.begin + phase.length
@@ -158,36 +168,43 @@ def _table(plan: Plan, found: list[Phase], closing: str) -> list[Row]:
 
 
 def _phase_words(plan: Plan, phase: Phase) -> str:
-    """E.g. "bmi + bp 11 times and s5 7 times, taking turns"."""
+    """E.g. "bmi + bp (11 cases) and s5 (7), alternating"."""
     (most, often), *others = phase.counts.items()
     if not others:
         return plus(plan, most)
     if often >= 0.8 * phase.length:
-        rare = _mix(plan, dict(others))
-        return f"mostly {plus(plan, most)} ({times(often)}), now and then {rare}"
-    mix = _mix(plan, phase.counts)
+        mainly = f"mainly {plus(plan, most)} ({often:,} of {cases(phase.length)})"
+        rare = dict(others)
+        return f"{mainly}, otherwise {_tally(plan, rare) if len(rare) > 1 else plus(plan, *rare)}"
+    tallied = _tally(plan, phase.counts)
     if len(phase.counts) == 2 and phase.longest_run <= 3:
-        return mix + (", taking turns" if phase.longest_run == 1 else ", roughly taking turns")
-    return mix + ", mixed"
+        return tallied + (", alternating" if phase.longest_run == 1 else ", roughly alternating")
+    return tallied + ", interleaved"
 
 
-def _mix(plan: Plan, counts: dict[TestSet, int]) -> str:
-    return listed([f"{plus(plan, shown)} {times(count)}" for shown, count in counts.items()])
+def _tally(plan: Plan, counts: dict[TestSet, int]) -> str:
+    """E.g. "bmi + bp (11 cases), s5 (7) and nothing (1)"."""
+    return listed(
+        [
+            f"{plus(plan, shown)} ({cases(count) if i == 0 else f'{count:,}'})"
+            for i, (shown, count) in enumerate(counts.items())
+        ]
+    )
 
 
-def _endless_words(plan: Plan, policy: Policy) -> list[str | Row]:
-    """A policy that never settles on one set."""
+def _endless_words(plan: Plan, policy: Policy) -> list[_Part]:
+    """A policy that never commits to one set."""
     if isinstance(policy, Alternating) and len(runs(policy.cycle)) <= _SENTENCE_RUNS:
         parts = [
             joined(plan, shown) + (f" for {cases(length)}" if length > 1 else "")
             for shown, length in runs(policy.cycle)
         ]
-        return [sentence(f"go round for ever: {', then '.join(parts)}, then again from the start")]
+        return [sentence(f"repeat forever: {', then '.join(parts)}")]
     if isinstance(policy, Alternating):
         lines = _schedule_words(plan, list(policy.cycle), "", total=None)
-        return [f"Go round a cycle of {cases(len(policy.cycle))} for ever.", *lines]
+        return [f"Repeat a cycle of {cases(len(policy.cycle))} forever.", *lines]
     lines = _schedule_words(plan, policy.schedule(_SAMPLE_ROUNDS), "", total=None)
-    head = "The plan never settles on one set."
+    head = "The plan never commits to one set."
     lines = [f"{head} Its first {_SAMPLE_ROUNDS} cases:", *lines]
     return [*lines, _TABLE_HINT] if isinstance(policy, CountPolicy) else lines
 
@@ -195,21 +212,20 @@ def _endless_words(plan: Plan, policy: Policy) -> list[str | Row]:
 def _what_it_costs(plan: Plan) -> list[str]:
     problem, policy = plan.problem, plan.policy
     weight = total_weight(problem.discount, problem.horizon)
-    text = f"Expected loss {plan.value:.6g} in total"
-    if problem.discount < 1.0:
-        text = f"Expected discounted loss {plan.value:.6g} in total"
-    lines = [f"{text}, which is {plan.value / weight:.4g} a case on average."]
+    what = "Expected discounted loss" if problem.discount < 1.0 else "Expected loss"
+    average = f"{plan.value / weight:.4g} per case on average"
+    lines = [f"{what}: {plan.value:.6g} in total, {average}."]
     scale = scale_of(problem)
     if scale.unit:
         off = f"{per_case(problem, plan.value):.3g}"
-        lines.append(f"So the {scale.label} of a prediction is {off} ({scale.unit}).")
-    lines.append(_along_the_way(plan))
+        lines.append(f"The {scale.label} of a prediction is {off} ({scale.unit}).")
+    lines += _along_the_way(plan)
     commit, length = policy.commit, plan.exploration_length
     summed = problem.horizon or negligible_after(problem.discount)
     if commit is not None and length and summed <= _MAX_SUMMED_ROUNDS:
         fixed = evaluate(problem, Stationary(commit))
         lines.append(
-            f"Showing {joined(plan, commit)} from the first case on would cost {fixed:.6g}"
+            f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g}"
             f"{_how_much_more(fixed, plan.value)}."
         )
     return lines
@@ -219,11 +235,13 @@ def _how_much_more(other: float, value: float) -> str:
     if value <= 0.0 or other < 1.0005 * value:
         return ""
     ratio = other / value
-    return f", {ratio - 1.0:.1%} more" if ratio < 2.0 else f", {ratio:.1f} times as much"
+    if ratio < 2.0:
+        return f", {ratio - 1.0:.1%} more than the plan"
+    return f", {ratio:.1f} times as much as the plan"
 
 
-def _along_the_way(plan: Plan) -> str:
-    """Loss of the first case, of the one where the plan settles, and of a late one."""
+def _along_the_way(plan: Plan) -> list[str]:
+    """Loss of the first case, of the one where the plan commits, and of a late one."""
     problem = plan.problem
     length = plan.exploration_length or 0
     if problem.horizon is not None:
@@ -235,15 +253,15 @@ def _along_the_way(plan: Plan) -> str:
     losses = losses_along(problem, plan.policy.schedule(rounds))
     marks = sorted({1, min(length + 1, rounds), rounds})
     parts = [f"{losses[case - 1]:.4g} for case {case:,}" for case in marks]
-    text = f"Loss of a single case: {listed(parts)}."
-    floor = least_loss(plan)
-    if floor is not None and floor > 0.0:
-        text += f" Even somebody who knows everything cannot get below {floor:.4g} a case."
-    return text
+    lines = [f"Loss of a single case: {listed(parts)}."]
+    best = least_loss(plan)
+    if best is not None and best > 0.0:
+        lines.append(f"Best achievable: {best:.4g} per case (best set, every weight known).")
+    return lines
 
 
 def least_loss(plan: Plan) -> float | None:
-    """A loss that no case ever goes below; None if there are too many sets to look at."""
+    """The best achievable loss of a case; None if there are too many sets to look at."""
     problem = plan.problem
     if problem.budget.count(problem.size) > _MAX_LISTED:
         return None
@@ -256,13 +274,13 @@ def how_sure(plan: Plan) -> str:
         return "no plan can do better"
     if not math.isfinite(plan.gap):
         return "how much better another plan could be is not known"
-    return f"at most {percent(plan.gap)} above the best possible"
+    return f"at most {percent(plan.gap)} above the best possible plan"
 
 
 def _certainty(plan: Plan) -> str:
     if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
         return sentence(how_sure(plan))
-    bound = f"no plan whatsoever can cost less than {plan.lower_bound:.6g}"
+    bound = f"no plan can cost less than {plan.lower_bound:.6g}, the lower bound"
     return sentence(f"{how_sure(plan)}: {bound}")
 
 

@@ -134,8 +134,8 @@ class Comparison:
 
     def __str__(self) -> str:
         heading = (
-            f"Discounted loss of the first {self.rounds} rounds ({self.weight:.1%} of the weight "
-            f"of all), {self.people} people a cell, ± standard error"
+            f"Discounted loss of the first {self.rounds} rounds ({self.weight:.1%} of the total "
+            f"discounted weight), {self.people} people per cell, ± standard error"
         )
         others = [name for name in self.policies if name != self.against]
         at = [self.policies.index(name) for name in others]
