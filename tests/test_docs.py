@@ -23,8 +23,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
 import preceptor as pr
+from preceptor.cli import app
 from preceptor.planning import SOLVERS
 from tests.registries import restored
 
@@ -32,6 +34,7 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 SHELL = {"sh", "console"}
+RUNNER = CliRunner(env={"NO_COLOR": "1"})
 NOT_RUN = {"bash"}
 
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
@@ -84,13 +87,18 @@ def run(page: Path) -> Iterator[tuple[Block, str]]:
 
 
 def shell(command: str) -> str:
-    """What a command prints, run with the environment's own `preceptor`."""
+    """What a command prints; ours are run in this process, where everything is loaded already."""
+    words = shlex.split(command, comments=True)
+    if not set(words) & {"|", ">", "&&", ";"}:
+        done = RUNNER.invoke(app, words[1:])
+        assert done.exit_code == 0, f"{command}\n{done.stderr}"
+        return done.stdout
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
+    piped = subprocess.run(
         ["sh", "-c", command], env=os.environ | {"PATH": path}, capture_output=True, text=True
     )
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
-    return done.stdout
+    assert piped.returncode == 0, f"{command}\n{piped.stderr}"
+    return piped.stdout
 
 
 @contextlib.contextmanager
@@ -134,8 +142,6 @@ def test_problem_files_load_and_fit_the_schema(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_named_commands_and_targets_exist(page):
     import typer
-
-    from preceptor.cli import app
 
     text = page.read_text("utf-8")
     # In text, code is between backticks; in shell blocks, a line.

@@ -90,7 +90,7 @@ def test_a_problem():
         "  first beliefs  weights of their own; shown every test they would miss 233% of the",
         "                 variance that tests explain",
         "  unseen tests   filled in from the shown ones, with the right correlations",
-        "  time           about 100 more cases: each counts 0.99 of the one before",
+        "  time           about 100 more cases: each counts 0.99 times the one before",
         "  loss           squared error; exact, in closed form",
         "  already seen   bp twice",
     ]
@@ -104,7 +104,7 @@ def test_a_plan():
         "  then     bp from case 4 on",
         "  loss     20.2 in total, 0.202 per case on average; lower bound 20",
         "  method   lattice, 1.5 seconds",
-        "  problem  per case at most 1 of 2; about 100 more cases: each counts 0.99 of the one",
+        "  problem  per case at most 1 of 2; about 100 more cases: each counts 0.99 times the one",
         "           before",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from itertools import groupby
@@ -14,16 +15,17 @@ import preceptor as pr
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "preceptor"
+INSIDE = f"{PACKAGE}{os.sep}"
 CONDUCTOR = PACKAGE / "advice" / "advising.py"
 # What every room may use says nothing about where one is.
 EVERYWHERE = {"_base", "errors", "__init__"}
 
 
 def room_of(frame: FrameType) -> str | None:
-    path = Path(frame.f_code.co_filename)
-    if not path.is_relative_to(PACKAGE) or frame.f_code.co_name.startswith("<"):
+    file = frame.f_code.co_filename
+    if not file.startswith(INSIDE) or frame.f_code.co_name.startswith("<"):
         return None
-    name = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    name = Path(file.removeprefix(INSIDE)).parts[0].removesuffix(".py")
     return None if name in EVERYWHERE else name
 
 
@@ -36,8 +38,8 @@ def rooms_entered(work) -> list[str]:
     entered: list[str] = []
 
     def watch(frame: FrameType, event: str, _argument: object) -> None:
-        room = room_of(frame)
-        if event != "call" or room is None:
+        room = room_of(frame) if event == "call" else None
+        if room is None:
             return
         caller = frame.f_back
         while caller is not None and room_of(caller) is None:

@@ -179,11 +179,13 @@ class Problem(Value):
     def time_in_words(self) -> str:
         """How many cases there are, and what a later one counts."""
         if self.horizon is not None:
-            discounted = f", each {self.discount:g} of the one before" * (self.discount < 1.0)
-            return f"{counted(self.horizon, 'case')}{discounted}"
+            span = counted(self.horizon, "case")
+            if self.discount == 1.0:
+                return span
+            return f"{span}, each counting {self.discount:g} times the one before"
         return (
             f"about {cases_to_come(self.discount):,.0f} more cases: each counts "
-            f"{self.discount:.6g} of the one before"
+            f"{self.discount:.6g} times the one before"
         )
 
     def __repr__(self) -> str:

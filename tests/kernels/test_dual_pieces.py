@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor._base._array_kernels import copy_into, order_of_few
+from preceptor._base._array_kernels import copy_into, largest_of, order_of_few, smallest_of
 from preceptor.engine import _beam_kernels as beams
 from preceptor.engine import _dual_kernels as dual
 from preceptor.engine import _subproblem_kernels as one_set
@@ -244,3 +244,14 @@ def test_bounds_of_tiny_instances_hold(instance, horizon):
     assert beam.lower_bound <= high + 1e-9
     assert low <= beam.value + 1e-9
     assert bound.value >= 0.5 * low  # useful, not only valid
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ends_of_a_vector_and_a_reading_are_numpys(seed):
+    rng = np.random.default_rng(seed)
+    values, u = rng.normal(size=7), rng.uniform(size=4)
+    assert smallest_of(values) == values.min()
+    assert largest_of(values) == values.max()
+    rows, z = rng.normal(size=(3, 4)), np.empty(3)
+    dual.read_state(rows, u, z)
+    assert_allclose(z, rows @ u)
