@@ -13,7 +13,7 @@ LOCK_ARGS   ?=
 UV_VERSION  := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow test-kernels lint format docs bench dist lock clean
+.PHONY: help run test coverage test-slow test-kernels lint format docs bench dist lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -26,7 +26,11 @@ run: $(VENV)/.run ## install what is needed, then plan the body-fat example: pla
 # come first (tests/conftest.py).
 PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
 
-test: lint ## check style and types, then run the fast tests with coverage
+test: lint ## check style and types, then run the fast tests
+	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
+
+# Tracing every line makes the tests a third slower, so it is asked for by itself.
+coverage: $(VENV)/.dev ## run the fast tests and say which lines they never reach
 	$(BIN)/python -m pytest $(PARALLEL) --cov --cov-report=term $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.dev ## run the slow tests, and property tests with more and fresh examples

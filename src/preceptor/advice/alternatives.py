@@ -212,22 +212,25 @@ def _later(
     member = np.array([[i in shown for i in range(problem.size)] for shown in sets], dtype=np.int64)
     chance = np.full(len(sets), 1.0 / len(sets))
     total = np.zeros(len(counts))
-    now, then = start, _mean_losses(problem, sets, counts)
+    among = problem.replace(budget=listed(problem, sets))
+    position = {shown: column for column, shown in enumerate(among.sets)}
+    columns = [position[shown] for shown in sets]  # a set that was drawn twice counts twice
+    now, then = start, _mean_losses(among, columns, counts)
     while weight_between(problem.discount, now, problem.horizon) > _NEGLIGIBLE_LATER * start:
         step = max(now // 50, 1)
         if problem.horizon is not None:
             step = min(step, problem.horizon - now)
         counts = counts + rng.multinomial(step, chance, size=len(counts)) @ member
-        before, then = then, _mean_losses(problem, sets, counts)
+        before, then = then, _mean_losses(among, columns, counts)
         total += weight_between(problem.discount, now, now + step) * (before + then) / 2.0
         now += step
     return total + weight_between(problem.discount, now, problem.horizon) * then
 
 
-def _mean_losses(problem: Problem, sets: list[TestSet], counts: IntArray) -> FloatArray:
-    """Expected loss (orders,) of a round in which any of the sets may be shown."""
-    errors = problem.learner.errors(problem.world, counts)
-    losses: FloatArray = np.mean([problem.oracle.loss_of(errors, shown) for shown in sets], axis=0)
+def _mean_losses(among: Problem, columns: list[int], counts: IntArray) -> FloatArray:
+    """Expected loss (orders,) of a round in which any of the sets at `columns` may be shown."""
+    errors = among.learner.errors(among.world, counts)
+    losses: FloatArray = among.oracle.losses(errors)[:, columns].mean(axis=1)
     return losses
 
 
