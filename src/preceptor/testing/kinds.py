@@ -1,0 +1,158 @@
+"""What every budget and every risk promises."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from preceptor._base.values import FloatArray, Kind
+from preceptor.errors import InvalidInput, NotSerializable
+from preceptor.model.budgets import Budget
+from preceptor.model.risks import Risk
+from preceptor.model.sets import TestSet
+from preceptor.testing.slack import MOST_FAULTS, ROUNDING
+
+# What budgets are asked to maximise, and risks to charge, comes from this seed.
+_SEED = 0
+
+
+_REDRAWS = 20
+
+
+def check_budget(budget: Budget, tests: int) -> None:
+    """Raise `InvalidInput` naming every rule that a budget over that many tests breaks.
+
+    - `subsets` lists each allowed set once, smaller ones first, then by index, and nothing that
+      `allows` refuses; `count` is at least their number;
+    - `maximise` finds an allowed set with the largest sum of scores, the smaller one if tied;
+    - there is a price of at least 0 for each test;
+    - it can be written to a file and read back.
+
+    Every set of tests is tried, so that `tests` should not be much above 12.
+
+    Examples
+    --------
+    >>> check_budget(AtMost(2, price=0.1), tests=4)
+    """
+    faults = list(budget.size_faults(tests))
+    InvalidInput.raise_if(faults)
+    name = type(budget).__name__
+    listed = list(budget.subsets(tests))
+    every = [s for w in range(tests + 1) for s in itertools.combinations(range(tests), w)]
+    allowed = [shown for shown in every if budget.allows(shown)]
+    if not listed:
+        faults.append("subsets: lists nothing")
+    if listed != sorted(set(listed), key=lambda shown: (len(shown), shown)):
+        faults.append("subsets: must list each set once, smaller ones first, then by index")
+    faults += [f"subsets: lists {s}, but allows refuses it" for s in listed if s not in allowed]
+    faults += [
+        f"allows: {s} is allowed, but subsets has it not" for s in allowed if s not in listed
+    ]
+    if budget.count(tests) < len(listed):
+        faults.append(f"count: {budget.count(tests)}, but {len(listed)} sets are listed")
+    prices = budget.prices(tests)
+    if prices.shape != (tests,) or prices.min(initial=0.0) < 0.0:
+        faults.append(f"prices: {prices}, must be {tests} numbers of at least 0")
+    if listed:
+        faults += _maximise_faults(budget, listed, tests)
+    faults += _file_faults(budget, Budget)
+    InvalidInput.raise_if(f"{name}.{fault}" for fault in faults[:MOST_FAULTS])
+
+
+def check_risk(risk: Risk, largest: float = 6.0) -> None:
+    """Raise `InvalidInput` naming every rule that a risk breaks.
+
+    - charges are finite, at least 0, and one for each residual;
+    - `expected` is the mean charge of a normal residual, compared with numerical integration;
+    - neither charges nor `expected` rise faster than the two slopes say, up to `largest`;
+    - if it says that it `is_increasing`, more variance never costs less;
+    - a compiled closed form (`code`), where it claims one, agrees;
+    - it can be written to a file and read back, unless it holds a Python function.
+
+    Examples
+    --------
+    >>> check_risk(AbsoluteError())
+    """
+    name = type(risk).__name__
+    residuals = np.linspace(-largest, largest, 2001)
+    charges = np.asarray(risk.charge(residuals), dtype=np.float64)
+    if charges.shape != residuals.shape:
+        raise InvalidInput(f"{name}.charge: gave shape {charges.shape}, must work elementwise")
+    if not np.all(np.isfinite(charges)) or charges.min() < 0.0:
+        raise InvalidInput(f"{name}.charge: must be finite and at least 0")
+    faults = _expected_faults(risk, largest)
+    faults += _slope_faults("charge_slope", risk.charge_slope(largest), residuals, charges)
+    deviations = np.linspace(0.0, largest, 601)
+    means = np.asarray(risk.expected(deviations**2), dtype=np.float64)
+    slope = risk.deviation_slope(largest)
+    faults += _slope_faults("deviation_slope", slope, deviations, means)
+    if risk.is_increasing and np.any(np.diff(means) < -ROUNDING * (1.0 + np.abs(means[1:]))):
+        faults.append("is_increasing: True, but expected falls as the variance grows")
+    faults += _file_faults(risk, Risk)
+    InvalidInput.raise_if(f"{name}.{fault}" for fault in faults)
+
+
+def _maximise_faults(budget: Budget, listed: list[TestSet], tests: int) -> list[str]:
+    rng = np.random.default_rng(_SEED)
+    for draw in range(_REDRAWS):
+        # Whole numbers make ties; others do not.
+        scores: FloatArray = rng.standard_normal(tests)
+        if draw % 2:
+            scores = np.round(scores)
+        chosen = tuple(budget.maximise(scores))
+        if chosen not in listed:
+            return [f"maximise: chose {chosen}, which is not allowed"]
+        totals = {shown: float(scores[list(shown)].sum()) for shown in listed}
+        best = max(totals.values())
+        if totals[chosen] < best - 1e-9:
+            return [f"maximise: {chosen} scores {totals[chosen]:.6g}, another set {best:.6g}"]
+    return []
+
+
+def _expected_faults(risk: Risk, largest: float) -> list[str]:
+    from preceptor.loss._kernels import expected_risk
+
+    faults = []
+    variances = np.geomspace(1e-4, largest**2 / 4.0, 7)
+    means = np.asarray(risk.expected(variances), dtype=np.float64)
+    if means.shape != variances.shape or np.shape(risk.expected(1.0)) != ():
+        return ["expected: must give one number for each variance, and one for one"]
+    for variance, mean in zip(variances, means, strict=True):
+        wanted = _mean_charge(risk, math.sqrt(variance))
+        if abs(mean - wanted) > 1e-6 * (1e-3 + abs(wanted)):
+            faults.append(f"expected({variance:.4g}) is {mean:.8g}, integration gives {wanted:.8g}")
+            break
+    if abs(float(risk.expected(0.0)) - float(risk.charge(np.zeros(1))[0])) > ROUNDING:
+        faults.append("expected(0) is not the charge of a residual of 0")
+    if risk.code >= 0:
+        compiled = [expected_risk(risk.code, risk.parameter, float(v)) for v in variances]
+        if not np.allclose(compiled, means, rtol=1e-9):
+            faults.append(f"code: the compiled form {risk.code} disagrees with expected")
+    return faults
+
+
+def _mean_charge(risk: Risk, deviation: float) -> float:
+    """∫ charge(σz) density(z) dz, with panels so many that kinks need not be known."""
+    edges = np.linspace(-10.0, 10.0, 20_001)
+    nodes, weights = np.polynomial.legendre.leggauss(3)
+    half = (edges[1] - edges[0]) / 2.0
+    z = ((edges[:-1] + edges[1:]) / 2.0)[:, None] + half * nodes
+    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    return float(np.sum(risk.charge(deviation * z) * density * weights) * half)
+
+
+def _slope_faults(name: str, slope: float, grid: FloatArray, values: FloatArray) -> list[str]:
+    steepest = float(np.max(np.abs(np.diff(values) / np.diff(grid))))
+    if steepest <= slope * (1.0 + ROUNDING):
+        return []
+    return [f"{name}({grid[-1]:g}) is {slope:.6g}, but there are slopes of {steepest:.6g}"]
+
+
+def _file_faults(value: Kind, family: type[Kind]) -> list[str]:
+    try:
+        same = family.from_dict(value.to_dict()) == value
+    except NotSerializable:
+        return []
+    return [] if same else ["to_dict: reading back what was written gives another value"]
