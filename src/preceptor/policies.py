@@ -493,7 +493,7 @@ def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
     try:
         counts = None if start is None else tuple(int(c) for c in start)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidPolicy(f"start: {start!r}, must be one whole number a test") from None
+        raise InvalidPolicy(f"start: {start!r}, must be one whole number per test") from None
     return counts if counts and any(counts) else None
 
 
@@ -502,5 +502,5 @@ def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
     try:
         seen = np.asarray(counts, dtype=np.int64)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidPolicy(f"counts: {counts!r}, must be one whole number a test") from None
+        raise InvalidPolicy(f"counts: {counts!r}, must be one whole number per test") from None
     return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

@@ -84,7 +84,7 @@ class Problem(Value):
     horizon: Annotated[
         int | None,
         Limits(at_least=1, at_most=_MOST_ROUNDS),
-        "Number of rounds (cases). Left out: for ever.",
+        "Number of rounds (cases). Left out: no end.",
     ] = None
     risk: Risk = field(default_factory=SquaredError)
     loss: LossModel = field(default_factory=ClosedForm)

@@ -26,12 +26,12 @@ def rows(**changes):
     ],
 )
 def test_budgets(budget, words):
-    assert rows(budget=budget)["Tests a case"].startswith(words)
+    assert rows(budget=budget)["Tests per case"].startswith(words)
 
 
 def test_a_test_of_several_columns_counts_once():
     world = pr.World(WORLD.coefficients, WORLD.covariance, 0.5, groups={"site": [1, 2]})
-    assert rows(world=world, budget=pr.AtMost(1))["Tests a case"] == "at most 1 of 2"
+    assert rows(world=world, budget=pr.AtMost(1))["Tests per case"] == "at most 1 of 2"
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_time_and_noise():
         rows(discount=0.5, horizon=40)["Time"] == "40 cases, each counting 0.5 times the one before"
     )
     explained = 1 - 0.5 / WORLD.outcome_variance
-    assert f"explain {explained:.0%} of the variance" in rows()["What nobody can predict"]
+    assert f"explain {explained:.0%} of the variance" in rows()["What no test explains"]

@@ -1,6 +1,6 @@
 """The command line: a thin layer that reads files, calls the library and prints.
 
-One file a command; each registers with `app` when it is imported here.
+One file per command; each registers with `app` when it is imported here.
 """
 
 from __future__ import annotations

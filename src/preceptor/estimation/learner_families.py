@@ -25,7 +25,7 @@ class Family:
     """A shape of curve, with or without a floor.
 
     `parameters` are what is fitted: `rate` (how fast: the logarithm of alpha, or half the exponent
-    of the power law) and `floor` (the share of the *error*, not squared, that stays for ever).
+    of the power law) and `floor` (the share of the *error*, not squared, that always stays).
     """
 
     name: str

@@ -66,9 +66,9 @@ def read_table(
 def _raw_columns(X: Any, names: Sequence[str] | None) -> dict[str, Any]:
     """Name and values of each column, the values being an array or a narwhals series."""
     if isinstance(X, Mapping):
-        columns = [(str(n), _array(v, f"column {n!r}", "a value a case", 1)) for n, v in X.items()]
+        columns = [(str(n), _array(v, f"column {n!r}", "one value per case", 1)) for n, v in X.items()]
     elif isinstance(X, (np.ndarray, list, tuple)):
-        array = _array(X, "X", "a table with a row a case and a column a test", 2)
+        array = _array(X, "X", "a table with a row per case and a column per test", 2)
         columns = [(f"x{i + 1}", array[:, i]) for i in range(array.shape[1])]
     else:
         frame = _narwhals(X, "X", series=False)
@@ -127,7 +127,7 @@ def _raw_outcome(X: Any, y: Any, raw: dict[str, Any], outcome: str | None) -> tu
     if isinstance(y, (np.ndarray, list, tuple)):
         if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
-        return _array(y, "y", "one outcome a case", 1), outcome or "outcome"
+        return _array(y, "y", "one outcome per case", 1), outcome or "outcome"
     if _labelled_differently(X, y):
         raise InvalidData(
             "y: its rows are labelled differently from those of X; align them, "

@@ -14,12 +14,12 @@ def assumptions(plan: Plan) -> list[Row]:
     """Label and sentence for each assumption."""
     problem = plan.problem
     rows = [
-        ("Tests a case", problem.budget_in_words()),
+        ("Tests per case", problem.budget_in_words()),
         ("Learning", problem.learner.learning_in_words()),
         ("First beliefs", problem.learner.beliefs_in_words(problem.world)),
         ("Unseen tests", problem.learner.imputation_in_words()),
         ("Time", problem.time_in_words()),
-        ("What nobody can predict", _noise_words(problem)),
+        ("What no test explains", _noise_words(problem)),
     ]
     return rows
 

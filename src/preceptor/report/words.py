@@ -261,7 +261,7 @@ def _along_the_way(plan: Plan) -> list[str]:
 
 
 def least_loss(plan: Plan) -> float | None:
-    """The best achievable loss of a case; None if there are too many sets to look at."""
+    """The best achievable loss per case; None if there are too many sets to look at."""
     problem = plan.problem
     if problem.budget.count(problem.size) > _MAX_LISTED:
         return None
