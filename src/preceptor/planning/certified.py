@@ -162,7 +162,7 @@ class _Work:
         problem, watch = self.problem, self.watch
         shares = _SHARES if problem.size <= _LARGE else _LARGE_SHARES
         first = watch.share(shares[0])
-        if problem.size <= _LARGE:
+        if problem.size <= _LARGE and np.isfinite(first):
             first = min(first, _FIRST_SEARCH)  # the rest of the search comes after the proof
         path, commit = self._search(first)
         if self._done():
