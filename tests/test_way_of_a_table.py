@@ -74,7 +74,7 @@ def test_the_way_is_short_and_as_the_page_says(table, tmp_path):
     way = rooms_entered(work)
     assert len(way) - 1 <= 15
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    written = page.split("### The way of a table", 1)[1].split("\n##", 1)[0]
+    written = page.split("### One table, step by step", 1)[1].split("\n##", 1)[0]
     line = re.search(r"^> (.*)$", written, re.MULTILINE)
     assert line is not None
     assert re.findall(r"`(\w+)`", line.group(1)) == way

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from preceptor._base.values import FloatArray, Value, frozen_array, pack, unpack
+from preceptor._base.packing import pack, unpack
+from preceptor._base.values import FloatArray, Value, frozen_array
 
 # Relative errors below this are read as this by the multipliers; a loss cannot tell them from 0.
 SMALLEST_ERROR = 1e-30

@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one tree.
 
 PreceptorError
-├── InvalidInput (ValueError)      a value that cannot be meant; lists every fault at once
+├── InvalidInput (ValueError)      a value that makes no sense; lists every fault at once
 │   ├── InvalidProblem             world, learner, budget, risk, curve or problem
 │   ├── InvalidPolicy              a policy that the problem does not allow
 │   ├── InvalidData                a table of cases that no world can be estimated from
@@ -66,7 +66,7 @@ class InvalidInput(PreceptorError, ValueError):
 
 
 class InvalidProblem(InvalidInput):
-    """A world, learner, budget, risk, curve or problem that cannot be meant."""
+    """A world, learner, budget, risk, curve or problem that makes no sense."""
 
 
 class InvalidPolicy(InvalidInput):

@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.values import IntArray, Kind, frozen_array, pack, unpack
+from preceptor._base.packing import pack, unpack
+from preceptor._base.values import IntArray, Kind, frozen_array
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
 from preceptor.problem import Problem

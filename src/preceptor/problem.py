@@ -62,7 +62,7 @@ class Problem(Value):
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant or do not fit together, all of them in one message.
+        Values that make no sense or do not fit together, all of them in one message.
 
     Examples
     --------
@@ -352,7 +352,7 @@ class Problem(Value):
         InvalidFile
             The text is not TOML, or something is missing or unknown.
         InvalidProblem
-            Values that cannot be meant.
+            Values that make no sense.
         """
         import tomllib
 
@@ -380,7 +380,7 @@ class Problem(Value):
         InvalidFile
             The file cannot be read; the message names it.
         InvalidProblem
-            Values that cannot be meant; the message names the file.
+            Values that make no sense; the message names the file.
         """
         from preceptor._base.files import read_text, suffix_of
 

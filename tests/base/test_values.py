@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
 import preceptor as pr
-from preceptor._base.values import Value, frozen_array, pack, remembered, unpack
+from preceptor._base.packing import pack, unpack
+from preceptor._base.values import Value, frozen_array, remembered
 from preceptor.certificate import Certificate
 from preceptor.model.grouped import Grouped
 from tests.strategies import budgets, curves, problems, risks

@@ -298,7 +298,12 @@ def test_all_mistakes_are_listed_at_once():
         (columns(), [1.0, 2.0], {}, "column 'a': 60 rows, but there are 2 outcomes"),
         (np.zeros(3), [1.0], {}, "X: shape (3,), must be a table"),
         ([[1, 2], [3]], [1, 2], {}, "X: rows of different lengths"),
-        ({"a": [[1, 2], [3, 4]]}, [1, 2], {}, "column 'a': shape (2, 2), must be one value per case"),
+        (
+            {"a": [[1, 2], [3, 4]]},
+            [1, 2],
+            {},
+            "column 'a': shape (2, 2), must be one value",
+        ),
         (np.ones((3, 2)), np.ones((3, 2)), {}, "y: shape (3, 2), must be one outcome per case"),
         (np.ones((3, 2)), [1, 2, 3], {"names": ["a"]}, "names: 1 names for 2 columns"),
         (np.ones((3, 2)), [1, 2, 3], {"names": ["a", "a"]}, "two of that name"),

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import preceptor as pr
 from preceptor.evaluation._tail_kernels import fill_tail_tables
 from preceptor.evaluation.value import commit_value
-from preceptor.loss._kernels import expected_risk, packed_losses
+from preceptor.loss._loss_kernels import expected_risk, packed_losses
 from preceptor.planning import SOLVERS
 from preceptor.planning import _bound_kernels as bounds
 from preceptor.planning import _finite_kernels as finite

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, stats
 
 import preceptor as pr
-from preceptor.loss._kernels import expected_risk
+from preceptor.loss._loss_kernels import expected_risk
 from tests.strategies import risks
 
 variances = st.floats(1e-6, 1e3)

@@ -84,7 +84,7 @@ def test_a_curve_of_ones_own_goes_to_a_file_and_back():
         (lambda: pr.Tabulated([1.0, -0.1]), "must not be negative"),
         (lambda: pr.Tabulated([]), "non-empty"),
         (lambda: pr.Tabulated(["a"]), "list of numbers"),
-        (lambda: pr.Geometric.from_half_life(0), "half-life: 0"),
+        (lambda: pr.Geometric.from_half_life(0), "showings: 0"),
     ],
 )
 def test_bad_parameters_are_named_with_their_value(make, words):

@@ -1,6 +1,7 @@
 """The independent check accepts what holds and rejects what was tampered with."""
 
 import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from preceptor.engine.instance import factor_members, make_instance
 from preceptor.planning.certified import certificate_of
 from preceptor.planning.reduction import to_instance
 from preceptor.verification import dual_check
-from preceptor.verification.claim import claim_of, setting_of
+from preceptor.verification.claim import claim_of, terms_of
 from preceptor.verification.dual_check import check_bound
 from tests.engine.exact import enclosure, solve_all, solved
 
@@ -112,7 +113,7 @@ def test_the_checker_makes_the_same_arrays_by_other_means():
     learner = pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3))
     for budget in (pr.AtMost(2, price=[0.1, 0.0, 0.2]), pr.Exactly(2)):
         problem = pr.Problem(world, learner, budget, 0.9, start=[1, 0, 2], horizon=7)
-        ours, theirs = setting_of(problem), to_instance(problem)
+        ours, theirs = terms_of(problem), to_instance(problem)
         assert np.allclose(ours.set_cost, theirs.set_cost)
         assert np.allclose(ours.alpha, theirs.alpha)
         assert np.allclose(ours.initial_error, theirs.initial_error)
@@ -125,3 +126,16 @@ def test_the_checker_makes_the_same_arrays_by_other_means():
 
 def test_tiny_errors_are_read_alike_by_engine_and_checker():
     assert SMALLEST == SMALLEST_ERROR
+
+
+def test_a_certificate_that_proves_nothing_is_refused_even_if_another_bound_would_do():
+    world = pr.World.equicorrelated([1.0, 0.8, -0.5], 0.4)
+    problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3)), 2, 0.9, horizon=6)
+    plan = pr.solve(problem, "certified", time_limit=None, max_iterations=3, width=8)
+    assert plan.certificate is not None
+    assert pr.verify(plan).ok
+    claimed = replace(plan.certificate, dual_bound=2.0 * plan.certificate.dual_bound)
+    modest = replace(plan, certificate=claimed, lower_bound=0.0)
+    found = pr.verify(modest)
+    assert "FAILS" in found.how
+    assert not found.bound_ok

@@ -7,10 +7,8 @@ through a file. A class takes part by being a dataclass; its fields are its data
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import json
-import zlib
 from abc import ABC
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, TypeVar
@@ -30,26 +28,10 @@ _SIMPLE = frozenset((int, float, bool, str, type(None)))
 
 
 def frozen_array(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
-    """An own, read-only copy, so that nobody can change a value after it was checked."""
+    """A private, read-only copy, so that nobody can change a value after it was checked."""
     array = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
-
-
-def pack(array: npt.NDArray[Any]) -> dict[str, Any]:
-    """A large array for a file: compressed, as text, with its shape and type."""
-    raw = zlib.compress(np.ascontiguousarray(array).tobytes(), 6)
-    text = base64.b64encode(raw).decode("ascii")
-    return {"shape": list(array.shape), "type": array.dtype.str, "zlib": text}
-
-
-def unpack(name: str, packed: Any) -> npt.NDArray[Any]:
-    """What `pack` packed; a damaged one is reported by name."""
-    try:
-        raw = zlib.decompress(base64.b64decode(packed["zlib"], validate=True))
-        return np.frombuffer(raw, dtype=packed["type"]).reshape(packed["shape"])
-    except (KeyError, TypeError, ValueError, zlib.error) as error:
-        raise InvalidFile(f"{name}: the packed array is damaged ({error})") from None
 
 
 def plain(value: Any) -> Any:
@@ -114,7 +96,7 @@ class Value:
         InvalidFile
             A key is missing or unknown.
         InvalidInput
-            Values that cannot be meant.
+            Values that make no sense.
         """
         known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
         unknown = sorted(set(data) - set(known))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -216,7 +217,7 @@ def advise(
     InvalidData
         No world can be estimated from the table.
     InvalidInput
-        Arguments that cannot be meant, or that say the same thing twice.
+        Arguments that make no sense, or that say the same thing twice.
 
     Examples
     --------
@@ -253,7 +254,12 @@ def advise(
         world = estimate.world
         person = _person(world, learner, participant, beliefs, standardised, half_life, alpha)
         budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
-        problem = Problem(world, person, budget, weight)
+        try:
+            problem = Problem(world, person, budget, weight)
+        except InvalidInput as error:
+            # Here a budget is made of `tests`, so that is what the message should name.
+            faults = [re.sub(r"^budget:", "tests:", fault) for fault in error.faults]
+            raise type(error)(faults) from None
     with one_blas_thread():
         plan = _plan(problem, time_limit, seed, progress)
     return advice_on(
@@ -315,7 +321,9 @@ def _person(
             half_life=half_life,
             alpha=alpha,
         )
-    _refuse_choices(beliefs=beliefs, half_life=half_life, alpha=alpha)
+    _refuse_choices(
+        beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
+    )
     return learner if isinstance(learner, Learner) else read_learner(learner, world, participant)
 
 
@@ -328,7 +336,7 @@ def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progr
             f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
             f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
         )
-        report(progress, "planning on", sentence=said)
+        report(progress, "planning further", sentence=said)
         longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
         plan = min(plan, longer, key=lambda each: (each.value, each.gap))
     return plan

@@ -46,7 +46,13 @@ def person_for(
     if alpha is not None:
         curve = Geometric(alpha)
     else:
-        curve = Geometric.from_half_life(DEFAULT_HALF_LIFE if half_life is None else half_life)
+        showings = DEFAULT_HALF_LIFE if half_life is None else half_life
+        try:
+            curve = Geometric.from_half_life(showings)
+        except InvalidInput:
+            raise InvalidInput(
+                f"half_life: {half_life!r}, must be a number of showings of at least 0.01"
+            ) from None
     if isinstance(beliefs, Mapping):
         return Learner(_weights(world, beliefs, standardised), curve)
     if standardised:
@@ -72,7 +78,7 @@ def budget_for(
     """
     if isinstance(tests, Budget):
         if costs or prices or limit is not None:
-            raise InvalidInput("tests: is a budget already; leave out `costs` and `limit`")
+            raise InvalidInput("tests: is a budget; leave out `costs`, `prices` and `limit`")
         return tests
     price: float | FloatArray = 0.0
     if prices:

@@ -52,7 +52,7 @@ def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
     Raises
     ------
     InvalidInput
-        The log has too few rows, or is not about these tests, or an option cannot be meant.
+        The log has too few rows, or is not about these tests, or an option makes no sense.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class LearnerEstimator:
         Raises
         ------
         InvalidInput
-            The log has too few rows or is not about these tests, or an option cannot be meant.
+            The log has too few rows or is not about these tests, or an option makes no sense.
         """
         with one_blas_thread():
             return self._fit(log)

@@ -66,7 +66,9 @@ def read_table(
 def _raw_columns(X: Any, names: Sequence[str] | None) -> dict[str, Any]:
     """Name and values of each column, the values being an array or a narwhals series."""
     if isinstance(X, Mapping):
-        columns = [(str(n), _array(v, f"column {n!r}", "one value per case", 1)) for n, v in X.items()]
+        columns = [
+            (str(n), _array(v, f"column {n!r}", "one value per case", 1)) for n, v in X.items()
+        ]
     elif isinstance(X, (np.ndarray, list, tuple)):
         array = _array(X, "X", "a table with a row per case and a column per test", 2)
         columns = [(f"x{i + 1}", array[:, i]) for i in range(array.shape[1])]

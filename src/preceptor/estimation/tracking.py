@@ -70,7 +70,7 @@ class Tracker(Value):
     Raises
     ------
     InvalidInput
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def fit_world(
     InvalidData
         No world can be estimated from the table.
     InvalidInput
-        Options that cannot be meant, all of them in one message.
+        Options that make no sense, all of them in one message.
 
     Examples
     --------

@@ -89,7 +89,7 @@ def run(
     Raises
     ------
     InvalidInput
-        An unknown name, or a scale that cannot be meant.
+        An unknown name, or a scale that makes no sense.
     MissingExtra
         pandas is not installed.
 

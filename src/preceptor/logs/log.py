@@ -53,7 +53,7 @@ class Log(Value):
     Raises
     ------
     InvalidInput
-        Rows that cannot be meant; the message names them.
+        Rows that make no sense; the message names them.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class Log(Value):
         Raises
         ------
         InvalidInput
-            Cells that cannot be meant; the message names file, line and column.
+            Cells that make no sense; the message names file, line and column.
         InvalidFile
             The file cannot be read.
         """
@@ -168,7 +168,7 @@ class Log(Value):
         Raises
         ------
         InvalidInput
-            Cells that cannot be meant; the message names row and column.
+            Cells that make no sense; the message names row and column.
         MissingExtra
             narwhals is not installed.
         """
@@ -290,7 +290,7 @@ class Log(Value):
         Raises
         ------
         InvalidInput
-            One participant only, or a share that cannot be meant.
+            One participant only, or a share that makes no sense.
         """
         people = len(self.participants)
         if not (is_number(share) and 0 < share < 1):

@@ -45,7 +45,7 @@ class Empirical(LossModel):
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------

@@ -136,7 +136,7 @@ class GaussianOracle:
 
     def losses(self, errors: FloatArray) -> FloatArray:
         """All sets at once: one product with Ω per state, then k per set (k² if Ω is not Σ)."""
-        from preceptor.loss._kernels import packed_losses, tree_losses
+        from preceptor.loss._loss_kernels import packed_losses, tree_losses
 
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
         readings, sets = self._readings, self.sets

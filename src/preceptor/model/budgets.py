@@ -551,6 +551,6 @@ def as_budget(budget: Budget | int) -> Budget:
     if is_count(budget, least=1):
         return AtMost(int(budget))
     raise InvalidProblem(
-        f"budget: {budget!r}, must be a whole number of tests (at least 1) or AtMost, Exactly or "
+        f"budget: {budget!r}, must be a whole number of tests (at least 1), or an AtMost, Exactly, "
         "Knapsack or Listed"
     )

@@ -76,7 +76,7 @@ class World(Value):
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------

@@ -195,7 +195,7 @@ class Geometric(Curve):
         """
         if not (is_number(showings) and showings >= 0.01):
             raise InvalidProblem(
-                f"half-life: {showings!r}, must be a number of showings of at least 0.01"
+                f"showings: {showings!r}, must be a number of at least 0.01"
             )
         return cls(2.0 ** (1.0 / showings), floor=floor)
 

@@ -41,7 +41,7 @@ class Learner(Value):
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------

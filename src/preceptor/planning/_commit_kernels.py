@@ -10,7 +10,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into, largest_of
 from preceptor._base.jit import jit
-from preceptor.loss._kernels import expected_risk, tree_lengths
+from preceptor.loss._loss_kernels import expected_risk, tree_lengths
 
 
 @jit

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.jit import jit
-from preceptor.loss._kernels import expected_risk
+from preceptor.loss._loss_kernels import expected_risk
 
 
 @jit

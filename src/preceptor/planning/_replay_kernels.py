@@ -11,7 +11,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
-from preceptor.loss._kernels import expected_risk
+from preceptor.loss._loss_kernels import expected_risk
 
 
 @jit

@@ -56,7 +56,7 @@ def solve_auto(
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
         return replace(plan, reason="there are too many sets to list")
-    if not shape.not_independent:
+    if not shape.why_not_independent:
         plan = solve_independent(problem)
         return replace(plan, reason="tests are uncorrelated, so one sort is exact")
     # Of the two exact solvers one is for finite horizons, the other for infinite ones.

@@ -56,7 +56,7 @@ def solve_many(
     Raises
     ------
     InvalidInput
-        The number of workers cannot be meant.
+        The number of workers makes no sense.
 
     Examples
     --------

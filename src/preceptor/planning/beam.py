@@ -70,7 +70,7 @@ def solve_beam(
     Raises
     ------
     InvalidInput
-        Options that cannot be meant.
+        Options that make no sense.
     TooLarge
         A beam of this width does not fit in `memory_limit`.
     """

@@ -96,7 +96,7 @@ def solve_certified(
     Raises
     ------
     InvalidInput
-        Options that cannot be meant.
+        Options that make no sense.
     """
     if not is_number(target_gap) or target_gap < 0:
         raise InvalidInput(f"target_gap: {target_gap!r}, must be a number of at least 0")
@@ -120,8 +120,8 @@ def solve_certified(
         work = _Work(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
-        if shape.not_geometric:
-            work.without_dual(shape.not_geometric)
+        if shape.why_not_geometric:
+            work.without_dual(shape.why_not_geometric)
         else:
             with one_blas_thread():
                 work.with_dual()

@@ -48,7 +48,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
         The rule does not cover this problem; correlated tests are refused unless asked for.
     """
     started = time.perf_counter()
-    why_not = shape_of(problem).not_independent
+    why_not = shape_of(problem).why_not_independent
     if why_not and not (ignore_correlation and isinstance(problem.risk, SquaredError)):
         advice = "" if "risk" in why_not else " (ignore_correlation=True uses its rule anyway)"
         raise NotApplicable(f"independent: {why_not}{advice}")
@@ -99,5 +99,5 @@ INDEPENDENT = Solver(
     "independent",
     solve_independent,
     proves="the optimum, for uncorrelated tests",
-    why_not=lambda problem: shape_of(problem).not_independent,
+    why_not=lambda problem: shape_of(problem).why_not_independent,
 )

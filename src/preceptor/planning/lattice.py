@@ -81,7 +81,7 @@ def solve_lattice(
     NotApplicable
         The problem has a horizon.
     InvalidInput
-        Options that cannot be meant.
+        Options that make no sense.
     TooLarge
         The box with these `caps` does not fit in `memory_limit`.
     """
@@ -310,7 +310,7 @@ def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds 
     from preceptor.planning.reduction import to_instance
     from preceptor.planning.search import search
 
-    if shape_of(problem).not_geometric:
+    if shape_of(problem).why_not_geometric:
         return None
     found = search(problem, Watch(0.2 * seconds), max_kicks=None, seed=0, progress=None)
     bound = solve_dual(to_instance(problem), found.path, time_limit=0.8 * seconds)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_instance(problem: Problem) -> DualInstance:
-    """The arrays; only for problems whose shape has nothing in `not_geometric`."""
+    """The arrays; only for problems whose shape has nothing in `why_not_geometric`."""
     from preceptor.engine.instance import DualInstance
 
     ratios = np.array([curve.ratio for curve in problem.learner.curve_of], dtype=np.float64)

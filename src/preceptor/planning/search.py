@@ -73,11 +73,11 @@ def solve_search(
     NotApplicable
         Changes of a schedule cannot be priced for this problem.
     InvalidInput
-        Options that cannot be meant.
+        Options that make no sense.
     """
     check_search_options(time_limit, max_kicks, seed)
     shape = shape_of(problem)
-    if shape.too_many_sets or not shape.not_geometric:
+    if shape.too_many_sets or not shape.why_not_geometric:
         compile_search()
     with watching(time_limit) as watch:
         if shape.too_many_sets:
@@ -102,7 +102,6 @@ def solve_search(
             status=Status.OPTIMAL if bound == value else status,
             method="search",
             seconds=watch.seconds,
-            states=found.kicks,
             options={"seed": seed, "kicks": found.kicks},
         )
 
@@ -138,7 +137,7 @@ def search(
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
-    geometric = not shape_of(problem).not_geometric
+    geometric = not shape_of(problem).why_not_geometric
     if start is not None:
         starts = [start]
     else:
@@ -163,11 +162,11 @@ def search(
     assert forms is not None
     from preceptor.planning.replay_search import replay_search
 
-    zeros = [np.full(1, k, dtype=np.int64) for k in _best_fixed(problem)]
+    fixed_starts = [np.full(1, k, dtype=np.int64) for k in _best_fixed(problem)]
     found = replay_search(
         problem,
         forms,
-        starts=[*starts, *zeros],
+        starts=[*starts, *fixed_starts],
         seed=seed,
         max_kicks=kicks,
         stop=stop,
@@ -217,7 +216,7 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 def why_not_search(problem: Problem) -> str:
     """Why changes of a schedule cannot be priced."""
     shape = shape_of(problem)
-    if shape.too_many_sets or not shape.not_geometric or problem.oracle.forms() is not None:
+    if shape.too_many_sets or not shape.why_not_geometric or problem.oracle.forms() is not None:
         return ""
     return "needs a built-in risk and exact losses (or squared error on a sample)"
 

@@ -22,19 +22,19 @@ class Shape:
 
     `too_many_sets`: the sets cannot be listed, or their factors cannot be held. `most_shown`: how
     many tests a set can hold. The other two say why the problem does *not* have a helpful form,
-    and are empty if it does: `not_geometric` (each showing divides an error by a constant, which
-    is what the engine plans with) and `not_independent` (no test says anything about another).
+    and are empty if it does: `why_not_geometric` (each showing divides an error by a constant: what
+    the engine plans with) and `why_not_independent` (no test says anything about another).
     """
 
     too_many_sets: bool
     most_shown: int
-    not_geometric: str
-    not_independent: str
+    why_not_geometric: str
+    why_not_independent: str
 
     @property
     def has_dual(self) -> bool:
         """Whether the engine can search and bound this problem, all of its sets listed."""
-        return not self.too_many_sets and not self.not_geometric
+        return not self.too_many_sets and not self.why_not_geometric
 
 
 def shape_of(problem: Problem) -> Shape:
@@ -49,8 +49,8 @@ def _shape(problem: Problem) -> Shape:
     return Shape(
         too_many_sets=sets > MOST_LISTED or too_large,
         most_shown=most_shown,
-        not_geometric=_why_not_geometric(problem),
-        not_independent=_why_not_independent(problem),
+        why_not_geometric=_why_not_geometric(problem),
+        why_not_independent=_why_not_independent(problem),
     )
 
 

@@ -1,7 +1,7 @@
 """A solver as a record: what to call, when it applies, what it proves, how much work it is.
 
-`auto`, `preceptor methods`, the table in the documentation and the messages of `solve` are all
-read off these records, so a new solver is a file that ends in one and a line in `solvers.py`.
+`preceptor methods`, the tables in the documentation and the messages of `solve` are read off these
+records. A new solver is a file that ends in one, and a line in `solvers.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from preceptor.problem import Problem
 
 @dataclass(frozen=True)
 class Work:
-    """What an exact solver would have to do: states times sets, memory, and that in words."""
+    """What an exact solver would have to do: states, bytes of memory, and the states in words."""
 
     states: float
     bytes: float

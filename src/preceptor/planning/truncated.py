@@ -74,7 +74,7 @@ def solve_truncated(
     Raises
     ------
     InvalidInput
-        Options that cannot be meant.
+        Options that make no sense.
     TooLarge
         So many rounds do not fit in `memory_limit`.
     """

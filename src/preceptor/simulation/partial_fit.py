@@ -31,7 +31,7 @@ class PartialFit:
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
     MissingExtra
         scikit-learn is not installed.
 

@@ -82,7 +82,7 @@ class Reader(ABC, Generic[State]):
     Raises
     ------
     InvalidProblem
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
     """
 
     def __init__(

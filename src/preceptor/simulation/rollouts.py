@@ -171,7 +171,7 @@ def rollout(
     Raises
     ------
     InvalidInput
-        Numbers that cannot be meant, or a person who does not keep to the protocol.
+        Numbers that make no sense, or a person who does not keep to the protocol.
     InvalidPolicy
         The problem does not allow what the policy shows.
 

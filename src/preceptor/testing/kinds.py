@@ -112,7 +112,7 @@ def _maximise_faults(budget: Budget, listed: list[TestSet], tests: int) -> list[
 
 
 def _expected_faults(risk: Risk, largest: float) -> list[str]:
-    from preceptor.loss._kernels import expected_risk
+    from preceptor.loss._loss_kernels import expected_risk
 
     faults = []
     variances = np.geomspace(1e-4, largest**2 / 4.0, 7)

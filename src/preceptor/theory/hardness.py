@@ -112,7 +112,7 @@ def vertex_cover_instance(graph: Graph, cover_size: int) -> VertexCoverInstance:
     Raises
     ------
     InvalidInput
-        The graph is not cubic, or the size cannot be meant.
+        The graph is not cubic, or the size makes no sense.
     MissingExtra
         networkx is not installed.
 
@@ -164,7 +164,7 @@ def decide_by_planning(graph: Graph, cover_size: int) -> VertexCoverDecision:
     Raises
     ------
     InvalidInput
-        The graph is not cubic, or the size cannot be meant.
+        The graph is not cubic, or the size makes no sense.
     MissingExtra
         networkx is not installed.
 

@@ -126,7 +126,7 @@ def stationary_gap(
     NotApplicable
         The tests are uncorrelated; then a fixed set is optimal.
     InvalidInput
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class SymmetricPair:
     Raises
     ------
     InvalidInput
-        Values that cannot be meant, all of them in one message.
+        Values that make no sense, all of them in one message.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def critical_correlation(discount: float, alpha: float) -> float:
     Raises
     ------
     InvalidInput
-        Values that cannot be meant.
+        Values that make no sense.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from preceptor.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Terms:
     """The problem in relative errors u: test i has error `initial_error[i] u[i]`.
 
     A showing divides u_i by `alpha[i]`; showing set S costs `set_cost[S] + |factor[S] u|²`.
@@ -56,7 +56,7 @@ class Setting:
 class Claim:
     """A potential φ_t(u) = Σ κ log u + r u - N u² and constants that bound the cost to go."""
 
-    instance: Setting
+    instance: Terms
     kappa: FloatArray  # (T + 1, n)
     r: FloatArray  # (T + 1, n)
     N: FloatArray  # (T + 1, n)
@@ -83,7 +83,7 @@ class Claim:
 def claim_of(certificate: Certificate, problem: Problem) -> Claim:
     """What the certificate says about this problem."""
     return Claim(
-        instance=setting_of(problem),
+        instance=terms_of(problem),
         kappa=np.array(certificate.log_weight),
         r=np.array(certificate.linear_weight),
         N=np.array(certificate.square_weight),
@@ -93,7 +93,7 @@ def claim_of(certificate: Certificate, problem: Problem) -> Claim:
     )
 
 
-def setting_of(problem: Problem) -> Setting:
+def terms_of(problem: Problem) -> Terms:
     """The arrays of a problem whose errors shrink by a constant factor per showing."""
     world, n = problem.world, problem.size
     a, sigma = world.coefficients, world.covariance
@@ -119,7 +119,7 @@ def setting_of(problem: Problem) -> Setting:
         if s:
             factor[row, : len(s)] = rows_of(sigma, s) * error
     empty = [row for row, shown in enumerate(sets) if not shown]
-    return Setting(
+    return Terms(
         covariance=np.array(sigma),
         initial_error=error,
         alpha=np.sqrt(before / after),

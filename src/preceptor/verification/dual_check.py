@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from preceptor._base.values import FloatArray
+from preceptor.certificate import SMALLEST_ERROR
 from preceptor.verification.claim import Claim, rows_of
 
 
@@ -51,8 +52,8 @@ def check_bound(
     checked = 0
     for t in range(last_round + 1) if rounds is None else rounds:
         following = t if t == T else t + 1
-        low = np.maximum(alpha ** (-float(t)), 1e-30)
-        below = (t == T) or bool((low <= 1e-30).any())
+        low = np.maximum(alpha ** (-float(t)), SMALLEST_ERROR)
+        below = (t == T) or bool((low <= SMALLEST_ERROR).any())
         checked += 1
         for S in range(instance.n_sets):
             members = [int(i) for i in instance.members[S] if i >= 0]
@@ -177,8 +178,8 @@ def _coordinate(p: float, a: float, mu: float, low: float, below: bool) -> float
 
 def _stop(bound: Claim, t: int) -> float:
     instance = bound.instance
-    low = np.maximum(instance.alpha ** (-float(t)), 1e-30)
-    below = (t == bound.length and instance.horizon is None) or bool((low <= 1e-30).any())
+    low = np.maximum(instance.alpha ** (-float(t)), SMALLEST_ERROR)
+    below = (t == bound.length and instance.horizon is None) or bool((low <= SMALLEST_ERROR).any())
     total = instance.set_cost[instance.empty_set] * instance.rounds_value(t)
     for i in range(instance.n_features):
         total += _coordinate(-bound.r[t, i], bound.N[t, i], bound.kappa[t, i], low[i], below)

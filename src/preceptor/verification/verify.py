@@ -3,9 +3,10 @@
 The value is added up round by round from dense textbook algebra. A dual certificate is re-proven
 for every round and every set by a general minimiser and exact one-dimensional minima, from arrays
 made anew out of the problem; where a beam raised the bound further, the beam is walked again in
-plain NumPy. All of that shares nothing with the solvers. Other bounds (instant ones, and those of
-the exact solvers) have no independent checker: they are worked out a second time by the same code,
-and `Verification.independent` is False.
+plain NumPy. All of that shares only the definitions with the solvers: the problem itself, with its
+curves, its sets and their prices. Other bounds (instant ones, and those of the exact solvers) have
+no independent checker: they are worked out a second time by the same code, and
+`Verification.independent` is False.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -
     value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING))
     bound, how, independent = _bound_again(plan, asked, slack)
     allowed = slack * max(abs(bound), abs(plan.lower_bound), 1e-300) * 10
-    bound_ok = plan.lower_bound <= bound + allowed
+    bound_ok = bool(plan.lower_bound <= bound + allowed)
     return Verification(value, value_ok, bound, bound_ok, how, independent)
 
 
@@ -99,8 +100,10 @@ def _bound_again(plan: Plan, problem: Problem, slack: float) -> tuple[float, str
 
     if plan.certificate is not None and has_dual(problem):
         bound, how = _dual_again(plan.certificate, plan, problem, slack)
+        if np.isneginf(bound):  # a plan must not carry a certificate that proves nothing
+            return bound, how, True
         cheap, _ = cheap_bound(problem)
-        return max(bound, cheap), how, bound >= cheap
+        return max(bound, cheap), how, bool(bound >= cheap)
     cheap, how = cheap_bound(problem)
     if plan.lower_bound <= cheap * (1 + slack):
         return cheap, how, False
