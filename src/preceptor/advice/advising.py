@@ -110,7 +110,7 @@ class Advice:
         Raises
         ------
         MissingExtra
-            jinja2 or matplotlib is not installed.
+            jinja2 is not installed.
         """
         from preceptor.report.html import render_report
 

@@ -194,9 +194,7 @@ class Geometric(Curve):
         0.5
         """
         if not (is_number(showings) and showings >= 0.01):
-            raise InvalidProblem(
-                f"showings: {showings!r}, must be a number of at least 0.01"
-            )
+            raise InvalidProblem(f"showings: {showings!r}, must be a number of at least 0.01")
         return cls(2.0 ** (1.0 / showings), floor=floor)
 
     def _faults(self) -> list[str]:

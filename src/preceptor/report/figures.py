@@ -1,4 +1,4 @@
-"""The pictures of the report, each one idea, as matplotlib figures in the look of `plots.py`."""
+"""The pictures of the report, each one idea: what of a plan each chart shows, as SVG text."""
 
 from __future__ import annotations
 
@@ -7,98 +7,104 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.words import listed
 from preceptor.evaluation.value import losses_along, running_counts
+from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
+from preceptor.report.axes import Axis
+from preceptor.report.charts import (
+    DASHES,
+    Bar,
+    Line,
+    Row,
+    bar_chart,
+    line_chart,
+    timeline_chart,
+)
+from preceptor.report.heat_map import heat_map
+from preceptor.report.phases import runs
 from preceptor.report.plots import (
     BLACK,
     BLUE,
-    DASHES,
     GREY,
     MAX_ROWS,
     OKABE_ITO,
     VERMILION,
-    bare,
-    draw_timeline,
-    figure_class,
-    mark_commit,
     rounds_shown,
     rows_of,
-    short,
 )
 from preceptor.report.scale import scale_of
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
     from preceptor.advice import Alternative, Change
 
-_WIDTH = 9.0
 _STYLES = {
-    "fixed": (VERMILION, "dashed"),
-    "predictive": (OKABE_ITO[1], "dashdot"),
-    "random": (OKABE_ITO[4], "solid"),
+    "fixed": (VERMILION, DASHES[1]),
+    "predictive": (OKABE_ITO[1], DASHES[3]),
+    "random": (OKABE_ITO[4], DASHES[5]),
 }
-# Beyond this many tests, numbers in the cells of the heat map could not be read.
-_MOST_NUMBERED = 16
-# Beyond this many, labels of the heat map could not be read either.
-_MOST_LABELLED = 40
+# Names of a set that are spelled out above the timeline.
+_MOST_NAMES = 4
 
 
-def timeline(plan: Plan) -> Figure:
+def timeline(plan: Plan) -> str:
     """What is shown when: one row per test, a bar while it is shown."""
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    rows = rows_of(plan, schedule, 2 * MAX_ROWS)
-    figure = figure_class()(figsize=(_WIDTH, 1.1 + 0.27 * max(len(rows), 2)), layout="constrained")
-    axes = figure.subplots()
-    draw_timeline(axes, plan, schedule, rows, colours(plan))
-    axes.set_ylabel("")
-    _rounds_axis(axes, rounds)
-    mark_commit(plan, rounds, [axes])
-    return figure
+    world = plan.problem.world
+    names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
+    colours = _colours(schedule)
+    rows = [
+        Row(names[test], _bars(test, schedule), colours.get(test, GREY))
+        for test in rows_of(plan, schedule, 2 * MAX_ROWS)
+    ]
+    return timeline_chart(
+        "timeline",
+        "Which tests are shown in which case",
+        rows,
+        x_axis=_cases(rounds),
+        x_label="case",
+        note=_commit_note(plan, rounds),
+        shaded_from=(plan.exploration_length or 0) + 0.5 if commits_in_sight(plan) else None,
+    )
 
 
-def colours(plan: Plan) -> dict[int, str]:
-    """A colour for each test that the pictures show, so that few tests never share one."""
-    schedule = plan.policy.schedule(rounds_shown(plan))
-    shown = sorted({test for tests in schedule for test in tests})
-    return {test: OKABE_ITO[i % len(OKABE_ITO)] for i, test in enumerate(shown)}
+def commits_in_sight(plan: Plan) -> bool:
+    """Whether the timeline has a shaded part: cases after exploration that are still drawn."""
+    length = plan.exploration_length
+    return length is not None and 0 < length < rounds_shown(plan)
 
 
-def losses(plan: Plan, rivals: Sequence[Alternative]) -> Figure:
+def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
     """Each case of the plan beside its rivals, and the best achievable."""
     problem, scale = plan.problem, scale_of(plan.problem)
     rounds = min([rounds_shown(plan), *(rival.losses.size for rival in rivals)])
-    cases = np.arange(1, rounds + 1)
-    figure = figure_class()(figsize=(_WIDTH, 3.6), layout="constrained")
-    axes = figure.subplots()
+    cases = range(1, rounds + 1)
+    own = scale.of(losses_along(problem, plan.policy.schedule(rounds))).tolist()
+    # First and wider, so that a rival that does the same can still be seen on top of it.
+    lines = [Line("This plan", cases, own, BLACK, width=2.2, is_stepped=True)]
     for title, rival in _distinct(rivals):
-        colour, style = _STYLES[rival.name]
-        values = scale.of(rival.losses[:rounds])
-        axes.plot(cases, values, color=colour, linestyle=style, linewidth=1.5, label=_broken(title))
-    own = scale.of(losses_along(problem, plan.policy.schedule(rounds)))
-    axes.plot(cases, own, color=BLACK, linewidth=1.8, drawstyle="steps-mid", label="This plan")
+        colour, dash = _STYLES[rival.name]
+        values = scale.of(rival.losses[:rounds]).tolist()
+        lines.append(Line(title, cases, values, colour, dash, width=1.6))
     floor = least_loss(plan)
     if floor is not None:
-        axes.axhline(
-            float(scale.of(floor)),
-            color=GREY,
-            linestyle="dotted",
-            linewidth=1.8,
-            label="Best achievable",
-        )
-    axes.set_ylabel(_broken(scale.axis))
-    axes.grid(color="0.9", linewidth=0.8)
-    bare(axes)
-    _rounds_axis(axes, rounds)
-    _legend(axes)
-    return figure
+        level = [float(scale.of(floor))] * 2
+        ends = [0.5, rounds + 0.5]
+        lines.append(Line("Best achievable", ends, level, GREY, DASHES[2]))
+    names = listed([rival.title.lower() for rival in rivals]) if rivals else "nothing"
+    return line_chart(
+        "losses",
+        f"{scale.axis} of each case: this plan beside {names}, and the best achievable",
+        lines,
+        x_axis=_cases(rounds),
+        x_label="case",
+        y_label=scale.axis,
+    )
 
 
-def learning(plan: Plan) -> Figure:
+def learning(plan: Plan) -> str:
     """The person's weights on their way to the true ones, of the tests that are shown."""
     problem = plan.problem
     rounds = rounds_shown(plan)
@@ -107,105 +113,96 @@ def learning(plan: Plan) -> Figure:
     deviations = np.sqrt(np.diag(problem.world.covariance))
     beliefs = problem.learner.beliefs(problem.world, counts) * deviations
     truth = problem.world.coefficients * deviations
-    seen = sorted({test for tests in schedule for test in tests})
-    cases = np.arange(1, rounds + 1)
-    figure = figure_class()(figsize=(_WIDTH, 3.8), layout="constrained")
-    axes = figure.subplots()
-    axes.axhline(0.0, color=GREY, linewidth=0.8)
-    colour = colours(plan)
-    for position, test in enumerate(seen):
-        style = DASHES[position // len(OKABE_ITO) % len(DASHES)]
-        axes.plot(
-            cases,
-            beliefs[:, test],
-            color=colour[test],
-            linestyle=style,
-            linewidth=1.8,
-            drawstyle="steps-mid",
-            label=short(problem.world.labels[test]),
+    lines = [
+        Line(
+            problem.world.labels[test],
+            range(1, rounds + 1),
+            beliefs[:, test].tolist(),
+            colour,
+            # One further along in each round of colours, so that no two lines look the same.
+            DASHES[(position + position // len(OKABE_ITO)) % len(DASHES)],
+            is_stepped=True,
+            target=float(truth[test]),
         )
-        axes.plot(
-            [rounds + 0.5],
-            [truth[test]],
-            marker="<",
-            color=colour[test],
-            markersize=7,
-            clip_on=False,
-            zorder=5,
-        )
+        for position, (test, colour) in enumerate(_colours(schedule).items())
+    ]
     unit = f" of {scale_of(problem).unit}" if scale_of(problem).unit else ""
-    axes.set_ylabel(_broken(f"weight: change{unit} for one standard deviation of the test", 34))
-    axes.grid(color="0.9", linewidth=0.8)
-    bare(axes)
-    _rounds_axis(axes, rounds)
-    if seen:
-        _legend(axes)
-    return figure
+    return line_chart(
+        "learning",
+        "The person's weight of each shown test, case by case, moving to the true weight",
+        lines,
+        x_axis=_cases(rounds),
+        x_label="case",
+        y_label=f"weight: change{unit} for one standard deviation of the test",
+    )
 
 
-def correlations(plan: Plan) -> Figure:
+def correlations(plan: Plan) -> str:
     """How tests go together; the set that the plan commits to has frames and bold names."""
-    world, commit = plan.problem.world, plan.policy.commit or ()
+    world = plan.problem.world
     deviations = np.sqrt(np.diag(world.covariance))
-    matrix = world.covariance / np.outer(deviations, deviations)
-    size = world.size
-    side = min(max(0.42 * size + 1.6, 4.0), 7.6)
-    figure = figure_class()(figsize=(side + 1.0, side), layout="constrained")
-    axes = figure.subplots()
-    picture = axes.imshow(matrix, cmap="RdBu_r", vmin=-1.0, vmax=1.0)
-    if size <= _MOST_NUMBERED:
-        for i, j in np.ndindex(size, size):
-            if i != j:
-                colour = "white" if abs(matrix[i, j]) > 0.6 else "0.15"
-                text = f"{matrix[i, j]:.1f}".replace("-0.0", "0.0")
-                cell = axes.text(j, i, text, ha="center", va="center", fontsize=7, color=colour)
-                cell.set_in_layout(False)  # inside its cell anyway; measuring them takes long
-    if size <= _MOST_LABELLED:
-        labels = [short(label) for label in world.labels]
-        axes.set_xticks(range(size), labels, rotation=45, ha="right", rotation_mode="anchor")
-        axes.set_yticks(range(size), labels)
-        for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
-            for test in commit:
-                ticks[test].set_fontweight("bold")
-    for i in commit:
-        for j in commit:
-            axes.add_patch(_frame(j, i))
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
-    bar = figure.colorbar(picture, ax=axes, shrink=0.7, pad=0.02)
-    bar.outline.set_visible(False)
-    bar.set_label("correlation")
-    return figure
+    return heat_map(
+        "correlations",
+        "Correlations of all pairs of tests; the tests that the plan commits to are framed",
+        (world.covariance / np.outer(deviations, deviations)).tolist(),
+        world.labels,
+        framed=plan.policy.commit or (),
+        key="correlation",
+    )
 
 
-def sensitivities(changes: Sequence[Change]) -> Figure:
+def sensitivities(changes: Sequence[Change]) -> str:
     """Saving missed under each changed assumption: found (solid), and the most there can be."""
-    figure = figure_class()(figsize=(_WIDTH, 0.9 + 0.42 * len(changes)), layout="constrained")
-    axes = figure.subplots()
-    rows = np.arange(len(changes))
-    found = [100.0 * change.saving for change in changes]
-    most = [100.0 * change.saving_at_most for change in changes]
-    axes.barh(rows, most, height=0.62, color="0.88", label="at most (proven)")
-    axes.barh(rows, found, height=0.62, color=BLUE, label="found by planning again")
-    for row, value in zip(rows, found, strict=True):
-        axes.annotate(
-            f"{value:.2g}%" if value >= 0.005 else "0%",
-            (value, row),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
-    names = [change.direction[0].upper() + change.direction[1:] for change in changes]
-    axes.set_yticks(rows, names)
-    axes.invert_yaxis()
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("expected loss that a plan made for the change saves, %")
-    axes.grid(axis="x", color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    bare(axes)
-    _legend(axes)
-    return figure
+    bars = []
+    for change in changes:
+        found, most = 100.0 * change.saving, 100.0 * change.saving_at_most
+        words = f"{found:.2g}%" if found >= 0.005 else "0%"
+        direction = change.direction[0].upper() + change.direction[1:]
+        bars.append(Bar(direction, found, words, most))
+    return bar_chart(
+        "sensitivities",
+        "Loss saved by planning again under each changed assumption",
+        bars,
+        x_label="expected loss that a plan made for the change saves, %",
+        value_name="found by planning again",
+        most_name="at most (proven)",
+        colour=BLUE,
+    )
+
+
+def _cases(rounds: int) -> Axis:
+    return Axis.counting(0.5, rounds + 0.5)
+
+
+def _colours(schedule: Sequence[TestSet]) -> dict[int, str]:
+    """A colour for each test that is shown, in their order, so that few tests never share one."""
+    shown = sorted({test for tests in schedule for test in tests})
+    return {test: OKABE_ITO[i % len(OKABE_ITO)] for i, test in enumerate(shown)}
+
+
+def _bars(test: int, schedule: Sequence[TestSet]) -> list[tuple[float, float]]:
+    """From where to where a test is shown without a break."""
+    bars, at = [], 0.5
+    for has, length in runs([(test,) if test in tests else () for tests in schedule]):
+        if has:
+            bars.append((at, at + length))
+        at += length
+    return bars
+
+
+def _commit_note(plan: Plan, rounds: int) -> str:
+    """What is shown after exploration, and from when on."""
+    commit, length = plan.policy.commit, plan.exploration_length
+    if commit is None or length is None:
+        return "never commits to one set"
+    names = plan.problem.world.name_of(commit)
+    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    always = f"always {' + '.join([*names[:_MOST_NAMES], *more]) or 'nothing'}"
+    if length == 0:
+        return always
+    if length >= rounds:
+        return f"changes sets until case {length:,}, then {always}"
+    return f"from case {length + 1:,}: {always}"
 
 
 def _distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
@@ -219,35 +216,3 @@ def _distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
         else:
             found.append((rival.title, rival))
     return found
-
-
-def _rounds_axis(axes: Axes, rounds: int) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axes.set_xlabel("case")
-    axes.set_xlim(0.5, rounds + 0.5)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
-
-
-def _legend(axes: Axes) -> None:
-    handles, names = axes.get_legend_handles_labels()
-    axes.legend(
-        handles[: 2 * MAX_ROWS],
-        names[: 2 * MAX_ROWS],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        frameon=False,
-        borderaxespad=0.0,
-    )
-
-
-def _frame(column: int, row: int) -> Rectangle:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, edgecolor=BLACK, lw=2.0)
-
-
-def _broken(text: str, width: int = 22) -> str:
-    import textwrap
-
-    return "\n".join(textwrap.wrap(text, width)).replace("$", r"\$")

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.files import write_text
-from preceptor._base.words import listed, percent
+from preceptor._base.words import percent
 from preceptor.errors import MissingExtra
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
 from preceptor.report.phrases import joined
-from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.svg import inline_svg
 from preceptor.report.tables import (
     certificate_rows,
     change_rows,
@@ -50,7 +48,7 @@ def write_report(advice: Advice | Plan, path: str | Path) -> None:
     Raises
     ------
     MissingExtra
-        jinja2 or matplotlib is not installed.
+        jinja2 is not installed.
     """
     write_text(path, render_report(advice))
 
@@ -71,7 +69,7 @@ def render_report(advice: Advice | Plan) -> str:
     Raises
     ------
     MissingExtra
-        jinja2 or matplotlib is not installed.
+        jinja2 is not installed.
     """
     try:
         import jinja2
@@ -104,7 +102,7 @@ def render_report(advice: Advice | Plan) -> str:
         estimate=advice.estimate,
         figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
-        rounds=rounds_shown(plan),
+        is_shaded=figures.commits_in_sight(plan),
     )
 
 
@@ -141,26 +139,12 @@ def _gap_card(plan: Plan) -> tuple[str, str]:
 def _figures(
     plan: Plan, rivals: Sequence[Alternative], changes: Sequence[Change]
 ) -> dict[str, str]:
-    names = listed([rival.title.lower() for rival in rivals]) if rivals else "nothing"
-    axis = scale_of(plan.problem).axis
     drawn = {
-        "timeline": (figures.timeline(plan), "Which tests are shown in which case"),
-        "losses": (
-            figures.losses(plan, rivals),
-            f"{axis} of each case: this plan beside {names}, and the best achievable",
-        ),
-        "learning": (
-            figures.learning(plan),
-            "The person's weight of each shown test, case by case, moving to the true weight",
-        ),
-        "correlations": (
-            figures.correlations(plan),
-            "Correlations of all pairs of tests; the tests that the plan commits to are framed",
-        ),
+        "timeline": figures.timeline(plan),
+        "losses": figures.losses(plan, rivals),
+        "learning": figures.learning(plan),
+        "correlations": figures.correlations(plan),
     }
     if changes:
-        drawn["sensitivities"] = (
-            figures.sensitivities(changes),
-            "Loss saved by planning again under each changed assumption",
-        )
-    return {name: inline_svg(figure, name, text) for name, (figure, text) in drawn.items()}
+        drawn["sensitivities"] = figures.sensitivities(changes)
+    return drawn

@@ -7,7 +7,6 @@ user's matplotlib alone. Colours are Okabe and Ito's, which colour-blind readers
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,10 +114,8 @@ def draw_timeline(
     plan: Plan,
     schedule: list[TestSet],
     rows: list[int],
-    colours: Mapping[int, str] | None = None,
 ) -> None:
     """One row per test, named by its first column; a bar while it is shown."""
-    given = colours or {}
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
     for row, test in enumerate(rows):
@@ -127,9 +124,7 @@ def draw_timeline(
             if has:
                 bars.append((at, length))
             at += length
-        axes.broken_barh(
-            bars, (row - 0.4, 0.8), facecolor=given.get(test, colour_of(test)), linewidth=0
-        )
+        axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=colour_of(test), linewidth=0)
     axes.set_yticks(range(len(rows)), [short(names[test]) for test in rows])
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)

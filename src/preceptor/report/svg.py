@@ -1,35 +1,140 @@
-"""Figures as SVG that can live inside an HTML page: named, unique ids, the same bytes each time."""
+"""SVG as text: a few elements, and how much room words take.
+
+Text stays text, so that it can be searched, copied and read aloud, and the file is small. What
+fonts a reader has is unknown; widths are those of a wide one, so that nothing overlaps.
+"""
 
 from __future__ import annotations
 
-import io
+import html
+import math
 import re
-from typing import TYPE_CHECKING, Any
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+# All pictures are equally wide, in units of their own, so that a page that scales them scales all
+# of their letters alike: at 390 pixels they are small but can be read.
+WIDTH = 560.0
+FONT_SIZE = 13.0
+LINE_HEIGHT = 17.0
+FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
-# Text stays text: it can be searched, copied and read aloud, and the file is a third as large.
-_STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "preceptor"}
-_NOTHING = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+# Widths of letters as shares of the size of the font.
+_WIDTHS = {
+    letter: width
+    for letters, width in (
+        ("ijlI.,:;'|! ", 0.32),
+        ('frt()[]{}/-\\"*', 0.42),
+        ("csz_?$", 0.55),
+        ("mwMW%@…", 0.98),
+        ("OQDGNHU+<>=~#&−±", 0.84),
+    )
+    for letter in letters
+}
+_CAPITAL, _WIDE, _OTHER = 0.72, 1.0, 0.64
+# XML has no way to write these, escaped or not.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def inline_svg(figure: Figure, name: str, description: str) -> str:
-    """An `<svg>` element; `name` makes its ids unique, `description` is what a reader hears."""
-    import matplotlib
-    from markupsafe import escape
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+def drawing(name: str, description: str, height: float, parts: Iterable[str]) -> str:
+    """A whole picture: `name` is its id, `description` what a reader hears."""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{escaped(name)}" role="img" '
+        f'aria-label="{escaped(description)}" viewBox="0 0 {number(WIDTH)} {number(height)}" '
+        f'width="100%" preserveAspectRatio="xMinYMin meet" font-family="{FONTS}" '
+        f'font-size="{number(FONT_SIZE)}" fill="currentColor">'
+    )
+    return "\n".join([head, *parts, "</svg>"])
 
-    buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE):
-        FigureCanvasSVG(figure).print_svg(buffer, metadata=_NOTHING)
-    text = buffer.getvalue()
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
-    text = re.sub(r'((?:xlink:)?href=")#', rf"\1#{name}-", text)
-    text = text.replace("url(#", f"url(#{name}-")
-    # A width in points would keep the picture from shrinking with the page.
-    text = re.sub(r'^<svg([^>]*?) width="[^"]*"', r"<svg\1", text)
-    text = re.sub(r'^<svg([^>]*?) height="[^"]*"', r"<svg\1", text)
-    return text.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1).strip()
+
+def element(tag: str, inside: str = "", **attributes: str | float) -> str:
+    """One element; underscores in names of attributes become hyphens, numbers are rounded.
+
+    >>> element("rect", x=1.25, stroke_width=2)
+    '<rect x="1.25" stroke-width="2"/>'
+    """
+    given = "".join(
+        f' {key.replace("_", "-")}="{escaped(value) if isinstance(value, str) else number(value)}"'
+        for key, value in attributes.items()
+    )
+    return f"<{tag}{given}>{inside}</{tag}>" if inside else f"<{tag}{given}/>"
+
+
+def text(
+    words: str, x: float, y: float, *, room: float = math.inf, **attributes: str | float
+) -> str:
+    """Words at a place; those that need more than `room` are cut, and whole when pointed at."""
+    size = attributes.get("font_size", FONT_SIZE)
+    assert not isinstance(size, str), "sizes are numbers, or nothing could be measured"
+    kept = fitted(words, room, size)
+    whole = element("title", escaped(words)) if kept != words else ""
+    return element("text", escaped(kept) + whole, x=x, y=y, **attributes)
+
+
+def number(value: float) -> str:
+    """At most two decimals, which is finer than any screen.
+
+    >>> number(2.0), number(1 / 3), number(-0.001)
+    ('2', '0.33', '0')
+    """
+    rounded = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if rounded == "-0" else rounded
+
+
+def escaped(words: str) -> str:
+    """Safe between tags and inside of quotes."""
+    return html.escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", words))
+
+
+def text_width(words: str, size: float = FONT_SIZE) -> float:
+    """How wide words are at most, near enough, in the fonts that systems come with."""
+    return size * sum(_letter_width(letter) for letter in words)
+
+
+def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
+    """The words, or as much of both ends as there is room for: names often differ in the last.
+
+    >>> fitted("length of the left foot", 110.0), fitted("short", 110.0)
+    ('length…ft foot', 'short')
+    """
+    if text_width(words, size) <= room:
+        return words
+    spare = room - text_width("…", size)
+    head = _beginning(words, 0.55 * spare, size)
+    tail = _beginning(words[::-1], spare - text_width(head, size), size)[::-1]
+    return f"{head.rstrip()}…{tail.lstrip()}"
+
+
+def wrapped(words: str, room: float, size: float = FONT_SIZE) -> list[str]:
+    """Lines that fit into the room, as far as words let themselves be parted."""
+    lines: list[str] = []
+    for word in words.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def widest(names: Sequence[str], most: float, size: float = FONT_SIZE) -> float:
+    """Room for the widest of some names, though never more than `most`."""
+    return min(max((text_width(name, size) for name in names), default=0.0), most)
+
+
+def _beginning(words: str, room: float, size: float) -> str:
+    """As many letters as there is room for."""
+    used = list(accumulate(size * _letter_width(letter) for letter in words))
+    return words[: bisect_right(used, room)]
+
+
+def _letter_width(letter: str) -> float:
+    if letter in _WIDTHS:
+        return _WIDTHS[letter]
+    if unicodedata.combining(letter):
+        return 0.0
+    if unicodedata.east_asian_width(letter) in "WF":
+        return _WIDE
+    return _CAPITAL if letter.isupper() else _OTHER

@@ -1,0 +1,233 @@
+"""Charts as SVG text: lines, a timeline, bars. They know numbers and words, and nothing of plans.
+
+Every chart has an id and a description, is as wide as `svg.WIDTH`, and as tall as what is in it
+needs. Colours are given; dashes, names and lengths tell the same without them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from preceptor.report.axes import Axis
+from preceptor.report.chart_parts import (
+    GAP,
+    GRID,
+    RIGHT_MARGIN,
+    SHADE,
+    TO_BASELINE,
+    Frame,
+    box,
+    box_sample,
+    legend,
+    line_sample,
+    segment,
+)
+from preceptor.report.svg import (
+    LINE_HEIGHT,
+    WIDTH,
+    drawing,
+    element,
+    number,
+    text,
+    text_width,
+    widest,
+    wrapped,
+)
+
+# As many patterns as there are colours, so that lines can differ in both.
+DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "15 4", "4 4", "9 3 2 3 2 3", "15 3 4 3")
+
+_PLOT_HEIGHT = 210.0
+_ROW, _FILLED = 20.0, 0.8  # the height of a row, and the share of it that a bar takes
+# Names beside a chart take at most this share of its width.
+_SHARE_OF_NAMES = 0.46
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series of a line chart.
+
+    Attributes
+    ----------
+    name
+        What the legend calls it.
+    x, y
+        Where it goes; a `y` that is not finite leaves a gap.
+    colour, dash, width
+        How it is drawn; `dash` is one of `DASHES`.
+    is_stepped
+        Whether a value holds from half a unit before its `x` to half a unit after.
+    target
+        A value that an arrow marks at the right edge.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    dash: str = ""
+    width: float = 1.8
+    is_stepped: bool = False
+    target: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a timeline: a name, and from where to where there are bars."""
+
+    name: str
+    bars: Sequence[tuple[float, float]]
+    colour: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A row of a bar chart: a value, how it is written, and how large it can be at most."""
+
+    name: str
+    value: float
+    words: str
+    most: float
+
+
+def line_chart(
+    name: str,
+    description: str,
+    lines: Sequence[Line],
+    *,
+    x_axis: Axis,
+    x_label: str,
+    y_label: str,
+    is_log: bool = False,
+) -> str:
+    """Lines over a common axis; the label of the other one above it, a legend below."""
+    targets = [line.target for line in lines if line.target is not None]
+    y_axis = Axis.covering(chain(targets, *(line.y for line in lines)), is_log=is_log)
+    head = wrapped(y_label, WIDTH)
+    parts = [text(row, 0.0, LINE_HEIGHT * i + 13.0, room=WIDTH) for i, row in enumerate(head)]
+    left, top = widest(y_axis.labels, WIDTH) + GAP, LINE_HEIGHT * len(head) + 10.0
+    frame = Frame(left, top, WIDTH - RIGHT_MARGIN, top + _PLOT_HEIGHT, x_axis, y_axis)
+    numbers, end = frame.draw_x_axis(x_label)
+    parts += numbers + frame.draw_y_axis()
+    for line in lines:
+        parts += _drawn(line, frame)
+    samples = [(line_sample(line.colour, line.dash, line.width), line.name) for line in lines]
+    names, end = legend(samples, end)
+    return drawing(name, description, end, parts + names)
+
+
+def timeline_chart(
+    name: str,
+    description: str,
+    rows: Sequence[Row],
+    *,
+    x_axis: Axis,
+    x_label: str,
+    note: str = "",
+    shaded_from: float | None = None,
+) -> str:
+    """A row for each name with bars while it is on; a note above, shaded from some point on."""
+    left = widest([row.name for row in rows], _SHARE_OF_NAMES * WIDTH) + GAP
+    top = LINE_HEIGHT + 5.0
+    bottom = top + _ROW * max(len(rows), 1) + 4.0
+    frame = Frame(left, top, WIDTH - RIGHT_MARGIN, bottom, x_axis)
+    start = frame.left if shaded_from is None else frame.x(shaded_from)
+    parts = []
+    if shaded_from is not None:
+        parts.append(box(start, top, frame.right - start, bottom - top, SHADE))
+    # The note begins where the shade begins, or further left if it would stick out.
+    at = max(0.0, min(start, WIDTH - text_width(note)))
+    parts += [text(note, at, 13.0, room=WIDTH)] if note else []
+    numbers, end = frame.draw_x_axis(x_label)
+    parts += numbers
+    for i, row in enumerate(rows):
+        middle = top + 2.0 + _ROW * (i + 0.5)
+        parts.append(frame.draw_name(row.name, middle))
+        for begin, until in row.bars:
+            x, height = frame.x(begin), _FILLED * _ROW
+            parts.append(box(x, middle - height / 2, frame.x(until) - x, height, row.colour))
+    if shaded_from is not None:
+        parts.append(segment(start, top, start, bottom, dash="4 3"))
+    return drawing(name, description, end, parts)
+
+
+def bar_chart(
+    name: str,
+    description: str,
+    bars: Sequence[Bar],
+    *,
+    x_label: str,
+    value_name: str,
+    most_name: str,
+    colour: str,
+) -> str:
+    """Horizontal bars from 0, each in front of a pale one for how large it can be at most."""
+    x_axis = Axis.covering([0.0, *(bar.value for bar in bars), *(bar.most for bar in bars)])
+    right = WIDTH - max(widest([bar.words for bar in bars], WIDTH) + GAP, RIGHT_MARGIN)
+    pitch = LINE_HEIGHT + _ROW + 2.0
+    left = max(GAP, text_width(x_axis.labels[0]) / 2)
+    frame = Frame(left, 0.0, right, pitch * max(len(bars), 1) + 2.0, x_axis)
+    parts, end = frame.draw_x_axis(x_label)
+    height = _FILLED * _ROW
+    for i, bar in enumerate(bars):
+        # Names are whole sentences, so they stand above their bars.
+        parts.append(text(bar.name, frame.left, pitch * i + 13.0, room=WIDTH - frame.left))
+        top, x = pitch * i + LINE_HEIGHT, frame.x(0.0)
+        for value, fill in ((bar.most, GRID), (bar.value, colour)):
+            parts.append(box(x, top, frame.x(value) - x, height, fill))
+        parts.append(text(bar.words, frame.x(bar.value) + 4.0, top + height / 2 + TO_BASELINE))
+    names, end = legend([(box_sample(colour), value_name), (box_sample(GRID), most_name)], end)
+    return drawing(name, description, end, parts + names)
+
+
+def _drawn(line: Line, frame: Frame) -> list[str]:
+    parts = []
+    path = _steps(line, frame) if line.is_stepped else _straight(line, frame)
+    if path:
+        look = {"stroke_dasharray": line.dash} if line.dash else {}
+        parts.append(
+            element(
+                "path",
+                d=path,
+                fill="none",
+                stroke=line.colour,
+                stroke_width=line.width,
+                stroke_linejoin="round",
+                **look,
+            )
+        )
+    if line.target is not None:
+        tip = f"M{number(frame.right)} {number(frame.y(line.target))}"
+        parts.append(element("path", d=f"{tip}l9 -5v10z", fill=line.colour))
+    return parts
+
+
+def _straight(line: Line, frame: Frame) -> str:
+    """From point to point; one that stands alone becomes a short dash."""
+    path, run = "", 0
+    for x, y in zip(line.x, line.y, strict=True):
+        if not math.isfinite(y):
+            path, run = path + "h3" * (run == 1), 0
+            continue
+        path += f"{'L' if run else 'M'}{number(frame.x(x))} {number(frame.y(y))}"
+        run += 1
+    return path + "h3" * (run == 1)
+
+
+def _steps(line: Line, frame: Frame) -> str:
+    """Level pieces, joined by jumps; pieces of the same height are one."""
+    path, height, end = "", "", ""
+    for x, y in zip(line.x, line.y, strict=True):
+        if not math.isfinite(y):
+            path, height = path + (f"H{end}" if height else ""), ""
+            continue
+        before, height = height, number(frame.y(y))
+        if not before:
+            path += f"M{number(frame.x(x - 0.5))} {height}"
+        elif before != height:
+            path += f"H{end}V{height}"
+        end = number(frame.x(x + 0.5))
+    return path + (f"H{end}" if height else "")

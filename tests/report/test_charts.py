@@ -1,0 +1,346 @@
+"""Charts: what is drawn lies where it should, is named, and can stand in any page."""
+
+import ast
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from preceptor import report as room
+from preceptor.errors import InvalidInput
+from preceptor.report.axes import Axis
+from preceptor.report.charts import (
+    DASHES,
+    Bar,
+    Line,
+    Row,
+    bar_chart,
+    line_chart,
+    timeline_chart,
+)
+from preceptor.report.heat_map import heat_map
+from preceptor.report.svg import WIDTH, fitted, text_width, wrapped
+
+SVG = "{http://www.w3.org/2000/svg}"
+NASTY = "<script>&\"'$x$ \x00 \ud800"
+LONG = "a name that is far longer than any column beside a chart may ever be, number "
+CASES = Axis.counting(0.5, 4.5)
+
+
+def lines_of(*series, **options):
+    given = {"x_axis": CASES, "x_label": "case", "y_label": "loss", **options}
+    return line_chart("lines", "Losses of each case", series, **given)
+
+
+def timeline_of(*rows, **options):
+    given = {"x_axis": CASES, "x_label": "case", **options}
+    return timeline_chart("rows", "What is shown when", rows, **given)
+
+
+def bars_of(*bars):
+    words = {"x_label": "saved, %", "value_name": "found", "most_name": "at most"}
+    return bar_chart("bars", "What is saved", bars, colour="#0072b2", **words)
+
+
+def map_of(values, labels, framed=()):
+    return heat_map("map", "How tests go together", values, labels, framed=framed, key="r")
+
+
+def texts(svg):
+    """What is written, cut names as they are shown."""
+    return [found.text for found in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def boxes(svg, colour):
+    """Left, top, width and height of all rectangles of a colour."""
+    return [
+        tuple(float(found.get(key)) for key in ("x", "y", "width", "height"))
+        for found in ElementTree.fromstring(svg).iter(f"{SVG}rect")
+        if found.get("fill") == colour
+    ]
+
+
+def paths(svg, colour):
+    """Paths drawn with a colour, as text."""
+    found = ElementTree.fromstring(svg).iter(f"{SVG}path")
+    return [path.get("d") for path in found if path.get("stroke") == colour]
+
+
+def label_at(svg, words):
+    """Where a text stands, from the left and from the top."""
+    found = ElementTree.fromstring(svg).iter(f"{SVG}text")
+    place = next(each for each in found if each.text == words)
+    return float(place.get("x")), float(place.get("y"))
+
+
+FLAT = Line("flat", [1, 2, 3, 4], [2.0] * 4, "#111111")
+CHARTS = {
+    "lines": lines_of(FLAT, Line(NASTY, [1, 2], [0.0, 4.0], "#222222", DASHES[1], target=3.0)),
+    "no lines": lines_of(),
+    "a point": lines_of(Line("one", [1], [0.0], "#111111")),
+    "nothing known": lines_of(Line("gaps", [1, 2], [math.nan, math.inf], "#111111")),
+    "logarithmic": lines_of(Line("fast", [1, 2], [1e-3, 1e5], "#111111"), is_log=True),
+    "timeline": timeline_of(
+        Row(NASTY, [(0.5, 2.5)], "#333333"), Row("b", [], "#444444"), note=NASTY, shaded_from=2.5
+    ),
+    "no rows": timeline_of(),
+    "bars": bars_of(Bar(NASTY, 1.0, "1%", 3.0), Bar("b", 0.0, "0%", 0.0)),
+    "no bars": bars_of(),
+    "only zeros": bars_of(Bar("a", 0.0, "0%", 0.0)),
+    "map": map_of([[1.0, -0.2], [-0.2, 1.0]], [NASTY, "b"], framed=[1]),
+    "empty map": map_of([], []),
+    "one cell": map_of([[1.0]], ["a"], framed=[0]),
+    "large map": map_of([[0.3] * 60] * 60, [f"{LONG}{i}" for i in range(60)], framed=[59]),
+    "40 long names": map_of([[0.3] * 40] * 40, [f"{LONG}{i}" for i in range(40)], framed=[3]),
+}
+
+
+@pytest.mark.parametrize("svg", CHARTS.values(), ids=CHARTS)
+def test_any_chart_is_well_formed_named_and_self_contained(svg):
+    root = ElementTree.fromstring(svg)
+    assert root.tag == f"{SVG}svg"
+    assert root.get("role") == "img"
+    assert len(root.get("aria-label")) > 10
+    left, top, width, height = map(float, root.get("viewBox").split())
+    assert (left, top, width) == (0.0, 0.0, WIDTH)
+    assert 40.0 < height < 1000.0
+    ids = [found.get("id") for found in root.iter() if found.get("id")]
+    assert len(ids) == len(set(ids))
+    assert all(name == ids[0] or name.startswith(f"{ids[0]}-") for name in ids)
+    assert {target in ids for target in re.findall(r"url\(#([^)]*)\)", svg)} <= {True}
+    assert not re.search(r"<script|<image|href|nan|inf\b", svg)
+
+
+@pytest.mark.parametrize("svg", CHARTS.values(), ids=CHARTS)
+def test_no_text_leaves_the_picture(svg):
+    root = ElementTree.fromstring(svg)
+    height = float(root.get("viewBox").split()[3])
+    for parent in root.iter():
+        moved = re.match(r"translate\((\S+) (\S+)\)$", parent.get("transform", ""))
+        dx, dy = (float(part) for part in moved.groups()) if moved else (0.0, 0.0)
+        for found in parent.findall(f"{SVG}text"):
+            if "rotate" in found.get("transform", ""):
+                continue
+            size = float(found.get("font-size") or parent.get("font-size") or 13)
+            width = text_width(found.text, size)
+            share = {None: 0.0, "middle": 0.5, "end": 1.0}[found.get("text-anchor")]
+            left = float(found.get("x")) + dx - share * width
+            assert left >= -0.1
+            assert left + width <= WIDTH + 0.1
+            assert 0.0 < float(found.get("y")) + dy <= height
+
+
+def test_words_stay_words():
+    for name in ("lines", "timeline", "bars", "map"):
+        kept = "".join(ElementTree.fromstring(CHARTS[name]).itertext())
+        assert "<script>&\"'$x$" in kept
+        assert "<script" not in CHARTS[name]
+
+
+@given(
+    st.lists(st.floats(-1e9, 1e9, allow_subnormal=False), min_size=1, max_size=5),
+    st.floats(1e-6, 1e6),
+)
+def test_linear_ticks_cover_the_data_and_are_round(values, unit):
+    values = [round(value, 3) * unit for value in values]
+    axis = Axis.covering(values)
+    slack = 1e-6 * (axis.high - axis.low)
+    assert axis.low - slack <= min(values)
+    assert max(values) <= axis.high + slack
+    assert 2 <= len(axis.ticks) <= 8
+    steps = [b - a for a, b in pairwise(axis.ticks)]
+    assert max(steps) == pytest.approx(min(steps), rel=1e-5)
+    digits = f"{steps[0]:.3e}"
+    assert float(digits[:5]) in (1.0, 2.0, 5.0)
+    ratio = axis.low / steps[0]
+    assert ratio == pytest.approx(round(ratio), abs=1e-4)
+    assert len(set(axis.labels)) == len(axis.labels)
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1.0, 1e9))
+def test_logarithmic_ticks_cover_the_data_and_are_round(low, ratio):
+    axis = Axis.covering([low, low * ratio], is_log=True)
+    assert axis.low <= low * (1 + 1e-6)
+    assert low * ratio <= axis.high * (1 + 1e-6)
+    assert 2 <= len(axis.ticks) <= 8
+    assert all(f"{tick:.6e}"[:8] in ("1.000000", "2.000000", "5.000000") for tick in axis.ticks)
+    assert axis.place(axis.low, 0.0, 10.0) == pytest.approx(0.0)
+    middle = math.sqrt(axis.low * axis.high)
+    assert axis.place(middle, 0.0, 10.0) == pytest.approx(5.0)
+
+
+def test_a_logarithmic_axis_has_no_zero():
+    with pytest.raises(InvalidInput, match="values: 0, must be above 0"):
+        Axis.covering([0.0, 1.0], is_log=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([0.0, 1.0], ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")),
+        ([-3.0, 12.0], ("−5", "0", "5", "10", "15")),
+        ([0.0, 5000.0], ("0", "1,000", "2,000", "3,000", "4,000", "5,000")),
+        ([0.0, 3e9], ("0", "5e8", "1e9", "1.5e9", "2e9", "2.5e9", "3e9")),
+        ([0.0, 4e-7], ("0", "1e−7", "2e−7", "3e−7", "4e−7")),
+        ([7.0, 7.0], ("2", "4", "6", "8", "10", "12")),
+        ([-7.0, -7.0], ("−12", "−10", "−8", "−6", "−4", "−2")),
+        ([0.0, 0.0], ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")),
+        ([], ("0.0", "0.2", "0.4", "0.6", "0.8", "1.0")),
+    ],
+)
+def test_labels_are_short_and_exact(values, labels):
+    assert Axis.covering(values).labels == labels
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 4, 60, 600])
+def test_cases_are_counted_in_whole_numbers(rounds):
+    axis = Axis.counting(0.5, rounds + 0.5)
+    assert (axis.low, axis.high) == (0.5, rounds + 0.5)
+    assert all(tick == int(tick) and 1 <= tick <= rounds for tick in axis.ticks)
+    assert 1 <= len(axis.ticks) <= 8
+
+
+def test_a_point_lies_between_its_ticks():
+    svg = lines_of(Line("a", [1, 3], [0.0, 10.0], "#123456"))
+    path = re.fullmatch(r"M(\S+) (\S+)L(\S+) (\S+)", paths(svg, "#123456")[0])
+    x1, y1, x3, y3 = (float(part) for part in path.groups())
+    assert (x1, x3) == (label_at(svg, "1")[0], label_at(svg, "3")[0])
+    (_, zero), (_, ten) = label_at(svg, "0"), label_at(svg, "10")
+    assert y1 - y3 == pytest.approx(zero - ten, abs=0.02)
+    assert y1 > y3
+
+
+def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis():
+    svg = lines_of(Line("a", [1, 2, 3], [1.0, 100.0, 10000.0], "#123456"), is_log=True)
+    heights = [float(y) for y in re.findall(r"[ML]\S+ ([\d.]+)", paths(svg, "#123456")[0])]
+    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.02)
+
+
+def test_a_step_holds_for_the_whole_of_its_case():
+    svg = lines_of(Line("a", [1, 2, 3, 4], [1.0, 1.0, 2.0, 1.0], "#123456", is_stepped=True))
+    path = paths(svg, "#123456")[0]
+    x, high, to_3, low, to_4, again, end = (
+        float(part) for part in re.fullmatch(r"M(\S+) (.+)H(.+)V(.+)H(.+)V(.+)H(.+)", path).groups()
+    )
+    middle = {case: label_at(svg, str(case))[0] for case in (2, 3, 4)}
+    assert to_3 == pytest.approx((middle[2] + middle[3]) / 2, abs=0.02)
+    assert to_4 == pytest.approx((middle[3] + middle[4]) / 2, abs=0.02)
+    assert high == again > low
+    assert x < to_3 < to_4 < end
+
+
+@pytest.mark.parametrize("is_stepped", [False, True])
+def test_gaps_stay_gaps_and_lone_points_can_be_seen(is_stepped):
+    values = [1.0, math.nan, 2.0, 3.0]
+    svg = lines_of(Line("a", [1, 2, 3, 4], values, "#123456", is_stepped=is_stepped))
+    path = paths(svg, "#123456")[0]
+    assert path.count("M") == 2
+    first = path.split("M")[1]
+    assert ("H" if is_stepped else "h") in first
+
+
+def test_every_series_is_in_the_legend_and_looks_like_no_other():
+    count = 40
+    series = [
+        Line(f"{LONG}{i}", [1, 2], [i, i], f"#{i % 8}00000", DASHES[(i + i // 8) % len(DASHES)])
+        for i in range(count)
+    ]
+    svg = lines_of(*series)
+    titles = [found.text for found in ElementTree.fromstring(svg).iter(f"{SVG}title")]
+    assert titles == [line.name for line in series]
+    shown = [words for words in texts(svg) if "…" in words]
+    assert len(set(shown)) == count
+    samples = ElementTree.fromstring(svg).findall(f"{SVG}g/{SVG}line")
+    looks = [(line.get("stroke"), line.get("stroke-dasharray")) for line in samples]
+    assert len(looks) == len(set(looks)) == count
+
+
+def test_a_target_is_marked_at_the_right_edge():
+    svg = lines_of(Line("a", [1, 2], [0.0, 1.0], "#123456", target=10.0))
+    arrow = next(
+        path.get("d")
+        for path in ElementTree.fromstring(svg).iter(f"{SVG}path")
+        if path.get("fill") == "#123456"
+    )
+    x, y = (float(part) for part in re.match(r"M(\S+) ([\d.]+)l", arrow).groups())
+    assert x > label_at(svg, "4")[0]
+    assert y == pytest.approx(label_at(svg, "10")[1], abs=5.0)
+
+
+def test_bars_of_the_timeline_span_their_cases():
+    rows = [Row("a", [(0.5, 1.5), (3.5, 4.5)], "#123456"), Row("b", [(1.5, 3.5)], "#654321")]
+    svg = timeline_of(*rows, shaded_from=3.5)
+    first, last = boxes(svg, "#123456")
+    (middle,) = boxes(svg, "#654321")
+    case = label_at(svg, "2")[0] - label_at(svg, "1")[0]
+    assert first[2] == pytest.approx(case, abs=0.02)
+    assert first[0] + first[2] / 2 == pytest.approx(label_at(svg, "1")[0], abs=0.02)
+    assert middle[2] == pytest.approx(2 * case, abs=0.04)
+    assert last[0] == pytest.approx(middle[0] + middle[2], abs=0.02)
+    assert first[1] + first[3] < middle[1]
+    assert first[1] < label_at(svg, "a")[1] < first[1] + first[3] < label_at(svg, "b")[1]
+
+
+def test_more_rows_need_more_height_and_never_overlap():
+    rows = [Row(f"{LONG}{i}", [(0.5, 1.5)], "#123456") for i in range(50)]
+    svg = timeline_of(*rows)
+    tops = [top for _, top, _, _ in boxes(svg, "#123456")]
+    height = boxes(svg, "#123456")[0][3]
+    assert all(b - a > height for a, b in pairwise(tops))
+    names = [words for words in texts(svg) if "…" in words]
+    assert [name[-2:].strip(" r") for name in names] == [str(i) for i in range(50)]
+
+
+def test_lengths_of_bars_are_their_values():
+    svg = bars_of(Bar("a", 1.0, "1%", 4.0), Bar("b", 2.0, "2%", 2.0))
+    (_, _, one, _), (_, _, two, _), _ = boxes(svg, "#0072b2")  # the last is in the legend
+    assert two == pytest.approx(2 * one, abs=0.02)
+    assert {"a", "b", "1%", "2%", "found", "at most", "saved, %"} <= set(texts(svg))
+
+
+def test_cells_have_their_colours_and_numbers():
+    svg = map_of([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.44], [0.0, 0.44, 1.0]], ["a", "b", "c"])
+    cells = ElementTree.fromstring(svg).find(f"{SVG}g")
+    fills = [path.get("fill") for path in cells]
+    assert len(fills) == len(set(fills)) == 4
+    negative, zero, some, most = (path.get("d") for path in cells)
+    assert negative == "M1 0h1v1h-1zM0 1h1v1h-1z"
+    assert zero == "M2 0h1v1h-1zM0 2h1v1h-1z"
+    assert some == "M2 1h1v1h-1zM1 2h1v1h-1z"
+    assert most.count("M") == 3
+    assert sorted(words for words in texts(svg) if "." in words)[:2] == ["0.0", "0.0"]
+    assert texts(svg).count("−1.0") == 2
+
+
+def test_framed_rows_have_frames_and_bold_names():
+    svg = map_of([[1.0] * 4] * 4, list("abcd"), framed=[1, 3])
+    root = ElementTree.fromstring(svg)
+    frames = [found for found in root.iter(f"{SVG}rect") if found.get("fill") == "none"]
+    assert len(frames) == 4
+    bold = [found.text for found in root.iter(f"{SVG}text") if found.get("font-weight")]
+    assert bold == ["b", "b", "d", "d"]
+
+
+def test_names_are_cut_in_the_middle_and_kept_whole_where_there_is_room():
+    assert fitted("abdomen", 200.0) == "abdomen"
+    cut = fitted(f"{LONG}12", 100.0)
+    assert cut.startswith("a n")
+    assert cut.endswith("12")
+    assert text_width(cut) <= 100.0
+    assert wrapped("one two three", text_width("one two")) == ["one two", "three"]
+    assert text_width("漢字") > text_width("ab")
+
+
+def test_charts_know_nothing_of_plans():
+    folder = Path(room.__file__).parent
+    drawing = {"svg", "axes", "chart_parts", "charts", "heat_map"}
+    allowed = {"preceptor.errors", *(f"preceptor.report.{name}" for name in drawing)}
+    for name in drawing:
+        for node in ast.walk(ast.parse((folder / f"{name}.py").read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("preceptor"):
+                assert node.module in allowed
