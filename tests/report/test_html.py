@@ -79,7 +79,7 @@ def page():
 
 
 def advice(plan, rivals=(), changes=(), estimate=None):
-    return Advice(plan, rivals, changes, Provenance("a table", "", None, 0, "0"), estimate)
+    return Advice(plan, rivals, changes, Provenance("a plan", "", None, 0, pr.__version__), estimate)
 
 
 def words_of(page):
@@ -144,6 +144,14 @@ def test_given_numbers_are_drawn_not_computed(monkeypatch, page):
         refuse = lambda *_, **__: pytest.fail("planned in a report")  # noqa: E731
         monkeypatch.setattr(f"preceptor.advice.advising.{name}", refuse)
     assert render_report(advice(PLAN, rivals, CHANGES)) == page
+
+
+def test_it_says_where_it_comes_from():
+    said = f"From a plan; seed 0; Preceptor {pr.__version__}"
+    assert said in words_of(render_report(advice(PLAN)))
+    origin = Provenance("cases.csv", "fat", 60, 3, "1.2")
+    known = words_of(render_report(Advice(PLAN, (), (), origin)))
+    assert "From cases.csv, 60 cases; seed 3; Preceptor 1.2" in known
 
 
 def test_without_changes_and_rivals_there_is_still_a_page():

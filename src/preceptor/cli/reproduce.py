@@ -9,9 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
 
 from preceptor._base.progress import Progress, Update
 from preceptor.cli._app import app
@@ -94,6 +91,8 @@ def reproduce(
     if as_json:
         typer.echo((output / "report.json").read_text("utf-8"), nl=False)
         return
+    from rich.table import Table
+
     console = Console(soft_wrap=False)
     for result in results:
         table = Table(title=result.experiment.title, title_justify="left", title_style="bold")
@@ -111,6 +110,10 @@ def reproduce(
 @contextmanager
 def _bars() -> Iterator[Callable[[str], Progress]]:
     """A bar for each experiment on stderr, with rate and time left."""
+    # The slowest part of rich to load, and only this command needs it.
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (
         TextColumn("{task.description:<18}"),
         BarColumn(),

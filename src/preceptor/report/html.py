@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.files import write_text
-from preceptor._base.words import percent
+from preceptor._base.words import counted, percent
 from preceptor.errors import MissingExtra
 from preceptor.plan import Plan
 from preceptor.report import figures
@@ -31,7 +31,7 @@ from preceptor.report.tables import (
 from preceptor.report.words import sections
 
 if TYPE_CHECKING:
-    from preceptor.advice import Advice, Alternative, Change
+    from preceptor.advice import Advice, Alternative, Change, Provenance
 
 
 def write_report(advice: Advice | Plan, path: str | Path) -> None:
@@ -100,6 +100,7 @@ def render_report(advice: Advice | Plan) -> str:
         certificate=certificate_rows(plan, advice.verification),
         assumptions=assumptions(plan),
         estimate=advice.estimate,
+        provenance=_provenance(advice.provenance),
         figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
         is_shaded=figures.commits_in_sight(plan),
@@ -118,6 +119,12 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
     cards.append(("Commits to one set", *_commit_card(plan.exploration_length)))
     cards.append(("Proven", *_gap_card(plan)))
     return {"outcome": scale.unit, "cards": cards}
+
+
+def _provenance(origin: Provenance) -> str:
+    """Where all this comes from, in a line."""
+    cases = "" if origin.cases is None else f", {counted(origin.cases, 'case')}"
+    return f"From {origin.source}{cases}; seed {origin.seed}; Preceptor {origin.version}"
 
 
 def _commit_card(length: int | None) -> tuple[str, str]:
