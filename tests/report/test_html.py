@@ -79,7 +79,8 @@ def page():
 
 
 def advice(plan, rivals=(), changes=(), estimate=None):
-    return Advice(plan, rivals, changes, Provenance("a plan", "", None, 0, pr.__version__), estimate)
+    origin = Provenance("a plan", "", None, 0, pr.__version__)
+    return Advice(plan, rivals, changes, origin, estimate)
 
 
 def words_of(page):
