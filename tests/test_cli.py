@@ -229,3 +229,13 @@ def test_a_spinner_on_a_terminal_never_reaches_stdout(problem_file, monkeypatch)
     monkeypatch.setattr("rich.console.Console.is_terminal", True)
     result = run("solve", problem_file, "--json")
     assert pr.Plan.from_json(result.stdout).problem == PROBLEM
+
+
+def test_solve_overwrites_nothing_that_it_reads_or_writes(tmp_path):
+    problem = tmp_path / "problem.toml"
+    problem.write_text((EXAMPLES / "two_tests.toml").read_text("utf-8"))
+    before = problem.read_bytes()
+    for target in (["-o", problem], ["--plot", problem], ["-o", "a.png", "--plot", "a.png"]):
+        result = run("solve", problem, *target)
+        assert result.exit_code == 2, result.stdout
+        assert problem.read_bytes() == before

@@ -99,7 +99,7 @@ def test_a_problem():
 def test_a_plan():
     policy = pr.ExploreThenCommit([(1,), (1,), (0,)], commit=(1,))
     assert repr(plan(policy, value=20.2)).splitlines() == [
-        "Plan: at most 1.0% above the best achievable",
+        "Plan: at most 1.0% above the best possible plan",
         "  first    bp for 2 cases, then bmi for 1 case",
         "  then     bp from case 4 on",
         "  loss     20.2 in total, 0.202 per case on average; lower bound 20",
@@ -129,7 +129,7 @@ def test_what_a_plan_shows(policy, horizon, words):
     ("bound", "status", "words"),
     [
         (20.0, pr.Status.OPTIMAL, "no plan can do better"),
-        (19.0, pr.Status.BOUNDED, "at most 5.3% above the best achievable"),
+        (19.0, pr.Status.BOUNDED, "at most 5.3% above the best possible plan"),
         (0.0, pr.Status.BOUNDED, "is not known"),
         (19.0, pr.Status.TIME_LIMIT, "stopped by its time limit"),
         (19.0, pr.Status.INTERRUPTED, "interrupted"),
@@ -298,3 +298,13 @@ def test_a_problem_with_a_curve_and_a_budget_of_ones_own_can_be_shown():
     text = repr(pr.Problem(WORLD, pr.Learner([0.0, 0.0], Slow()), Odd()))
     assert "a curve of kind slow" in text
     assert "what the budget 'Odd' allows" in text
+
+
+def test_advice_and_its_parts_are_no_wall_either():
+    advice = pr.advise(PROBLEM.replace(discount=0.9))
+    assert len(repr(advice.plan.policy)) < 1000
+    assert len(repr(advice).splitlines()) <= 8
+    assert "fixed +" in repr(advice)
+    assert advice.plan.how_sure() in repr(advice)
+    assert all(len(repr(rival)) < 300 for rival in advice.rivals)
+    assert all(len(repr(change)) < 400 for change in advice.changes)

@@ -108,7 +108,7 @@ class Plan(Value):
             return "no plan can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
-        return f"at most {percent(self.gap)} above the best achievable"
+        return f"at most {percent(self.gap)} above the best possible plan"
 
     def __repr__(self) -> str:
         return labelled(f"Plan: {self.how_sure()}", self._rows())

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from typing import Any, ClassVar
@@ -358,7 +358,7 @@ class CountPolicy(Policy):
 
     kind: ClassVar[str] = "count-table"
 
-    table: npt.NDArray[np.integer]
+    table: npt.NDArray[np.integer] = field(repr=False)
     sets: tuple[TestSet, ...]
     start: tuple[int, ...] | None = None
 

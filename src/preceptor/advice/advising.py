@@ -12,6 +12,7 @@ from preceptor._base.files import write_text
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
+from preceptor._base.words import labelled
 from preceptor.advice.alternatives import Alternative, alternatives
 from preceptor.advice.choices import Beliefs, budget_for, discount_from, person_for
 from preceptor.advice.learner_file import read_learner
@@ -58,7 +59,7 @@ class Provenance:
     version: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Advice:
     """What `advise` found: a plan beside what else could be done, and what else could be true.
 
@@ -84,6 +85,19 @@ class Advice:
     provenance: Provenance
     estimate: WorldEstimate | None = None
     verification: Verification | None = None
+
+    def __repr__(self) -> str:
+        rivals = [f"{rival.name} {rival.excess(self.plan):+.1%}" for rival in self.rivals]
+        origin = self.provenance
+        cases = "" if origin.cases is None else f", {origin.cases:,} cases"
+        rows = [
+            ("from", f"{origin.source}{cases}; seed {origin.seed}"),
+            ("plan", self.plan.how_sure()),
+            ("loss", f"{self.plan.value:.6g} in total"),
+            ("rivals' loss", ", ".join(rivals) or "not compared"),
+            ("changes", f"{len(self.changes)} assumptions varied"),
+        ]
+        return labelled("Advice", rows)
 
     def explain(self) -> str:
         """The plan in words, and a table of its rivals.

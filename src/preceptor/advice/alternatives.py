@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,9 +56,9 @@ class Alternative:
 
     name: str
     title: str
-    policy: Policy | None
+    policy: Policy | None = field(repr=False)
     value: float
-    losses: FloatArray
+    losses: FloatArray = field(repr=False)
     standard_error: float = 0.0
 
     def excess(self, plan: Plan) -> float:

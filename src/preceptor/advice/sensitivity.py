@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from preceptor.advice.improve import improve
 from preceptor.advice.what_if import faster, further_off, more_correlated
@@ -50,11 +50,11 @@ class Change:
     assumption: str
     direction: str
     factor: float
-    problem: Problem
+    problem: Problem = field(repr=False)
     kept: float
     again: float
     bound: float
-    policy: Policy
+    policy: Policy = field(repr=False)
 
     @property
     def saving(self) -> float:

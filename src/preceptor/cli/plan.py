@@ -161,6 +161,8 @@ def plan(
         proof = advice.verification
         if proof is not None and not proof.ok:
             fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
+        if proof is not None:
+            say(f"Checked again, value and bound stand: {proof.how}")
         if not dry_run:
             with spinner("drawing the report"):
                 advice.save(output, report)

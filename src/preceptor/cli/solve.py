@@ -66,12 +66,12 @@ def solve(
     with readable_errors():
         # Whatever cannot be written is found out now, not after minutes of planning.
         if output is not None:
-            check_target(output)
+            check_target(output, problem)
         if plot is not None:
             from preceptor.report.plots import check_picture_path
 
             check_picture_path(plot)
-            check_target(plot)
+            check_target(plot, problem, output)
         task = preceptor.Problem.load(problem)
         with spinner("planning", keeps_best=True) as tell:
             if method in SOLVERS and "progress" in SOLVERS[method].options:

@@ -18,7 +18,7 @@ from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.model.sets import TestSet
 from preceptor.report.phases import runs
-from preceptor.report.words import how_sure, least_loss
+from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -239,7 +239,7 @@ def _headline(plan: Plan) -> str:
     text = f"Expected loss {plan.value:.5g}"
     if plan.problem.discount < 1.0:
         text = f"Expected discounted loss {plan.value:.5g}"
-    return f"{text}: {how_sure(plan)}"
+    return f"{text}: {plan.how_sure()}"
 
 
 def names_of(plan: Plan, shown: TestSet) -> str:

@@ -14,7 +14,7 @@ from preceptor.plan import Plan
 from preceptor.report.phrases import joined
 from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.words import how_sure, least_loss
+from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
     from preceptor.advice import Alternative, Change
@@ -160,7 +160,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         ("Status", plan.status.value),
         ("Expected loss of the plan", f"{plan.value:.8g} (exact)"),
         ("Lower bound", f"{plan.lower_bound:.8g}; no plan costs less"),
-        ("Gap", sentence(how_sure(plan))),
+        ("Gap", sentence(plan.how_sure())),
         ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
     ]
     if plan.certificate is not None:

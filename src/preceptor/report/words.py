@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from preceptor._base.discounting import negligible_after, total_weight
 from preceptor._base.progress import Status
-from preceptor._base.words import counted, listed, percent, sentence, times
+from preceptor._base.words import counted, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
@@ -268,20 +268,11 @@ def least_loss(plan: Plan) -> float | None:
     return float(problem.oracle.floors().min())
 
 
-def how_sure(plan: Plan) -> str:
-    """Status and gap in a few words."""
-    if plan.status is Status.OPTIMAL and plan.gap <= _ROUNDING:
-        return "no plan can do better"
-    if not math.isfinite(plan.gap):
-        return "how much better another plan could be is not known"
-    return f"at most {percent(plan.gap)} above the best possible plan"
-
-
 def _certainty(plan: Plan) -> str:
     if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
-        return sentence(how_sure(plan))
+        return sentence(plan.how_sure())
     bound = f"no plan can cost less than {plan.lower_bound:.6g}, the lower bound"
-    return sentence(f"{how_sure(plan)}: {bound}")
+    return sentence(f"{plan.how_sure()}: {bound}")
 
 
 def _how_found(plan: Plan) -> str:
