@@ -34,7 +34,8 @@ def check_budget(budget: Budget, tests: int) -> None:
 
     Examples
     --------
-    >>> check_budget(AtMost(2, price=0.1), tests=4)
+    >>> import preceptor as pr
+    >>> check_budget(pr.AtMost(2, price=0.1), tests=4)
     """
     faults = list(budget.size_faults(tests))
     InvalidInput.raise_if(faults)
@@ -73,7 +74,8 @@ def check_risk(risk: Risk, largest: float = 6.0) -> None:
 
     Examples
     --------
-    >>> check_risk(AbsoluteError())
+    >>> import preceptor as pr
+    >>> check_risk(pr.AbsoluteError())
     """
     name = type(risk).__name__
     residuals = np.linspace(-largest, largest, 2001)

@@ -112,6 +112,7 @@ def brute_force(problem: Problem) -> float:
 
     Examples
     --------
+    >>> from preceptor.testing import known_instances
     >>> known = known_instances()[0]
     >>> abs(brute_force(known.problem) - known.value) < 1e-12
     True
