@@ -35,7 +35,7 @@ from preceptor.people.curves import (
     PowerLaw,
     Tabulated,
 )
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.plan import Plan
 from preceptor.planning import solve, solve_many
 from preceptor.policies import (

@@ -25,7 +25,7 @@ from preceptor.model.matrices import equicorrelation
 from preceptor.model.risks import Risk, SquaredError
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000

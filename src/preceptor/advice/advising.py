@@ -20,7 +20,7 @@ from preceptor.advice.sensitivity import Change, sensitivity
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.problem import Problem

@@ -18,7 +18,7 @@ from preceptor.model.budgets import AtMost, Budget, Knapsack
 from preceptor.model.world import World
 from preceptor.people.beliefs import BELIEFS
 from preceptor.people.curves import Geometric
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 
 DEFAULT_TESTS = 3
 DEFAULT_HALF_LIFE = 14.0

@@ -11,7 +11,7 @@ import numpy as np
 from preceptor._base.files import read_json
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 
 FORMAT = "preceptor-learner/1"
 

@@ -11,7 +11,7 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.model.matrices import average_correlation
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.problem import Problem
 
 # A correlation matrix is never made worse conditioned than this.

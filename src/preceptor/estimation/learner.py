@@ -29,7 +29,7 @@ from preceptor.estimation.learner_people import Population, fit_people
 from preceptor.estimation.tracking import Tracker
 from preceptor.logs import Log
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:

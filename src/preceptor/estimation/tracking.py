@@ -20,7 +20,7 @@ from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from preceptor._base.values import FloatArray
 from preceptor.model.budgets import AtMost, Budget, Exactly
 from preceptor.model.world import World
 from preceptor.people.curves import Curve, Geometric
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.problem import Problem
 
 NOISE = 1e-3

@@ -11,7 +11,7 @@ from preceptor.model.budgets import Budget
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.model.world import Cases, World
-from preceptor.simulation.human import Seed
+from preceptor.people.human import Seed
 
 # Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds
 # leaves the earlier ones as they were.

@@ -16,7 +16,7 @@ from preceptor.problem import Problem
 from preceptor.simulation.cases import draw_cases, seed_of
 from preceptor.simulation.cast import humans_of
 from preceptor.simulation.choosing import Chooser
-from preceptor.simulation.human import Human, Seed
+from preceptor.people.human import Human, Seed
 from preceptor.simulation.rollouts import check_request, play, played_weight, standard_error
 
 if TYPE_CHECKING:

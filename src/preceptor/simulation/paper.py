@@ -12,7 +12,7 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.world import World
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.problem import Problem
 from preceptor.simulation.readers import Reader
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem, MissingExtra
 from preceptor.model.sets import TestSet
-from preceptor.simulation.human import Seed
+from preceptor.people.human import Seed
 
 
 class PartialFit:

@@ -20,8 +20,8 @@ from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.people.curves import OneShot
-from preceptor.people.learner import Learner
-from preceptor.simulation.human import Seed, Sessions
+from preceptor.people.by_showings import Learner
+from preceptor.people.human import Seed, Sessions
 
 State = TypeVar("State")
 

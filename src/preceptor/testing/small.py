@@ -16,7 +16,7 @@ from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.problem import Problem
 from preceptor.verification.slow_value import slow_loss
 

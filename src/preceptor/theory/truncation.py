@@ -25,7 +25,7 @@ from preceptor.evaluation.value import evaluate, worst_loss
 from preceptor.model.budgets import AtMost
 from preceptor.model.world import World
 from preceptor.people.curves import OneShot
-from preceptor.people.learner import Learner
+from preceptor.people.by_showings import Learner
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, solve_finite
 from preceptor.policies import ExploreThenCommit, Policy

@@ -1,27 +1,33 @@
-"""The learner: what the person believes now, how they learn, and how they fill in the unseen."""
+"""People who learn by showings: the paper's learner.
+
+Every showing of a test moves its weight along a curve toward the truth, whatever the outcome was.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.fields import Items, Matrix, Share, Vector
-from preceptor._base.values import FloatArray, Value, frozen_array, plain
-from preceptor._base.words import counted, labelled
+from preceptor._base.values import FloatArray, plain
+from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
-from preceptor.model.matrices import covariance_faults, read_numbers
-from preceptor.model.world import World, weights_in_words
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
 from preceptor.people.curves import Curve, check_curve
+from preceptor.people.person import BY_SHOWINGS, Affine, Parameter, Person
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
 
 
 @dataclass(frozen=True, eq=False)
-class Learner(Value):
-    """The person: first beliefs, learning curves, and a way to fill in what is hidden.
+class Learner(Person):
+    """The paper's person: first beliefs, learning curves, and a way to fill in what is hidden.
 
     Every showing of a test moves its weight along the curve, from the first belief toward the
     truth.
@@ -50,6 +56,14 @@ class Learner(Value):
     2
     """
 
+    kind: ClassVar[str] = BY_SHOWINGS
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
+                  (0.015, 0.05, 0.2)),
+        Parameter("floor", "share of the error that stays, however often a test is shown",
+                  0.0, 1.0, (0.12, 0.40, 1.0)),
+    )  # fmt: skip
+
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
     curves: Annotated[
         Curve | tuple[Curve, ...],
@@ -68,21 +82,9 @@ class Learner(Value):
         curves: Curve | Sequence[Curve],
         imputation: float | npt.ArrayLike = 0.0,
     ) -> None:
-        faults: list[str] = []
-        beliefs = read_numbers("initial", initial, 1, faults)
-        size = 0 if beliefs is None else beliefs.size
-        kept = _curves(curves, size, faults)
-        dial = _imputation(imputation, size, faults)
+        faults = self.fill_in(initial, imputation)
+        object.__setattr__(self, "curves", _curves(curves, self.size, faults))
         InvalidProblem.raise_if(faults)
-        assert beliefs is not None
-        object.__setattr__(self, "initial", frozen_array(beliefs))
-        object.__setattr__(self, "curves", kept)
-        object.__setattr__(self, "imputation", dial)
-
-    @property
-    def size(self) -> int:
-        """How many tests the person has beliefs about."""
-        return int(self.initial.size)
 
     @property
     def curve_of(self) -> tuple[Curve, ...]:
@@ -167,24 +169,6 @@ class Learner(Value):
         """
         return world.coefficients - self.errors(world, counts)
 
-    def imputing_covariance(self, world: World) -> FloatArray:
-        """The covariance from which the person fills in what is hidden.
-
-        Parameters
-        ----------
-        world
-            Where the tests come from.
-
-        Returns
-        -------
-        array of shape (n, n)
-            The world's own covariance if `imputation` is 0.
-        """
-        if isinstance(self.imputation, np.ndarray):
-            return self.imputation
-        diagonal = np.diag(np.diag(world.covariance))
-        return (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
-
     def faster(self, factor: float) -> Learner:
         """The same person, who learns faster.
 
@@ -210,49 +194,51 @@ class Learner(Value):
             return f"a curve of its own for each test ({counted(len(curves), 'different one')})"
         return curves.pop().in_words()
 
-    def imputation_in_words(self) -> str:
-        """What the person makes of tests that are not shown."""
-        if isinstance(self.imputation, np.ndarray):
-            return "filled in from a covariance of the person's own"
-        if self.imputation == 0.0:
-            return "filled in from the shown ones, with the right correlations"
-        if self.imputation == 1.0:
-            return "taken to be average: the person ignores correlations"
-        return f"filled in from the shown ones; {self.imputation:.0%} of the correlation is ignored"
+    def start_faults(self, start: Sequence[int] | None) -> list[str]:
+        """None: showings are what this person counts."""
+        return []
 
-    def beliefs_in_words(self, world: World) -> str:
-        """How far the first beliefs are from a world.
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> FloatArray:
+        """Exposure (..., n) to each test so far."""
+        exposure = np.zeros(self.size) if start is None else np.array(start, dtype=np.float64)
+        return np.broadcast_to(exposure, (*people, self.size)).copy()
 
-        Parameters
-        ----------
-        world
-            The truth.
+    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
+        """Where the curve is after this exposure."""
+        return self.beliefs(world, state)
 
-        Returns
-        -------
-        str
-            Part of a sentence.
-        """
-        if not np.any(self.initial):
-            return "a novice who predicts the average, whatever the tests say"
-        start = world.outcome_variance - world.noise_variance
-        error = world.coefficients - self.initial
-        left = float(error @ world.covariance @ error)
-        share = left / start if start > 0 else 0.0
-        return (
-            "weights of their own; shown every test they would miss "
-            f"{share:.0%} of the variance that tests explain"
-        )
+    def learn(
+        self,
+        world: World,
+        state: FloatArray,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> FloatArray:
+        """One more showing of what was shown."""
+        return state + shown
 
-    def __repr__(self) -> str:
-        names = [f"x{i + 1}" for i in range(self.size)]
-        weights = weights_in_words(names, self.initial) if np.any(self.initial) else "all 0"
-        rows = [
-            ("first weights", weights),
-            ("learning", self.learning_in_words()),
-            ("unseen tests", self.imputation_in_words()),
-        ]
-        return labelled(f"Learner with beliefs about {counted(self.size, 'test')}", rows)
+    def moves(
+        self,
+        world: World,
+        state: FloatArray,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Affine:
+        """Errors keep the share that the curve leaves."""
+        later = self.learn(world, state, filled, shown, outcome)
+        return kept_shares(world, self.retention(state), self.retention(later))
+
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        from preceptor.people.exposures import Exposures
+
+        return Exposures(self, world, sets, start)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; one curve is written once."""
@@ -262,7 +248,7 @@ class Learner(Value):
         return data
 
     @classmethod
-    def from_dict(cls, data: Any) -> Learner:
+    def from_fields(cls, data: Any) -> Learner:
         """Rebuild from plain data."""
         fields = dict(data)
         if "curves" in fields:
@@ -271,7 +257,14 @@ class Learner(Value):
                 fields["curves"] = [Curve.from_dict(item) for item in given]
             else:
                 fields["curves"] = Curve.from_dict(given)
-        return super().from_dict(fields)
+        return super().from_fields(fields)
+
+
+def kept_shares(world: World, now: FloatArray, later: FloatArray) -> Affine:
+    """Weights of which shares `later` / `now` of the errors are kept, with targets at the truth."""
+    kept = np.divide(later, now, out=np.zeros_like(later), where=now > 0)
+    turn = kept[..., None] * np.eye(kept.shape[-1])
+    return Affine(turn, world.coefficients * (1.0 - kept))
 
 
 def _curves(
@@ -303,21 +296,3 @@ def _curves(
             faults += error.faults
     return kept
 
-
-def _imputation(
-    imputation: float | npt.ArrayLike, size: int, faults: list[str]
-) -> float | FloatArray:
-    if not isinstance(imputation, (list, tuple, np.ndarray)):
-        if not is_number(imputation) or not 0.0 <= float(imputation) <= 1.0:  # type: ignore[arg-type]
-            faults.append(
-                f"imputation: {imputation!r}, must be a number from 0 (knows the correlations) "
-                "to 1 (ignores them), or a covariance matrix"
-            )
-            return 0.0
-        return float(imputation)  # type: ignore[arg-type]
-    matrix = read_numbers("imputation", imputation, 2, faults)
-    if matrix is None:
-        return 0.0
-    if size:
-        faults += covariance_faults("imputation", matrix, size)
-    return frozen_array(matrix)

@@ -1,0 +1,215 @@
+"""People who learn from outcomes by the delta rule of Widrow and Hoff.
+
+Weights move by rate x surprise x result: cue competition, folding of hidden tests into shown ones
+and omitted-variable bias all follow. The expected squared error of any schedule is exact, by a
+recursion of second moments (`moments.py`), unless surprises are capped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.fields import Matrix, NonNegative, Positive, Share, Vector
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidProblem
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.person import Affine, Parameter, Person
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
+
+
+class Progressed(NamedTuple):
+    """Weights (..., n), and rounds so far, on which a decaying rate depends."""
+
+    weights: FloatArray
+    rounds: int
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaRule(Person):
+    """Somebody who learns from outcomes: weights move by rate x surprise x result of the test.
+
+    Parameters
+    ----------
+    initial
+        Weights that the person starts with, shape (n,), in the world's units.
+    rate
+        Size of a step. With one test of variance 1 shown, it is the share of the weight's expected
+        error that one showing removes. Above 2 / (3 x the sum of the shown tests' variances)
+        squared errors may grow without end.
+    imputation
+        How the person fills in tests that are not shown, as for `Learner`.
+    all_weights
+        Whether weights of hidden tests move too, by what was filled in.
+    decay
+        The rate in round t (from 0) is rate / (1 + t) ** decay; 0 is a constant rate.
+    normalised
+        If given, steps are divided by this plus the squared length of the shown results
+        (normalised least mean squares), so that no case moves the weights too far.
+    cap
+        If given, a surprise moves the weights as if it were no larger than this, in units of the
+        outcome. What is expected of such a person is then approximate.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that make no sense, all of them in one message.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, DeltaRule([0.2, 1.3], rate=0.1), budget=1, horizon=50)
+    >>> pr.solve(problem, "stationary").policy.commit
+    (0,)
+    """
+
+    kind: ClassVar[str] = "delta-rule"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
+                  (0.015, 0.05, 0.2)),
+        Parameter("decay", "power of time by which steps become smaller", 0.0, 1.0),
+        Parameter("cap", "largest surprise that is taken at its size", 0.0, math.inf),
+    )  # fmt: skip
+
+    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    rate: Annotated[NonNegative, "Size of a step."]
+    imputation: Annotated[
+        Share | Matrix,
+        "How the person fills in hidden tests: 0 knows all correlations, 1 ignores them, in "
+        "between mixes; or the covariance they believe in.",
+    ] = 0.0
+    all_weights: Annotated[
+        bool, "Whether weights of hidden tests move too, by what was filled in."
+    ] = False
+    decay: Annotated[NonNegative, "Power of time by which steps become smaller."] = 0.0
+    normalised: Annotated[
+        Positive | None,
+        "Steps are divided by this plus the squared length of the shown results. Left out: not.",
+    ] = None
+    cap: Annotated[
+        Positive | None, "Largest surprise that is taken at its size. Left out: all are."
+    ] = None
+
+    def __init__(
+        self,
+        initial: npt.ArrayLike,
+        rate: float,
+        imputation: float | npt.ArrayLike = 0.0,
+        all_weights: bool = False,
+        decay: float = 0.0,
+        normalised: float | None = None,
+        cap: float | None = None,
+    ) -> None:
+        faults = self.fill_in(initial, imputation)
+        if not is_number(rate) or rate < 0:
+            faults.append(f"rate: {rate!r}, must be a finite number of at least 0")
+        if not isinstance(all_weights, (bool, np.bool_)):
+            faults.append(f"all_weights: {all_weights!r}, must be true or false")
+        if not is_number(decay) or decay < 0:
+            faults.append(f"decay: {decay!r}, must be a finite number of at least 0")
+        for name, value in (("normalised", normalised), ("cap", cap)):
+            if value is not None and not (is_number(value) and value > 0):
+                faults.append(f"{name}: {value!r}, must be a positive number, or left out")
+        if normalised is not None and (cap is not None or all_weights):
+            faults.append(
+                "normalised: takes neither `cap` nor `all_weights`; what is expected of such a "
+                "person is not known in closed form"
+            )
+        InvalidProblem.raise_if(faults)
+        set_field = object.__setattr__
+        set_field(self, "rate", float(rate))
+        set_field(self, "all_weights", bool(all_weights))
+        set_field(self, "decay", float(decay))
+        set_field(self, "normalised", None if normalised is None else float(normalised))
+        set_field(self, "cap", None if cap is None else float(cap))
+
+    def rates(self, rounds: int) -> FloatArray:
+        """Rate in each of the first rounds as a share of `rate`, shape (rounds,)."""
+        return np.asarray((1.0 + np.arange(rounds)) ** -self.decay)
+
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> Progressed:
+        """The first weights."""
+        return Progressed(np.broadcast_to(self.initial, (*people, self.size)).copy(), 0)
+
+    def weights_of(self, world: World, state: Progressed) -> FloatArray:
+        """The state."""
+        return state.weights
+
+    def learn(
+        self,
+        world: World,
+        state: Progressed,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Progressed:
+        """One step down the gradient of the squared surprise."""
+        surprise = outcome - np.sum(state.weights * filled, axis=-1)
+        if self.cap is not None:
+            surprise = np.clip(surprise, -self.cap, self.cap)
+        step = self._step(state, filled, shown)
+        return Progressed(state.weights + surprise[..., None] * step, state.rounds + 1)
+
+    def moves(
+        self,
+        world: World,
+        state: Progressed,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Affine:
+        """I - step x filled', while the surprise is not capped; a capped one only pushes."""
+        step = self._step(state, filled, shown)
+        if self.cap is not None:
+            surprise = outcome - np.sum(state.weights * filled, axis=-1)
+            capped = np.abs(surprise) > self.cap
+            within = np.where(capped, 0.0, 1.0)
+            push = np.where(capped, np.clip(surprise, -self.cap, self.cap), outcome)
+        else:
+            within, push = np.ones(np.shape(outcome)), outcome
+        turn = np.eye(self.size) - within[..., None, None] * step[..., :, None] * filled[..., None, :]
+        return Affine(turn, np.asarray(push)[..., None] * step)
+
+    def _step(
+        self, state: Progressed, filled: FloatArray, shown: npt.NDArray[np.bool_]
+    ) -> FloatArray:
+        """How far a surprise of 1 moves each weight (..., n)."""
+        rate = self.rate / (1.0 + state.rounds) ** self.decay
+        step = filled if self.all_weights else filled * shown
+        if self.normalised is not None:
+            step = step / (self.normalised + np.sum(step * step, axis=-1, keepdims=True))
+        moved: FloatArray = rate * step
+        return moved
+
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact by second moments; with a cap, approximate."""
+        from preceptor.people.moments import Moments, delta_rule_rounds
+
+        return Moments(self, world, sets, delta_rule_rounds(self, world, sets))
+
+    def learning_in_words(self) -> str:
+        """Rate, and what is special about the steps."""
+        text = f"by outcomes (delta rule): a step of {self.rate:.3g} x surprise x result"
+        if self.all_weights:
+            text += ", also for hidden tests as filled in"
+        if self.decay:
+            text += f", falling with round to the power -{self.decay:g}"
+        if self.normalised is not None:
+            text += f", divided by {self.normalised:g} + squared length of the results"
+        if self.cap is not None:
+            text += f"; surprises count as at most {self.cap:g}"
+        return text

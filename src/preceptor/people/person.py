@@ -1,0 +1,354 @@
+"""What a person is: one contract with four faces, from which the whole product works.
+
+A person *acts* (answers a case, hears the outcome, learns: simulation), *is expected to* cost
+something (planning), *is followed* (given the record, their weights move by a known affine map:
+tracking) and *is fitted* (parameters with names, bounds and words: estimation). A kind of person
+is one file beside this one; whoever reads that file knows everything about them.
+
+Everybody here fills in what is hidden and adds up all tests with their own weights. So what a kind
+must say is how weights move. States are arrays with any leading axes: one person and a crowd run
+through the same lines.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor._base.words import counted, labelled
+from preceptor.model.matrices import covariance_faults, read_numbers
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World, weights_in_words
+
+if TYPE_CHECKING:
+    from preceptor.people.acting import Acting
+    from preceptor.people.expected import Expected
+
+BY_SHOWINGS = "by-showings"
+
+
+class Affine(NamedTuple):
+    """Given the record of one round, weights h become `turn` @ h + `push`."""
+
+    turn: FloatArray  # (..., n, n)
+    push: FloatArray  # (..., n)
+
+
+class Parameter(NamedTuple):
+    """A number that says how somebody of a kind learns, for whoever fits or describes them.
+
+    `usual` are the 10, 50 and 90 % points found in published experiments, where there are any.
+    """
+
+    name: str
+    meaning: str
+    lowest: float
+    highest: float
+    usual: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Person(Kind):
+    """Base of all people: first beliefs, a way to fill in what is hidden, a way to learn.
+
+    A subclass is a frozen dataclass with a `kind` of its own and the fields `initial` (weights at
+    first, shape (n,)) and `imputation` (0 knows how tests go together, 1 takes hidden tests to be
+    average, in between mixes; or a covariance (n, n)).
+    """
+
+    family: ClassVar[str] = "learner"
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    if TYPE_CHECKING:
+        initial: Any
+        imputation: Any
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Any:
+        """Find the kind by its name; a table without one is somebody who learns by showings."""
+        if isinstance(data, dict) and "kind" not in data and not cls.kind:
+            data = {"kind": BY_SHOWINGS, **data}
+        return super().from_dict(data)
+
+    @property
+    def size(self) -> int:
+        """How many tests the person has beliefs about."""
+        return int(self.initial.size)
+
+    def fill_in(self, initial: npt.ArrayLike, imputation: float | npt.ArrayLike) -> list[str]:
+        """Check and set the two fields that everybody has; says what is wrong with them."""
+        faults: list[str] = []
+        beliefs = read_numbers("initial", initial, 1, faults)
+        size = 0 if beliefs is None else beliefs.size
+        dial = _imputation(imputation, size, faults)
+        object.__setattr__(self, "initial", frozen_array([] if beliefs is None else beliefs))
+        object.__setattr__(self, "imputation", dial)
+        return faults
+
+    def start_faults(self, start: Sequence[int] | None) -> list[str]:
+        """Why showings before the first round mean nothing to this kind of person, if so."""
+        if start is None or not any(start):
+            return []
+        return [
+            f"start: {tuple(start)}, but {type(self).__name__} does not count showings; give the "
+            "weights that the person has by now as `initial`"
+        ]
+
+    # --- acts ---
+
+    @abstractmethod
+    def fresh(self, world: World, people: tuple[int, ...], start: Sequence[int] | None) -> Any:
+        """The state of people who have not played yet.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        people
+            Shape of the crowd; () is one person.
+        start
+            Showings of each test before, for kinds that count them.
+
+        Returns
+        -------
+        Any
+            Whatever `learn` and `weights_of` take.
+        """
+
+    @abstractmethod
+    def weights_of(self, world: World, state: Any) -> FloatArray:
+        """Weights in a state.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        state
+            Of a crowd of shape (...).
+
+        Returns
+        -------
+        array of shape (..., n)
+            In the world's units.
+        """
+
+    @abstractmethod
+    def learn(
+        self,
+        world: World,
+        state: Any,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Any:
+        """The state after one more case each.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        state
+            Before the case, of a crowd of shape (...).
+        filled
+            All tests as the people have them in mind, shape (..., n).
+        shown
+            Which of them were seen, shape (..., n).
+        outcome
+            What was true, shape (...).
+
+        Returns
+        -------
+        Any
+            The state after the case.
+        """
+
+    def acting(
+        self, world: World, start: Sequence[int] | None = None, response_noise: float = 0.0
+    ) -> Acting:
+        """Somebody of this kind who answers cases: for simulations.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        start
+            Showings of each test before, for kinds that count them; none if left out.
+        response_noise
+            Standard deviation of a slip added to every answer, in units of the outcome. They do
+            not learn from it.
+
+        Returns
+        -------
+        Acting
+            Before the first round.
+        """
+        from preceptor.people.acting import Acting
+
+        return Acting(self, world, start, response_noise)
+
+    # --- is expected to ---
+
+    @abstractmethod
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """What planning asks: how somebody of this kind does on average, and what it costs.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        sets
+            What may be shown.
+        start
+            Showings of each test before, for kinds that count them; none if left out.
+
+        Returns
+        -------
+        Expected
+            Squared errors, exact or not as it says.
+        """
+
+    # --- is followed ---
+
+    @abstractmethod
+    def moves(
+        self,
+        world: World,
+        state: Any,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Affine:
+        """How the weights move in a round whose record is known: affine in the weights before.
+
+        The state is asked for everything but the weights (exposure, certainty, rounds so far).
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        state
+            Before the case, of a crowd of shape (...).
+        filled
+            All tests as the people have them in mind, shape (..., n).
+        shown
+            Which of them were seen, shape (..., n).
+        outcome
+            What was true, shape (...).
+
+        Returns
+        -------
+        Affine
+            The map.
+        """
+
+    # --- in words ---
+
+    def imputing_covariance(self, world: World) -> FloatArray:
+        """The covariance from which the person fills in what is hidden.
+
+        Parameters
+        ----------
+        world
+            Where the tests come from.
+
+        Returns
+        -------
+        array of shape (n, n)
+            The world's own covariance if `imputation` is 0.
+        """
+        if isinstance(self.imputation, np.ndarray):
+            return self.imputation
+        diagonal = np.diag(np.diag(world.covariance))
+        mixed: FloatArray = (
+            1.0 - self.imputation
+        ) * world.covariance + self.imputation * diagonal
+        return mixed
+
+    @abstractmethod
+    def learning_in_words(self) -> str:
+        """How the weights move, as part of a sentence."""
+
+    def imputation_in_words(self) -> str:
+        """What the person makes of tests that are not shown."""
+        if isinstance(self.imputation, np.ndarray):
+            return "filled in from a covariance of the person's own"
+        if self.imputation == 0.0:
+            return "filled in from the shown ones, with the right correlations"
+        if self.imputation == 1.0:
+            return "taken to be average: the person ignores correlations"
+        return f"filled in from the shown ones; {self.imputation:.0%} of the correlation is ignored"
+
+    def beliefs_in_words(self, world: World) -> str:
+        """How far the first beliefs are from a world.
+
+        Parameters
+        ----------
+        world
+            The truth.
+
+        Returns
+        -------
+        str
+            Part of a sentence.
+        """
+        if not np.any(self.initial):
+            return "a novice who predicts the average, whatever the tests say"
+        start = world.outcome_variance - world.noise_variance
+        error = world.coefficients - self.initial
+        left = float(error @ world.covariance @ error)
+        share = left / start if start > 0 else 0.0
+        return (
+            "weights of their own; shown every test they would miss "
+            f"{share:.0%} of the variance that tests explain"
+        )
+
+    def __repr__(self) -> str:
+        names = [f"x{i + 1}" for i in range(self.size)]
+        weights = weights_in_words(names, self.initial) if np.any(self.initial) else "all 0"
+        rows = [
+            ("first weights", weights),
+            ("learning", self.learning_in_words()),
+            ("unseen tests", self.imputation_in_words()),
+        ]
+        about = f"{type(self).__name__} with beliefs about {counted(self.size, 'test')}"
+        return labelled(about, rows)
+
+
+def size_faults(person: Person, world: World) -> list[str]:
+    """Whether somebody has beliefs about as many tests as there are."""
+    if person.size == world.size:
+        return []
+    return [
+        f"learner: {person.size} initial coefficients, but the world has {world.size} "
+        "tests; lengths must agree"
+    ]
+
+
+
+
+def _imputation(
+    imputation: float | npt.ArrayLike, size: int, faults: list[str]
+) -> float | FloatArray:
+    if not isinstance(imputation, (list, tuple, np.ndarray)):
+        if not is_number(imputation) or not 0.0 <= float(imputation) <= 1.0:  # type: ignore[arg-type]
+            faults.append(
+                f"imputation: {imputation!r}, must be a number from 0 (knows the correlations) "
+                "to 1 (ignores them), or a covariance matrix"
+            )
+            return 0.0
+        return float(imputation)  # type: ignore[arg-type]
+    matrix = read_numbers("imputation", imputation, 2, faults)
+    if matrix is None:
+        return 0.0
+    if size:
+        faults += covariance_faults("imputation", matrix, size)
+    return frozen_array(matrix)
