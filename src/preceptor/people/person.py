@@ -268,9 +268,7 @@ class Person(Kind):
         if isinstance(self.imputation, np.ndarray):
             return self.imputation
         diagonal = np.diag(np.diag(world.covariance))
-        mixed: FloatArray = (
-            1.0 - self.imputation
-        ) * world.covariance + self.imputation * diagonal
+        mixed: FloatArray = (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
         return mixed
 
     @abstractmethod
@@ -331,8 +329,6 @@ def size_faults(person: Person, world: World) -> list[str]:
         f"learner: {person.size} initial coefficients, but the world has {world.size} "
         "tests; lengths must agree"
     ]
-
-
 
 
 def _imputation(
