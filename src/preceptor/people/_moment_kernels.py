@@ -91,7 +91,7 @@ def step(
     P, s, rate, members, sizes, omega, variance, solved, offset, residual, own, pull, second,
     gain2, fourth, all_weights, cap, later,
 ):  # fmt: skip
-    """The state after a round with set s, into `later`; gives the round's expected squared error."""
+    """The state after a round with set s, into `later`; gives its expected squared error."""
     size = sizes[s]
     N = P.shape[0]
     n = N - 1
@@ -174,7 +174,7 @@ def back(
     _reading(s, size, members, omega, solved, offset, U)
     B = np.empty((size, n))
     _directions(s, size, members, U, all_weights, B)
-    slope, square, half = 1.0, 0.0, 1.0
+    slope, half = 1.0, 1.0
     loss = residual[s]
     W = np.zeros((size, size))
     if cap > 0.0:
@@ -182,7 +182,7 @@ def back(
         for i in range(size):
             for j in range(size):
                 loss += variance[s, i, j] * W[i, j]
-        slope, square, half = _capped(cap, loss)
+        slope, _, half = _capped(cap, loss)
     K = np.zeros((size, N))
     for i in range(size):
         for j in range(N):

@@ -159,7 +159,7 @@ class Moments:
         members = np.ascontiguousarray(np.maximum(sets.members, 0))
         if members.shape[1] == 0:
             members = np.zeros((len(sets), 1), dtype=np.int64)
-        self._arrays = (
+        self._arrays: Any = (
             members, sets.sizes, np.ascontiguousarray(omega), readings.variance, readings.solved,
             readings.offset, readings.residual, rounds.own, rounds.pull, rounds.second,
             rounds.gain2, rounds.fourth, rounds.all_weights, rounds.cap,
@@ -296,7 +296,7 @@ class Moments:
         return MomentWalk(self, rounds, discount)
 
     @property
-    def arrays(self) -> tuple[Any, ...]:
+    def arrays(self) -> Any:
         """What kernels take, in their order."""
         return self._arrays
 

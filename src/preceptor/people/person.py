@@ -67,8 +67,14 @@ class Person(Kind):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     if TYPE_CHECKING:
-        initial: Any
-        imputation: Any
+
+        @property
+        def initial(self) -> FloatArray:
+            """Weights that the person starts with (n,), in the world's units."""
+
+        @property
+        def imputation(self) -> Any:
+            """How the person fills in what is hidden: a number from 0 to 1, or a covariance."""
 
     @classmethod
     def from_dict(cls, data: Any) -> Any:
