@@ -88,8 +88,8 @@ def _spread_of(s, size, W, second, gain2, fourth, residual, variance, cap, half,
 
 @jit
 def step(
-    P, s, rate, members, sizes, omega, variance, solved, offset, residual, own, pull, second,
-    gain2, fourth, all_weights, cap, later,
+    P, s, rate, later, members, sizes, omega, variance, solved, offset, residual, own, pull,
+    second, gain2, fourth, all_weights, cap,
 ):  # fmt: skip
     """The state after a round with set s, into `later`; gives its expected squared error."""
     size = sizes[s]
@@ -154,8 +154,8 @@ def step(
 
 @jit
 def back(
-    Q, P, s, rate, discount, price, members, sizes, omega, variance, solved, offset, residual,
-    own, pull, second, gain2, fourth, all_weights, cap, before,
+    Q, P, s, rate, discount, price, before, members, sizes, omega, variance, solved, offset,
+    residual, own, pull, second, gain2, fourth, all_weights, cap,
 ):  # fmt: skip
     """The adjoint before a round with set s from the one after it, Q, into `before`.
 
@@ -280,8 +280,8 @@ def back(
 
 @jit
 def prices(
-    P, Q, rate, discount, positions, costs, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap, out,
+    P, Q, rate, discount, positions, costs, out, members, sizes, omega, variance, solved, offset,
+    residual, own, pull, second, gain2, fourth, all_weights, cap,
 ):  # fmt: skip
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
     N = P.shape[0]
@@ -434,16 +434,16 @@ def prices(
 
 @jit
 def play(
-    start, path, rates, members, sizes, omega, variance, solved, offset, residual, own, pull,
-    second, gain2, fourth, all_weights, cap, losses, end,
+    start, path, rates, losses, end, members, sizes, omega, variance, solved, offset, residual,
+    own, pull, second, gain2, fourth, all_weights, cap,
 ):  # fmt: skip
     """Squared errors of each round along a path, without prices, and the state after it."""
     now = start.copy()
     later = np.empty_like(start)
     for t in range(path.size):
         losses[t] = step(
-            now, path[t], rates[t], members, sizes, omega, variance, solved, offset, residual,
-            own, pull, second, gain2, fourth, all_weights, cap, later,
+            now, path[t], rates[t], later, members, sizes, omega, variance, solved, offset,
+            residual, own, pull, second, gain2, fourth, all_weights, cap,
         )  # fmt: skip
         now, later = later, now
     end[:, :] = now
@@ -451,14 +451,14 @@ def play(
 
 @jit
 def lay(
-    path, since, rates, prices, weights, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap, states, losses, before,
+    path, since, rates, prices, weights, states, losses, before, members, sizes, omega, variance,
+    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
 ):  # fmt: skip
     """States before every round from `since` on, losses, and the cost of all rounds before each."""
     for t in range(since, path.size):
         loss = step(
-            states[t], path[t], rates[t], members, sizes, omega, variance, solved, offset,
-            residual, own, pull, second, gain2, fourth, all_weights, cap, states[t + 1],
+            states[t], path[t], rates[t], states[t + 1], members, sizes, omega, variance, solved,
+            offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
         )  # fmt: skip
         losses[t] = loss + prices[path[t]]
         before[t + 1] = before[t] + weights[t] * losses[t]

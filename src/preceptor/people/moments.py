@@ -267,7 +267,7 @@ class Moments:
 
         before = np.empty_like(adjoint)
         price = float(self.sets.prices[s])
-        back(adjoint, state, s, rate, discount, price, *self._arrays, before)
+        back(adjoint, state, s, rate, discount, price, before, *self._arrays)
         return before
 
     def adjoint_along(
@@ -288,7 +288,7 @@ class Moments:
         from preceptor.people._moment_kernels import play
 
         losses, end = np.empty(path.size), np.empty_like(state)
-        play(state, path, self.rates(first, path.size), *self._arrays, losses, end)
+        play(state, path, self.rates(first, path.size), losses, end, *self._arrays)
         return losses + self.sets.prices[path], end
 
     def walk(self, rounds: int, discount: float) -> MomentWalk:
@@ -332,8 +332,8 @@ class MomentWalk:
         self.schedule[:] = schedule
         self.tail = tail
         lay(
-            self.schedule, since, self._rates, self._prices, self._weights, *self.person.arrays,
-            self._states, self._losses, self._before,
+            self.schedule, since, self._rates, self._prices, self._weights,
+            self._states, self._losses, self._before, *self.person.arrays,
         )  # fmt: skip
         self._total = float(self._before[-1]) + self._end_cost(tail)
         self._adjoint[:] = self._end_adjoint(tail)
@@ -364,7 +364,7 @@ class MomentWalk:
         out = np.empty(positions.size)
         prices(
             self._states[t], self._adjoint, self._rates[t], self.discount, positions,
-            self._prices, *self.person.arrays, out,
+            self._prices, out, *self.person.arrays,
         )  # fmt: skip
         costs = self._before[t] + self._weights[t] * out
         if self.person.exact_prices:
@@ -374,7 +374,7 @@ class MomentWalk:
         base = np.empty(1)
         prices(
             self._states[t], self._adjoint, self._rates[t], self.discount, mine, self._prices,
-            *self.person.arrays, base,
+            base, *self.person.arrays,
         )  # fmt: skip
         return np.asarray(self._total + self._weights[t] * (out - base[0]))
 
@@ -385,7 +385,7 @@ class MomentWalk:
         self.schedule[t] = position
         back(
             self._adjoint, self._states[t], position, self._rates[t], self.discount,
-            self._prices[position], *self.person.arrays, self._room,
+            self._prices[position], self._room, *self.person.arrays,
         )  # fmt: skip
         self._adjoint, self._room = self._room, self._adjoint
 
@@ -400,7 +400,7 @@ class MomentWalk:
 
         last = t + positions.size
         losses, end = np.empty(positions.size), self._room
-        play(self._states[t], positions, self._rates[t:last], *person.arrays, losses, end)
+        play(self._states[t], positions, self._rates[t:last], losses, end, *person.arrays)
         here = float((losses + self._prices[positions]) @ self._weights[t:last])
         later = float(np.sum(self._adjoint * end))
         return float(self._before[t]) + here + float(self._weights[last]) * later
