@@ -28,6 +28,7 @@ from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
 from preceptor.model.world import World
+from preceptor.people.by_showings import Learner
 from preceptor.people.curves import (
     Curve,
     Geometric,
@@ -35,7 +36,6 @@ from preceptor.people.curves import (
     PowerLaw,
     Tabulated,
 )
-from preceptor.people.by_showings import Learner
 from preceptor.plan import Plan
 from preceptor.planning import solve, solve_many
 from preceptor.policies import (

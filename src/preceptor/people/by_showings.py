@@ -295,4 +295,3 @@ def _curves(
         except InvalidProblem as error:
             faults += error.faults
     return kept
-

@@ -179,7 +179,9 @@ class DeltaRule(Person):
             push = np.where(capped, np.clip(surprise, -self.cap, self.cap), outcome)
         else:
             within, push = np.ones(np.shape(outcome)), outcome
-        turn = np.eye(self.size) - within[..., None, None] * step[..., :, None] * filled[..., None, :]
+        turn = (
+            np.eye(self.size) - within[..., None, None] * step[..., :, None] * filled[..., None, :]
+        )
         return Affine(turn, np.asarray(push)[..., None] * step)
 
     def _step(

@@ -67,8 +67,14 @@ class Person(Kind):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     if TYPE_CHECKING:
-        initial: Any
-        imputation: Any
+
+        @property
+        def initial(self) -> FloatArray:
+            """Weights that the person starts with (n,), in the world's units."""
+
+        @property
+        def imputation(self) -> Any:
+            """How the person fills in what is hidden: a number from 0 to 1, or a covariance."""
 
     @classmethod
     def from_dict(cls, data: Any) -> Any:
@@ -268,9 +274,7 @@ class Person(Kind):
         if isinstance(self.imputation, np.ndarray):
             return self.imputation
         diagonal = np.diag(np.diag(world.covariance))
-        mixed: FloatArray = (
-            1.0 - self.imputation
-        ) * world.covariance + self.imputation * diagonal
+        mixed: FloatArray = (1.0 - self.imputation) * world.covariance + self.imputation * diagonal
         return mixed
 
     @abstractmethod
@@ -331,8 +335,6 @@ def size_faults(person: Person, world: World) -> list[str]:
         f"learner: {person.size} initial coefficients, but the world has {world.size} "
         "tests; lengths must agree"
     ]
-
-
 
 
 def _imputation(

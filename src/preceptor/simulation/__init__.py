@@ -9,11 +9,11 @@
 ((200, 60), ('x1', 'x2'))
 """
 
+from preceptor.people.human import BatchHuman, Human, Sessions, answer_one_by_one
 from preceptor.simulation.cast import humans_of, matched_rate
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
-from preceptor.people.human import BatchHuman, Human, Sessions, answer_one_by_one
 from preceptor.simulation.paper import Forgetful, PaperLearner
 from preceptor.simulation.partial_fit import PartialFit
 from preceptor.simulation.readers import Reader

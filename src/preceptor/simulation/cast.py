@@ -12,9 +12,9 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
+from preceptor.people.human import Human
 from preceptor.problem import Problem
 from preceptor.simulation.choosing import most_predictive
-from preceptor.people.human import Human
 from preceptor.simulation.paper import Forgetful, PaperLearner
 from preceptor.simulation.partial_fit import PartialFit
 from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares

@@ -17,8 +17,8 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
+from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 
 _PEOPLE = 3
 # How far the batch may be from one by one, relative to the largest answer.

@@ -11,12 +11,12 @@ import numpy as np
 from preceptor._base.progress import Progress, Update
 from preceptor._base.values import FloatArray, frozen_array, plain
 from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.people.human import Human, Seed
 from preceptor.planning import solve
 from preceptor.problem import Problem
 from preceptor.simulation.cases import draw_cases, seed_of
 from preceptor.simulation.cast import humans_of
 from preceptor.simulation.choosing import Chooser
-from preceptor.people.human import Human, Seed
 from preceptor.simulation.rollouts import check_request, play, played_weight, standard_error
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.people.curves import OneShot
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import OneShot
 from preceptor.people.human import Seed, Sessions
 
 State = TypeVar("State")

@@ -16,10 +16,10 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.world import Cases
+from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
 from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.simulation.choosing import Chooser, schedules
-from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
 from preceptor.simulation.paper import PaperLearner
 
 # A crowd is asked in groups of so many numbers (people x rounds x tests): 16 MB an array.

@@ -15,8 +15,8 @@ from preceptor.model.budgets import AtMost, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.problem import Problem
 from preceptor.verification.slow_value import slow_loss
 
