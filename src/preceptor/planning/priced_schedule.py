@@ -47,7 +47,7 @@ class PricedSchedule:
         self.value = np.inf
         self.objective = objective
         self._walks = [person.walk(rounds, discount) for person in people]
-        self._exact = all(person.exact_prices for person in people)
+        self._rough = [not person.exact_prices for person in people]
         self._laid: IntArray | None = None
 
     def aim(self, objective: Objective) -> None:
@@ -173,7 +173,7 @@ class PricedSchedule:
     def best_last(self, ids: IntArray, count: int) -> IntArray:
         """The sets that would do best in the last round."""
         self.lay()
-        order = np.argsort(self._priced(self.rounds - 1, ids)[1], kind="stable")
+        order = np.argsort(self._priced(self.rounds - 1, ids, int(self.schedule[-1]))[1], kind="stable")
         return ids[order[:count]]
 
     # --- the parts of a pass ---
@@ -182,19 +182,17 @@ class PricedSchedule:
         self, start: int, end: int, ids: IntArray, present: list[int], wins: FloatArray | None
     ) -> int:
         """The set that should fill these rounds instead, or -1; the walks stand at `end`."""
-        table, values = self._priced(end - 1, ids)
+        table, values = self._priced(end - 1, ids, present[end - 1])
         if wins is not None:
             wins[ids[_smallest(values, _CONFIRMED)]] += 1
-        if self._exact and end - start == 1:
+        if end - start == 1 and not any(self._rough):
             best = int(values.argmin())
             if values[best] < self._bar() and ids[best] != present[start]:
                 self._take(table[best], float(values[best]))
                 return int(ids[best])
             return -1
         chosen, now = -1, present[start:end]
-        alone = end - start == 1
-        # Rough prices may be off by the same amount for all sets: compare with the present one's.
-        bar = self._price_now(end - 1, now[-1]) if alone else np.inf
+        bar = self._bar() if end - start == 1 else np.inf
         for best in _smallest(values, _CONFIRMED):
             position = int(ids[best])
             if values[best] >= bar or now.count(position) == len(now):
@@ -247,20 +245,25 @@ class PricedSchedule:
                 if side >= 0:
                     blocks.append((before, _filled(end - before, side)))
         if end - first > 1:
-            values = self._priced(end - 1, ids)[1]
+            values = self._priced(end - 1, ids, here)[1]
             for best in _smallest(values, 2):
                 if ids[best] not in (here, left, right):
                     blocks.append((first, _filled(end - first, int(ids[best]))))
         return blocks
 
-    def _priced(self, t: int, ids: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _priced(
+        self, t: int, ids: IntArray, present: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Costs (sets, people) with each set in round t instead of the present one, and values."""
         table = np.empty((ids.size, len(self._walks)))
         for i, walk in enumerate(self._walks):
-            table[:, i] = walk.prices(t, ids)
+            if self._rough[i]:
+                # Rough prices tell differences: count them from what the present set costs.
+                prices = walk.prices(t, np.append(ids, present))
+                table[:, i] = prices[:-1] + (self.costs[i] - prices[-1])
+            else:
+                table[:, i] = walk.prices(t, ids)
         return table, self._all_valued(table)
-
-    def _price_now(self, t: int, position: int) -> float:
-        return float(self._priced(t, np.array([position], dtype=np.int64))[1][0])
 
     def _played(self, start: int, block: IntArray) -> FloatArray:
         return np.array([walk.block(start, block) for walk in self._walks])
