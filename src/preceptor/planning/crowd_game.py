@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -97,9 +98,7 @@ def crowd_game(
     CrowdGame
         Both estimates, and who draws what.
     """
-    search = Search(
-        tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop
-    )
+    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
     own = own_plans(search, max_kicks) if own is None else own
     pool = [*own.plans, *plans]
     costs = [search.costs(plan.schedule, plan.tail) for plan in pool]
@@ -163,7 +162,7 @@ def solve_game(regrets: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     if not plans:
         return np.inf, np.full(len(regrets), 1 / len(regrets)), np.full(people, 1 / people)
     stakes = regrets[usable]
-    found = linprog(
+    found: Any = linprog(
         np.append(np.zeros(plans), 1.0),
         A_ub=np.column_stack([stakes.T, -np.ones(people)]),
         b_ub=np.zeros(people),

@@ -61,6 +61,11 @@ class Objective(ABC):
         """
         return (self,)
 
+    def least(self, people: int) -> FloatArray:
+        """Costs that nobody is known to stay below, shape (people,)."""
+        best: FloatArray = getattr(self, "best", np.zeros(people))
+        return best
+
     def margin(self, value: float, share: float) -> float:
         """How much a value must change to change by this share."""
         return share * max(abs(value), self.unit)
@@ -198,9 +203,7 @@ class CVaR(Objective):
     best: FloatArray
     level: float = 0.8
 
-    def __init__(
-        self, weights: npt.ArrayLike, best: npt.ArrayLike, level: float = 0.8
-    ) -> None:
+    def __init__(self, weights: npt.ArrayLike, best: npt.ArrayLike, level: float = 0.8) -> None:
         faults = []
         if not is_number(level) or not 0.0 <= level < 1.0:
             faults.append(f"level: {level!r}, must be a number from 0 to below 1")
