@@ -221,4 +221,6 @@ def why_not_search(problem: Problem) -> str:
     return "needs a built-in risk and exact losses (or squared error on a sample)"
 
 
-SEARCH = Solver("search", solve_search, proves="an instant bound", why_not=why_not_search)
+SEARCH = Solver(
+    "search", solve_search, proves="an instant bound", why_not=why_not_search, all_people=True
+)
