@@ -163,9 +163,7 @@ class Acting:
         seen = np.zeros(self.world.size, dtype=np.bool_)
         seen[list(shown)] = True
         filled = self._imputer.one(shown, values)
-        self._state = self.person.learn(
-            self.world, self._state, filled, seen, np.asarray(outcome)
-        )
+        self._state = self.person.learn(self.world, self._state, filled, seen, np.asarray(outcome))
         self._slip = self._next_slip()
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:

@@ -17,8 +17,8 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
+from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 
 _PEOPLE = 3
 # How far the batch may be from one by one, relative to the largest answer.
@@ -55,9 +55,8 @@ def check_human(
     Examples
     --------
     >>> from preceptor import Geometric, Learner
-    >>> from preceptor.simulation import PaperLearner
     >>> world = World.equicorrelated([1.0, 0.8], 0.8)
-    >>> check_human(lambda: PaperLearner(world, Learner([0.2, 1.3], Geometric(1.1))), world)
+    >>> check_human(lambda: Learner([0.2, 1.3], Geometric(1.1)).acting(world), world)
     """
     human = make_human()
     missing = [
