@@ -65,9 +65,7 @@ def settings(
     return made
 
 
-def round_of(
-    s: Setting, B: Matrix, K: Matrix, M: Callable[[Matrix], Matrix], N2: Matrix
-) -> Round:
+def round_of(s: Setting, B: Matrix, K: Matrix, M: Callable[[Matrix], Matrix], N2: Matrix) -> Round:
     """P' = APA' + B (M[UPU'] + N2) B', A = I - BK, as a matrix on the entries of P."""
     n = len(s.a)
     wide = np.vstack([B, np.zeros((1, B.shape[1]))])

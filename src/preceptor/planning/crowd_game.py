@@ -97,9 +97,7 @@ def crowd_game(
     CrowdGame
         Both estimates, and who draws what.
     """
-    search = Search(
-        tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop
-    )
+    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
     own = own_plans(search, max_kicks) if own is None else own
     pool = [*own.plans, *plans]
     costs = [search.costs(plan.schedule, plan.tail) for plan in pool]

@@ -223,9 +223,7 @@ def plan_for_crowd(
     """
     if objective not in _OBJECTIVES:
         raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(_OBJECTIVES)}")
-    search = Search(
-        tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop
-    )
+    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
     shares = np.ones(len(people)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = own_plans(search, own_kicks) if own is None else own
     starts = [_plain(plan) for plan in own.plans]

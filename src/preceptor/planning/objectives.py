@@ -198,9 +198,7 @@ class CVaR(Objective):
     best: FloatArray
     level: float = 0.8
 
-    def __init__(
-        self, weights: npt.ArrayLike, best: npt.ArrayLike, level: float = 0.8
-    ) -> None:
+    def __init__(self, weights: npt.ArrayLike, best: npt.ArrayLike, level: float = 0.8) -> None:
         faults = []
         if not is_number(level) or not 0.0 <= level < 1.0:
             faults.append(f"level: {level!r}, must be a number from 0 to below 1")

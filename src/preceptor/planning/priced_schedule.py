@@ -173,7 +173,9 @@ class PricedSchedule:
     def best_last(self, ids: IntArray, count: int) -> IntArray:
         """The sets that would do best in the last round."""
         self.lay()
-        order = np.argsort(self._priced(self.rounds - 1, ids, int(self.schedule[-1]))[1], kind="stable")
+        order = np.argsort(
+            self._priced(self.rounds - 1, ids, int(self.schedule[-1]))[1], kind="stable"
+        )
         return ids[order[:count]]
 
     # --- the parts of a pass ---
@@ -251,9 +253,7 @@ class PricedSchedule:
                     blocks.append((first, _filled(end - first, int(ids[best]))))
         return blocks
 
-    def _priced(
-        self, t: int, ids: IntArray, present: int
-    ) -> tuple[FloatArray, FloatArray]:
+    def _priced(self, t: int, ids: IntArray, present: int) -> tuple[FloatArray, FloatArray]:
         """Costs (sets, people) with each set in round t instead of the present one, and values."""
         table = np.empty((ids.size, len(self._walks)))
         for i, walk in enumerate(self._walks):
