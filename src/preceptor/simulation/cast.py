@@ -60,7 +60,7 @@ def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person
     >>> people_of(problem)["least mean squares"].rate == matched_rate(problem)
     True
     """
-    learner = problem.learner
+    learner = problem.by_showings
     beliefs = learner.beliefs(problem.world, problem.start_counts)
     imputation = learner.imputation
     return {
