@@ -48,6 +48,8 @@ class Member(Value):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Member:
         """Rebuild the person too."""
+        if not isinstance(data, Mapping):
+            raise InvalidFile(f"member: got {data!r}, expected a table with name, person, weight")
         fields = dict(data)
         if "person" in fields:
             fields["person"] = Person.from_dict(fields["person"])

@@ -24,7 +24,7 @@ from preceptor.people.curves import Curve
 from preceptor.people.person import Imputation, Parameter
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drifting(Coordinatewise, Curved):
     """Somebody whose weights of hidden tests go back to the first beliefs, by a share each round.
 

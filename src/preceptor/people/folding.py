@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Folding(Curved):
     """Somebody whose shown weights take up, in part, the errors of hidden tests.
 

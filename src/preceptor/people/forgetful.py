@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forgetful(Exposed):
     """Somebody who learns by showings, like `Learner`, and forgets tests that are not shown.
 

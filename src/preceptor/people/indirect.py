@@ -31,7 +31,7 @@ from preceptor.people.set_maps import for_each_set
 _TOLD_NOTHING = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Indirect(Coordinatewise, Curved):
     """Somebody who also learns weights of hidden tests, as far as shown tests tell of them.
 
