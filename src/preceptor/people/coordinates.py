@@ -11,7 +11,7 @@ repeated forever has a closed form: every product of two errors shrinks geometri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,14 @@ from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.deviations import deviations_of
 from preceptor.people.expected import Tail
+
+Maps: TypeAlias = tuple[
+    FloatArray, FloatArray, FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray
+]
+Pricing: TypeAlias = tuple[
+    FloatArray, FloatArray, FloatArray, FloatArray, IntArray, FloatArray, IntArray, IntArray,
+    FloatArray, FloatArray, FloatArray,
+]  # fmt: skip
 
 
 class Coordinates:
@@ -93,12 +101,12 @@ class Coordinates:
         self._moved = _moved(self.keep, self.push, self._calm_keep, self._calm_push)
 
     @property
-    def maps(self) -> tuple[Any, ...]:
+    def maps(self) -> Maps:
         """How errors move and what they cost, in the order in which kernels take it."""
         return (self.keep, self.push, *self.deviations.arrays)
 
     @property
-    def pricing(self) -> tuple[Any, ...]:
+    def pricing(self) -> Pricing:
         """The same for prices, with the map of an undisturbed error."""
         calm = (self._calm_keep, self._calm_push, self._moved)
         return (self.keep, self.push, *calm, *self.deviations.arrays)
