@@ -79,10 +79,11 @@ class BayesianExpectation:
     --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
-    >>> person = pr.Bayesian([0.2, 1.3], prior_variance=1.0, noise_variance=0.3)
+    >>> from preceptor.people.bayesian import Bayesian
+    >>> person = Bayesian([0.2, 1.3], prior_variance=1.0, noise_variance=0.3)
     >>> sets = pr.Exactly(1).sets(2)
     >>> BayesianExpectation(person, world, sets).losses([0, 0, 1]).round(3).tolist()
-    [0.591, 0.462, 0.442]
+    [0.391, 0.375, 0.499]
     """
 
     exact: bool = False
