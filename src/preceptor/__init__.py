@@ -30,6 +30,7 @@ from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, Squa
 from preceptor.model.world import World
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
+from preceptor.people.crowd import Crowd
 from preceptor.people.curves import (
     Curve,
     Geometric,
@@ -50,6 +51,7 @@ from preceptor.policies import (
     Alternating,
     CountPolicy,
     ExploreThenCommit,
+    ExploreThenRepeat,
     Policy,
     Stationary,
 )
@@ -90,12 +92,14 @@ __all__ = [
     "Budget",
     "ClosedForm",
     "CountPolicy",
+    "Crowd",
     "Curve",
     "DeltaRule",
     "Drifting",
     "Empirical",
     "Exactly",
     "ExploreThenCommit",
+    "ExploreThenRepeat",
     "Folding",
     "Forgetful",
     "Geometric",
