@@ -33,7 +33,7 @@ class Posterior(NamedTuple):
     covariance: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Bayesian(Person):
     """Recursive Bayesian linear regression (recursive least squares with a prior).
 

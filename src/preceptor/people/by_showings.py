@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Learner(Exposed):
     """The paper's person: first beliefs, learning curves, and a way to fill in what is hidden.
 

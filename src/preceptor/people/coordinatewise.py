@@ -30,7 +30,7 @@ class Kept(NamedTuple):
     shift: FloatArray  # (..., n)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coordinatewise(Person):
     """Base of people who say what a round keeps of each error."""
 

@@ -32,7 +32,7 @@ SteadyCurves = Annotated[
 ]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curved(Person):
     """Base of people with a field `curves`."""
 

@@ -34,7 +34,7 @@ class Progressed(NamedTuple):
     rounds: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DeltaRule(Person):
     """Somebody who learns from outcomes: weights move by rate x surprise x result of the test.
 

@@ -19,7 +19,7 @@ from preceptor.people.curves import Curve
 from preceptor.people.person import Affine
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Exposed(Curved):
     """Base of people who go along a curve from the first belief toward the truth."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Folding(Curved):
     """Somebody whose shown weights take up, in part, the errors of hidden tests.
 
@@ -154,8 +154,6 @@ class Folding(Curved):
         return Moments(self, world, sets, folding_rounds(self, world, sets))
 
     def learning_in_words(self) -> str:
-        """The curve, and how far hidden tests are taken up."""
-        return (
-            f"{self.curves_in_words()}; shown weights take up {self.folding:.3g} of what hidden "
-            "tests add to them"
-        )
+        """How far hidden tests are taken up, and the curve."""
+        taken = f"shown weights take up {100 * self.folding:.3g}% of what is hidden"
+        return f"{taken}; {self.curves_in_words()}"

@@ -16,7 +16,7 @@ from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.person import Imputation
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoLearning(Coordinatewise):
     """Somebody whose weights stay as they are, whatever is shown.
 
