@@ -17,8 +17,8 @@ from preceptor.errors import InvalidInput
 from preceptor.model.budgets import AtMost, Budget, Knapsack
 from preceptor.model.world import World
 from preceptor.people.beliefs import BELIEFS
-from preceptor.people.curves import Geometric
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric
 
 DEFAULT_TESTS = 3
 DEFAULT_HALF_LIFE = 14.0

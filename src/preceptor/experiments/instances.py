@@ -9,8 +9,8 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.model.budgets import AtMost, Budget, Exactly
 from preceptor.model.world import World
-from preceptor.people.curves import Curve, Geometric
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Curve, Geometric
 from preceptor.problem import Problem
 
 NOISE = 1e-3

@@ -27,8 +27,8 @@ from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.model.budgets import AtMost
 from preceptor.model.matrices import equicorrelation
 from preceptor.model.world import World
-from preceptor.people.curves import Geometric
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric
 from preceptor.planning import solve
 from preceptor.planning.bounds import remaining_floor
 from preceptor.problem import Problem

@@ -26,8 +26,8 @@ from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import Exactly
 from preceptor.model.risks import Huber, SquaredError
 from preceptor.model.world import World
-from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.planning import solve
 from preceptor.planning.finite import DEFAULT_MEMORY, fill
 from preceptor.problem import Problem

@@ -136,9 +136,9 @@ class Learner(Exposed):
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
-        from preceptor.people.exposures import Exposures
+        from preceptor.people.exposures import by_showings
 
-        return Exposures(self, world, sets, start)
+        return by_showings(self, world, sets, start)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; one curve is written once."""

@@ -22,7 +22,7 @@ class Expected(Protocol):
     """A kind of person in one world, with one list of sets: expected squared errors plus prices."""
 
     exact: bool
-    """Whether `losses` and `total` are exact up to rounding (else `accuracy` says what is known)."""
+    """Whether `losses` and `total` are exact up to rounding; else `accuracy` says what is known."""
     exact_prices: bool
     """Whether `Walk.prices` are; otherwise they are good to first order and must be confirmed."""
     accuracy: str

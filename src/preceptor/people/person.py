@@ -74,15 +74,15 @@ class Person(Kind):
     family: ClassVar[str] = "learner"
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
-    if TYPE_CHECKING:  # fields of every kind, in an order of its own
+    if TYPE_CHECKING:
 
         @property
-        def initial(self) -> Any:
-            """Weights at first, shape (n,)."""
+        def initial(self) -> FloatArray:
+            """Weights that the person starts with (n,), in the world's units."""
 
         @property
         def imputation(self) -> Any:
-            """A number from 0 to 1, or a covariance (n, n)."""
+            """How the person fills in what is hidden: a number from 0 to 1, or a covariance."""
 
     @classmethod
     def from_dict(cls, data: Any) -> Any:

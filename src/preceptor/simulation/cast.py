@@ -60,7 +60,7 @@ def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person
     >>> people_of(problem)["least mean squares"].rate == matched_rate(problem)
     True
     """
-    learner = problem.learner
+    learner = problem.by_showings
     beliefs = learner.beliefs(problem.world, problem.start_counts)
     imputation = learner.imputation
     return {
@@ -108,7 +108,7 @@ def humans_of(
     >>> sorted(humans_of(problem))[:3]
     ['Bayesian', 'SGDRegressor', 'forgets']
     """
-    beliefs = problem.learner.beliefs(problem.world, problem.start_counts)
+    beliefs = problem.by_showings.beliefs(problem.world, problem.start_counts)
     everybody: dict[str, Human] = {
         name: acting_in(problem, person, response_noise)
         for name, person in people_of(problem, forgetting=forgetting).items()
@@ -152,7 +152,7 @@ def matched_rate(problem: Problem) -> float:
     """
     variances = np.diag(problem.world.covariance)
     start = np.asarray(problem.start_counts)
-    now, later = (problem.learner.retention(counts) for counts in (start, start + 1))
+    now, later = (problem.by_showings.retention(counts) for counts in (start, start + 1))
     learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
     shown = problem.budget.maximise(variances.copy())
     return float(min(np.mean(learned / variances), 1.0 / (3.0 * variances[list(shown)].sum())))

@@ -8,8 +8,8 @@ import numpy as np
 
 from preceptor.model.budgets import AtMost, Exactly
 from preceptor.model.world import World
-from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.problem import Problem
 from preceptor.theory import SymmetricPair, optimal_policy
 

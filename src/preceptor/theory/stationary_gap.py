@@ -34,8 +34,8 @@ from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.model.budgets import AtMost
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.people.curves import OneShot
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import OneShot
 from preceptor.policies import ExploreThenCommit
 from preceptor.problem import Problem
 from preceptor.theory.one_step import conditional_covariance, explained_covariance

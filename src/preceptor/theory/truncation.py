@@ -24,8 +24,8 @@ from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.evaluation.value import evaluate, worst_loss
 from preceptor.model.budgets import AtMost
 from preceptor.model.world import World
-from preceptor.people.curves import OneShot
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import OneShot
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, solve_finite
 from preceptor.policies import ExploreThenCommit, Policy

@@ -30,8 +30,8 @@ from dataclasses import dataclass
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget, Exactly
 from preceptor.model.world import World
-from preceptor.people.curves import Geometric
 from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric
 from preceptor.policies import Alternating, Policy, Stationary
 from preceptor.problem import Problem
 

@@ -1,0 +1,261 @@
+"""One schedule for several people: each person's own best plan first, then the compromise.
+
+What somebody loses by a common plan is measured against their own best plan. Both come from local
+search, so a common search may happen upon something better for one person than their own search
+did; their own plan is then taken from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import InvalidInput
+from preceptor.people.expected import Expected, Tail
+from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
+from preceptor.planning.price_search import Found, fixed_costs, search_prices
+from preceptor.planning.priced_schedule import Stop
+
+# A plan is better for somebody than their own if it saves this share.
+_BETTER = 1e-9
+# How often own plans may be replaced before the common search counts.
+_REPAIRS = 3
+# No cost is taken to be below this share of the largest: ratios would say nothing.
+_NOTHING = 1e-12
+
+_OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
+    "mean": Mean,
+    "regret": lambda _weights, best: Regret(best),
+    "cvar": CVaR,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnPlans:
+    """The best known plan for each person alone.
+
+    `plans` has one a person, `best` (people,) what each costs its person, `fixed` (sets, people)
+    about what each set costs if always shown.
+    """
+
+    plans: tuple[Found, ...]
+    best: FloatArray
+    fixed: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class CrowdPlan:
+    """A common plan, and everybody's own plans beside which it is measured."""
+
+    plan: Found
+    own: OwnPlans
+
+    @property
+    def regrets(self) -> FloatArray:
+        """What each person loses by the common plan, as a share of their own best (people,)."""
+        lost: FloatArray = self.plan.costs / self.own.best - 1.0
+        return lost
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What all searches for one crowd have in common; see `search_prices`."""
+
+    people: tuple[Expected, ...]
+    rounds: int
+    discount: float
+    infinite: bool
+    sets: int
+    tails: tuple[Tail, ...] = ()
+    seed: int = 0
+    stop: Stop = lambda: False
+
+    def alone(
+        self,
+        who: int,
+        fixed: FloatArray,
+        max_kicks: int,
+        starts: Sequence[tuple[IntArray, Tail]] = (),
+    ) -> Found:
+        """A plan for one person."""
+        return search_prices(
+            [self.people[who]],
+            rounds=self.rounds,
+            discount=self.discount,
+            infinite=self.infinite,
+            sets=self.sets,
+            starts=starts,
+            tails=self.tails,
+            fixed=fixed[:, who : who + 1],
+            seed=self.seed + who,
+            max_kicks=max_kicks,
+            stop=self.stop,
+        )
+
+    def together(
+        self,
+        objective: Objective,
+        fixed: FloatArray,
+        max_kicks: int,
+        starts: Sequence[tuple[IntArray, Tail]],
+        improved: Callable[[float], None] = lambda _value: None,
+    ) -> Found:
+        """A plan for everybody."""
+        return search_prices(
+            self.people,
+            rounds=self.rounds,
+            discount=self.discount,
+            infinite=self.infinite,
+            sets=self.sets,
+            objective=objective,
+            starts=starts,
+            tails=self.tails,
+            fixed=fixed,
+            seed=self.seed,
+            max_kicks=max_kicks,
+            stop=self.stop,
+            improved=improved,
+        )
+
+    def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
+        """What a plan costs each person (people,)."""
+        return np.array([p.total(schedule, self.discount, tail) for p in self.people])
+
+
+def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
+    """Find everybody's own plan; whoever does better with another's goes on from there.
+
+    Parameters
+    ----------
+    search
+        The crowd and its rounds.
+    max_kicks
+        Random kicks for each person.
+
+    Returns
+    -------
+    OwnPlans
+        One plan a person.
+    """
+    ids = np.arange(search.sets)
+    fixed = np.column_stack(
+        [
+            fixed_costs(person, ids, search.rounds, search.discount, search.infinite)
+            for person in search.people
+        ]
+    )
+    plans = [search.alone(i, fixed, max_kicks) for i in range(len(search.people))]
+    table = np.array([search.costs(*_plain(plan)) for plan in plans])
+    for i, plan in enumerate(plans):
+        other = int(np.argmin(table[:, i]))
+        if table[other, i] < plan.costs[0] * (1.0 - _BETTER):
+            starts = [_plain(plans[other])]
+            again = search.alone(i, fixed, 0, starts)
+            if again.costs[0] < plan.costs[0]:
+                plans[i] = again
+    return OwnPlans(tuple(plans), _positive([plan.costs[0] for plan in plans]), fixed)
+
+
+def plan_for_crowd(
+    people: Sequence[Expected],
+    *,
+    rounds: int,
+    discount: float,
+    infinite: bool,
+    sets: int,
+    weights: npt.ArrayLike | None = None,
+    objective: str = "regret",
+    tails: Sequence[Tail] = (),
+    own: OwnPlans | None = None,
+    seed: int = 0,
+    max_kicks: int = 10,
+    own_kicks: int = 5,
+    stop: Stop = lambda: False,
+    improved: Callable[[float], None] = lambda _value: None,
+) -> CrowdPlan:
+    """Find one schedule that is good for everybody, measured against their own best plans.
+
+    Parameters
+    ----------
+    people
+        What is expected of each of them, all with the same list of sets.
+    rounds
+        How many are searched, at least 1.
+    discount
+        What a round weighs against the one before.
+    infinite
+        Whether something is repeated forever after the searched rounds (then discount < 1).
+    sets
+        How many sets there are.
+    weights
+        How much each person counts, shape (people,); equally if left out. The worst regret does
+        not ask.
+    objective
+        "regret" (the worst), "mean" or "cvar" (of costs relative to the own best).
+    tails
+        Words worth trying after the searched rounds, besides single sets.
+    own
+        Everybody's own plans, if they are known.
+    seed
+        Of the random kicks.
+    max_kicks
+        How many for the common plan.
+    own_kicks
+        How many for each person's own plan.
+    stop
+        Asked often; the best so far is given back soon after it says True.
+    improved
+        Told about every better value of the objective.
+
+    Returns
+    -------
+    CrowdPlan
+        The common plan and everybody's own.
+
+    Raises
+    ------
+    InvalidInput
+        An objective that does not exist.
+    """
+    if objective not in _OBJECTIVES:
+        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(_OBJECTIVES)}")
+    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
+    shares = np.ones(len(people)) if weights is None else np.asarray(weights, dtype=np.float64)
+    own = own_plans(search, own_kicks) if own is None else own
+    starts = [_plain(plan) for plan in own.plans]
+    kicks = max_kicks
+    for _ in range(_REPAIRS):
+        goal = _OBJECTIVES[objective](shares, own.best)
+        plan = search.together(goal, own.fixed, kicks, starts, improved)
+        own, repaired = _repaired(search, own, plan)
+        if not repaired:
+            break
+        # The best plan so far is a good start, and the kicks have been spent.
+        starts, kicks = [_plain(plan), *(_plain(p) for p in own.plans)], 0
+    return CrowdPlan(plan, own)
+
+
+def _repaired(search: Search, own: OwnPlans, plan: Found) -> tuple[OwnPlans, bool]:
+    """Whoever does better with the common plan than with their own gets a new own plan from it."""
+    better = np.flatnonzero(plan.costs < own.best * (1.0 - _BETTER))
+    if not better.size:
+        return own, False
+    plans, best = list(own.plans), own.best.copy()
+    for i in better.tolist():
+        plans[i] = search.alone(i, own.fixed, 0, [_plain(plan)])
+        best[i] = min(plan.costs[i], plans[i].costs[0])
+    return OwnPlans(tuple(plans), _positive(best), own.fixed), True
+
+
+def _plain(plan: Found) -> tuple[IntArray, Tail]:
+    return plan.schedule, plan.tail
+
+
+def _positive(costs: Sequence[float] | FloatArray) -> FloatArray:
+    """Costs to divide by."""
+    found = np.asarray(costs, dtype=np.float64)
+    return np.maximum(found, max(_NOTHING * float(found.max()), np.finfo(np.float64).tiny))
