@@ -3,6 +3,7 @@
 import numpy as np
 
 import preceptor as pr
+from preceptor.people.crowd import Crowd
 
 INITIAL = [0.2, 1.3, 0.4]
 OWN_COVARIANCE = [[1.0, 0.3, 0.0], [0.3, 2.0, -0.4], [0.0, -0.4, 1.5]]
@@ -44,9 +45,23 @@ EXAMPLES = {
         pr.Folding(INITIAL, ONE_EACH, 1.0, 0.4),
         pr.Folding(INITIAL, GEOMETRIC, 0.7, OWN_COVARIANCE),
     ],
+    "crowd": [
+        Crowd(
+            {
+                "by showings": (pr.Learner(INITIAL, GEOMETRIC), 0.25),
+                "by outcomes": (pr.DeltaRule(INITIAL, 0.05, 1.0), 0.75),
+            }
+        )
+    ],
 }
 EVERYBODY = [person for people in EXAMPLES.values() for person in people]
 NAMES = [f"{kind}-{i}" for kind, people in EXAMPLES.items() for i in range(len(people))]
+# A crowd has no weights of its own; somebody has to be drawn first.
+INDIVIDUALS = {
+    name: person
+    for name, person in zip(NAMES, EVERYBODY, strict=True)
+    if not isinstance(person, Crowd)
+}
 
 WORLD = pr.World(
     [1.0, 0.8, -0.5], np.array([[1.0, 0.6, 0.3], [0.6, 2.0, -0.2], [0.3, -0.2, 0.7]]), 0.2

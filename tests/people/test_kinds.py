@@ -11,11 +11,12 @@ import preceptor as pr
 from preceptor.people.human import Sessions, answer_one_by_one
 from preceptor.people.person import Parameter
 from preceptor.testing import check_human
-from tests.people.examples import EVERYBODY, EXAMPLES, INITIAL, NAMES, WORLD
+from tests.people.examples import EVERYBODY, EXAMPLES, INDIVIDUALS, INITIAL, NAMES, WORLD
 
 SETS = ((0, 1), (2,), (), (0, 1, 2), (1, 2), (0,))
 
 everybody = pytest.mark.parametrize("person", EVERYBODY, ids=NAMES)
+individuals = pytest.mark.parametrize("person", INDIVIDUALS.values(), ids=INDIVIDUALS)
 
 
 def record(rng, crowd=()):
@@ -38,7 +39,7 @@ def test_every_kind_of_the_package_has_examples():
         assert all(type(person) is ours[name] for person in people)
 
 
-@everybody
+@individuals
 @pytest.mark.parametrize("crowd", [(), (4,), (2, 3)])
 def test_moves_say_where_learning_leads(person, crowd):
     rng = np.random.default_rng(1)
@@ -55,7 +56,7 @@ def test_moves_say_where_learning_leads(person, crowd):
         assert_allclose(np.einsum("...ij,...j->...i", turn, before) + push, after, atol=1e-12)
 
 
-@everybody
+@individuals
 def test_learning_leaves_the_state_before_alone(person):
     rng = np.random.default_rng(2)
     state = person.fresh(WORLD, (4,), None)
@@ -86,7 +87,7 @@ def test_everybody_keeps_to_the_protocol_of_those_who_act(person):
     check_human(lambda: person.acting(WORLD, response_noise=0.1), WORLD)
 
 
-@everybody
+@individuals
 def test_everybody_starts_with_their_first_weights(person):
     assert_allclose(person.acting(WORLD).weights, INITIAL, atol=1e-15)
 
@@ -104,7 +105,7 @@ def test_people_go_to_files_and_back(person):
     assert person.to_dict().get("kind", "by-showings") == person.kind
 
 
-@everybody
+@individuals
 def test_people_say_who_they_are(person):
     text = repr(person)
     assert text.startswith(f"{type(person).__name__} with beliefs about 3 tests")
@@ -119,7 +120,7 @@ def test_people_say_who_they_are(person):
         assert list(usual) == sorted(usual)
 
 
-@everybody
+@individuals
 def test_showings_before_count_or_are_refused(person):
     start = [2, 0, 1]
     if person.start_faults(start):
