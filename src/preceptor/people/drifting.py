@@ -109,6 +109,6 @@ class Drifting(Coordinatewise, Curved):
         return Kept(keep, np.where(shown, 0.0, self.drift * first))
 
     def learning_in_words(self) -> str:
-        """The curve, and how fast weights drift back."""
-        back = f"{self.drift:.3g} of the way back to its first value in a round"
-        return f"{self.curves_in_words()}; the weight of a hidden test goes {back}"
+        """How fast weights drift back, and the curve."""
+        back = f"hidden weights go {100 * self.drift:.3g}% of the way back per round"
+        return f"{back}; {self.curves_in_words()}"

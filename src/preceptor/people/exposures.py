@@ -31,6 +31,7 @@ from preceptor.people.expected import Expected, Tail
 
 if TYPE_CHECKING:
     from preceptor.people.by_showings import Learner
+    from preceptor.people.exposed import Exposed
 
 # How kernels know a curve: two closed forms, and a table of errors for all others.
 _GEOMETRIC, _POWER_LAW, _TABLE = 0, 1, 2
@@ -104,7 +105,7 @@ class Exposures:
 
     def __init__(
         self,
-        person: Learner,
+        person: Exposed,
         world: World,
         sets: SetFamily,
         start: Sequence[int] | None = None,

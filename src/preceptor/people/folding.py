@@ -154,8 +154,6 @@ class Folding(Curved):
         return Moments(self, world, sets, folding_rounds(self, world, sets))
 
     def learning_in_words(self) -> str:
-        """The curve, and how far hidden tests are taken up."""
-        return (
-            f"{self.curves_in_words()}; shown weights take up {self.folding:.3g} of what hidden "
-            "tests add to them"
-        )
+        """How far hidden tests are taken up, and the curve."""
+        taken = f"shown weights take up {100 * self.folding:.3g}% of what is hidden"
+        return f"{taken}; {self.curves_in_words()}"

@@ -114,6 +114,6 @@ class Forgetful(Exposed):
         return Exposures(self, world, sets, start, forgetting=self.forgetting)
 
     def learning_in_words(self) -> str:
-        """The curve, and how fast exposure fades."""
-        fades = f"{self.forgetting:.3g} of the exposure to a hidden test is lost in a round"
-        return f"{self.curves_in_words()}; {fades}"
+        """How fast exposure fades, and the curve."""
+        fading = f"hidden tests fade by {100 * self.forgetting:.3g}% per round"
+        return f"{fading}; {self.curves_in_words()}"

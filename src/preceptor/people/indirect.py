@@ -101,11 +101,9 @@ class Indirect(Coordinatewise, Curved):
         return Kept(self.ratios**showings, np.zeros(shown.shape))
 
     def learning_in_words(self) -> str:
-        """The curve, and what is learned of hidden tests."""
-        return (
-            f"{self.curves_in_words()}; a hidden test counts as {self.indirect:.3g} of a showing, "
-            "times the share of its variance that shown tests tell"
-        )
+        """What is learned of hidden tests, and the curve."""
+        told = f"hidden weights learn {100 * self.indirect:.3g}% of what shown tests tell of them"
+        return f"{told}; {self.curves_in_words()}"
 
 
 def _share_told(world: World, shown: TestSet) -> FloatArray:

@@ -61,11 +61,12 @@ class Parameter(NamedTuple):
     usual: tuple[float, float, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Person(Kind):
     """Base of all people: first beliefs, a way to fill in what is hidden, a way to learn.
 
-    A subclass is a frozen dataclass with a `kind` of its own and the fields `initial` (weights at
+    A subclass is a frozen dataclass (with `eq=False, repr=False`, as people compare and show
+    themselves in their own way) with a `kind` of its own and the fields `initial` (weights at
     first, shape (n,)) and `imputation` (0 knows how tests go together, 1 takes hidden tests to be
     average, in between mixes; or a covariance (n, n)).
     """
