@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _GEOMETRIC, _POWER_LAW, _TABLE = 0, 1, 2
 # Rounds that weigh less than this are never played (as `_SMALL` in the kernels).
 _SMALL = 1e-14
+# Showings beyond which a curve without a formula is taken to have come to its end.
+_LONGEST_TABLE = 100_000
 
 CurveArrays: TypeAlias = tuple[
     float, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
@@ -163,13 +165,52 @@ class Exposures:
         )  # fmt: skip
 
     def errors_at(self, exposures: FloatArray) -> FloatArray:
-        """Errors of the weights after exposures of shape (n,), which may be infinite."""
+        """Errors of the weights after some exposure.
+
+        Parameters
+        ----------
+        exposures
+            To each test, shape (n,); infinity is allowed.
+
+        Returns
+        -------
+        array of shape (n,)
+            Truth minus weight.
+        """
+        return self._read(exposures, 0.0)
+
+    def smoothed_errors(self, exposures: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Errors and their slopes, with steps read as straight lines between whole showings.
+
+        Parameters
+        ----------
+        exposures
+            To each test, shape (n,).
+
+        Returns
+        -------
+        errors of shape (n,)
+            Truth minus weight.
+        slopes of shape (n,)
+            Change of each error per unit of exposure.
+        """
+        from preceptor.people._exposure_kernels import slopes_at
+
+        errors = self.errors_at(exposures)
+        slopes = np.empty(errors.size)
+        slopes_at(exposures, errors, *self.arrays(0)[1:5], slopes)
+        steps = self._code == _TABLE
+        step = np.where(steps, self._read(exposures, 1.0) - errors, 0.0)
+        fraction = np.where(step != 0.0, exposures, 0.0) % 1.0  # infinity has none, and no step
+        return errors + step * fraction, np.where(steps, step, slopes)
+
+    def _read(self, exposures: FloatArray, shift: float) -> FloatArray:
         from preceptor.people._exposure_kernels import errors_at
 
         finite = exposures[np.isfinite(exposures)]
-        most = int(min(finite.max(initial=0.0), 1e6))
+        reach = int(min(finite.max(initial=0.0), _LONGEST_TABLE))
         out = np.empty(exposures.size)
-        errors_at(np.asarray(exposures, dtype=np.float64), 0.0, *self.arrays(most)[1:7], out)
+        errors_at(np.asarray(exposures, dtype=np.float64), shift, *self.arrays(reach)[1:7], out)
         return out
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
