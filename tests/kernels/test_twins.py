@@ -54,6 +54,7 @@ THROUGH = {
     "replay": "tests/people/test_exposures.py: a plain loop",
     "limit_orbit": "tests/people/test_exposures.py: long repetition",
     "play_word": "tests/people/test_exposures.py: a plain loop",
+    "show_forever": "tests/people/test_exposures.py: a plain loop, and playing again",
     "take_back": "exposure_prices",
     "take_back_all": "exposure_prices",
     "take_back_word": "exposure_prices",
