@@ -13,7 +13,7 @@ from tests.people.plain_rounds import discounted, loss
 from tests.strategies import covariance
 
 SIZE, ROUNDS, DISCOUNT = 4, 12, 0.9
-TAILS = [(), (3,), (1, 5, 2, 5)]
+TAILS = [(), (0,), (7,), (1, 5, 2, 5)]
 CURVES = {
     "geometric": pr.Geometric(1.2),
     "geometric floor": pr.Geometric(1.2, floor=0.2),
@@ -208,3 +208,14 @@ def test_the_orbit_is_where_long_repetition_leads():
         # a power law is still on its way to its limit; all others have arrived
         slow = "power" in name or name == "mixed"
         assert_allclose(expected.orbit_losses(word), late, rtol=0.1 if slow else 1e-9)
+
+
+def test_what_makes_no_sense_is_named_at_once():
+    _, world = person(pr.OneShot())
+    sets = pr.AtMost(1).sets(SIZE)
+    with pytest.raises(pr.InvalidProblem) as caught:
+        Exposures(pr.Learner([0.0], pr.OneShot()), world, sets, (1, 2), forgetting=1.5)
+    assert len(caught.value.faults) == 3
+    expected = Exposures(pr.Learner(np.zeros(SIZE), pr.OneShot()), world, sets)
+    with pytest.raises(pr.InvalidProblem, match="discount: 1"):
+        expected.walk(1, 1.0).lay(np.array([0]), (0,))

@@ -137,6 +137,9 @@ def tail_values(words, lengths, discount, keep, push, omega, members, sizes, lea
     """out[w] = cost of repeating the w-th word (padded) without end from errors e."""
     Q = np.empty((e.size + 1, e.size + 1))
     for w in range(lengths.size):
+        if lengths[w] == 0:
+            out[w] = 0.0
+            continue
         repeat_forever(
             words[w, : lengths[w]], discount, keep, push, omega, members, sizes, least, bend,
             factor, Q,

@@ -314,6 +314,121 @@ def take_back_word(
 
 
 @jit
+def show_forever(
+    s, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least, bend,
+    factor, m, priced, lin, cross,
+):  # fmt: skip
+    """Cost of one set repeated without end if nothing is forgotten; with lin and cross if `priced`.
+
+    Only the k shown errors move, so a round costs k² and not n²; everything else is put together
+    from discounted sums when all rounds are over.
+    """
+    n = m.size
+    k = sizes[s]
+    last = table.shape[1] - 1
+    near = np.empty((3, n))  # errors now, and what one showing more or less would change
+    errors_at(m, 0.0, code, rate, root, first, ends, table, near[0])
+    errors_at(m, 1.0, code, rate, root, first, ends, table, near[1])
+    errors_at(m, -1.0, code, rate, root, first, ends, table, near[2])
+    R = np.empty((k, n))
+    still = np.empty(k)  # the deviation but for the shown tests
+    round_rows(s, near[0], omega, members, sizes, bend, factor, R, still)
+    scale = 0.0
+    for i in range(n):
+        scale = max(scale, abs(first[i]))
+        near[1, i] -= near[0, i]
+        near[2, i] -= near[0, i]
+    for r in range(k):
+        still[r] = bend[s, r]
+        for i in range(n):
+            if not shows(s, i, members, sizes):
+                still[r] += R[r, i] * near[0, i]
+    u = np.empty(k)
+    now = np.empty(k)
+    change = np.empty((2, k))  # up and down
+    sum_u = np.zeros(k)
+    sum_change = np.zeros((2, k))
+    sum_pull = np.zeros((2, k))
+    sum_both = np.zeros((3, k, k))
+    total = 0.0
+    weight = 1.0
+    shown = np.int64(0)
+    while True:
+        apart = 0.0
+        for j in range(k):
+            i = members[s, j]
+            row = np.int64(m[i]) + shown
+            now[j] = table[i, min(row, last)]
+            change[0, j] = table[i, min(row + 1, last)] - now[j]
+            change[1, j] = table[i, min(max(row - 1, 0), last)] - now[j]
+            # With one showing less the end may be yet to come.
+            apart = max(apart, abs(now[j] - ends[i]), abs(now[j] + change[1, j] - ends[i]))
+        settled = weight * apart <= _SMALL * scale
+        if settled:
+            weight /= 1.0 - discount
+            for j in range(k):
+                now[j] = ends[members[s, j]]
+                change[0, j] = 0.0
+                change[1, j] = 0.0
+        cost = least[s]
+        for r in range(k):
+            u[r] = still[r]
+            for j in range(k):
+                u[r] += R[r, members[s, j]] * now[j]
+            cost += u[r] * u[r]
+        total += weight * cost
+        if priced:
+            for r in range(k):
+                sum_u[r] += weight * u[r]
+            for j in range(k):
+                pull = 0.0
+                for r in range(k):
+                    pull += u[r] * R[r, members[s, j]]
+                for c in range(2):
+                    sum_change[c, j] += weight * change[c, j]
+                    sum_pull[c, j] += weight * pull * change[c, j]
+                for x in range(k):
+                    sum_both[0, j, x] += weight * change[0, j] * change[0, x]
+                    sum_both[1, j, x] += weight * change[0, j] * change[1, x]
+                    sum_both[2, j, x] += weight * change[1, j] * change[1, x]
+        if settled:
+            break
+        weight *= discount
+        shown += 1
+    if not priced:
+        return total
+    forever = 1.0 / (1.0 - discount)
+    place = np.full(n, -1)
+    for j in range(k):
+        place[members[s, j]] = j
+    for i in range(n):
+        for c in range(2):
+            if place[i] >= 0:
+                lin[c, i] = 2.0 * sum_pull[c, place[i]]
+            else:
+                lin[c, i] = 0.0
+                for r in range(k):
+                    lin[c, i] += 2.0 * sum_u[r] * R[r, i] * near[1 + c, i]
+        for j in range(n):
+            both = 0.0
+            for r in range(k):
+                both += R[r, i] * R[r, j]
+            for c in range(3):
+                left = np.int64(c == 2)  # 0 is up and up, 1 up and down, 2 down and down
+                right = np.int64(c > 0)
+                if place[i] >= 0 and place[j] >= 0:
+                    weighed = sum_both[c, place[i], place[j]]
+                elif place[i] >= 0:
+                    weighed = sum_change[left, place[i]] * near[1 + right, j]
+                elif place[j] >= 0:
+                    weighed = near[1 + left, i] * sum_change[right, place[j]]
+                else:
+                    weighed = forever * near[1 + left, i] * near[1 + right, j]
+                cross[c, i, j] = both * weighed
+    return total
+
+
+@jit
 def exposure_prices(
     positions, present, m, e, later, paid, weight, togo, lin, cross, discount, keep, code, rate,
     root, first, ends, table, omega, members, sizes, least, bend, factor, out,

@@ -320,14 +320,13 @@ class CoordinateWalk:
         array of shape (len(tails),)
             Exact.
         """
-        rest = np.zeros(len(tails))
+        rest = np.empty(len(tails))
         words, lengths = packed_words(tails)
         if words.size:
             check_endless(self._discount)
         self._kernels.tail_values(
             words, lengths, self._discount, *self._maps, self._states[-1], rest
         )
-        rest[lengths == 0] = 0.0
         total: FloatArray = self._paid[-1] + self._weights[-1] * rest
         return total
 

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from preceptor._base.checks import is_number
 from preceptor._base.discounting import weights
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.coordinates import (
@@ -28,6 +30,7 @@ from preceptor.people.coordinates import (
 from preceptor.people.curves import Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.people.deviations import deviations_of
 from preceptor.people.expected import Expected, Tail
+from preceptor.people.person import size_faults
 
 if TYPE_CHECKING:
     from preceptor.people.by_showings import Learner
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
 _GEOMETRIC, _POWER_LAW, _TABLE = 0, 1, 2
 # Rounds that weigh less than this are never played (as `_SMALL` in the kernels).
 _SMALL = 1e-14
+# Showings beyond which a curve without a formula is taken to have come to its end.
+_LONGEST_TABLE = 100_000
 
 CurveArrays: TypeAlias = tuple[
     float, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
@@ -94,6 +99,11 @@ class Exposures:
     forgetting
         Share of its exposure that a test loses in a round in which it is hidden, from 0 to 1.
 
+    Raises
+    ------
+    InvalidProblem
+        Values that make no sense, all of them in one message.
+
     Examples
     --------
     >>> import preceptor as pr
@@ -111,6 +121,12 @@ class Exposures:
         start: Sequence[int] | None = None,
         forgetting: float = 0.0,
     ) -> None:
+        faults = size_faults(person, world)
+        if not (is_number(forgetting) and 0.0 <= forgetting <= 1.0):
+            faults.append(f"forgetting: {forgetting!r}, must be a share of exposure from 0 to 1")
+        if start is not None and len(start) != world.size:
+            faults.append(f"start: {len(start)} showings, but the world has {world.size} tests")
+        InvalidProblem.raise_if(faults)
         self.person = person
         self.sets = sets
         self.forgetting = float(forgetting)
@@ -164,13 +180,52 @@ class Exposures:
         )  # fmt: skip
 
     def errors_at(self, exposures: FloatArray) -> FloatArray:
-        """Errors of the weights after exposures of shape (n,), which may be infinite."""
+        """Errors of the weights after some exposure.
+
+        Parameters
+        ----------
+        exposures
+            To each test, shape (n,); infinity is allowed.
+
+        Returns
+        -------
+        array of shape (n,)
+            Truth minus weight.
+        """
+        return self._read(exposures, 0.0)
+
+    def smoothed_errors(self, exposures: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Errors and their slopes, with steps read as straight lines between whole showings.
+
+        Parameters
+        ----------
+        exposures
+            To each test, shape (n,).
+
+        Returns
+        -------
+        errors of shape (n,)
+            Truth minus weight.
+        slopes of shape (n,)
+            Change of each error per unit of exposure.
+        """
+        from preceptor.people._exposure_kernels import slopes_at
+
+        errors = self.errors_at(exposures)
+        slopes = np.empty(errors.size)
+        slopes_at(exposures, errors, *self.arrays(0)[1:5], slopes)
+        steps = self._code == _TABLE
+        step = np.where(steps, self._read(exposures, 1.0) - errors, 0.0)
+        fraction = np.where(step != 0.0, exposures, 0.0) % 1.0  # infinity has none, and no step
+        return errors + step * fraction, np.where(steps, step, slopes)
+
+    def _read(self, exposures: FloatArray, shift: float) -> FloatArray:
         from preceptor.people._exposure_kernels import errors_at
 
         finite = exposures[np.isfinite(exposures)]
-        most = int(min(finite.max(initial=0.0), 1e6))
+        reach = int(min(finite.max(initial=0.0), _LONGEST_TABLE))
         out = np.empty(exposures.size)
-        errors_at(np.asarray(exposures, dtype=np.float64), 0.0, *self.arrays(most)[1:7], out)
+        errors_at(np.asarray(exposures, dtype=np.float64), shift, *self.arrays(reach)[1:7], out)
         return out
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
@@ -239,13 +294,16 @@ class Exposures:
         float
             Discounted to the first round of the tail; nothing that weighs is left out.
         """
-        from preceptor.people._exposure_kernels import play_word
+        from preceptor.people._exposure_kernels import play_word, show_forever
 
         if not tail:
             return 0.0
         check_endless(discount)
         arrays = self.arrays(rounds + rounds_that_weigh(discount) + len(tail))
         nothing = np.empty((0, exposures.size))
+        if len(tail) == 1 and self.exact_prices:
+            no_prices = (False, nothing, np.empty((0, 0, 0)))
+            return float(show_forever(tail[0], float(discount), *arrays, exposures, *no_prices))
         played = play_word(positions_of(tail), float(discount), *arrays, exposures.copy(), nothing)
         return float(played[0])
 
@@ -366,7 +424,12 @@ class ExposureWalk:
         self._lin[:] = 0.0
         self._cross[:] = 0.0
         self._rest = 0.0
-        if self._tail:
+        if len(self._tail) == 1 and self._expected.exact_prices:
+            self._rest = self._kernels.show_forever(
+                self._tail[0], self._discount, *arrays, self._states[-1], True, self._lin,
+                self._cross,
+            )  # fmt: skip
+        elif self._tail:
             word = positions_of(self._tail)
             exposures = self._states[-1].copy()
             record = np.empty((self._recorded, exposures.size))
