@@ -8,7 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import beam, finite, growth, lattice, losses, quality
+from benchmarks import beam, finite, growth, lattice, losses, people, quality
 from benchmarks.measure import Row
 
 ROWS = {
@@ -18,6 +18,7 @@ ROWS = {
     **beam.ROWS,
     **quality.ROWS,
     **growth.ROWS,
+    **people.ROWS,
 }
 
 

@@ -72,3 +72,24 @@ def whole_files():
         risk={"kind": "huber", "threshold": 0.5},
     )
     yield changed(learner__imputation=0.5, horizon=3, start=[1, 0])
+    people = list(other_people())
+    yield from (changed(learner=person) for person in people)
+    members = [
+        {"name": name, "person": person, "weight": 0.5}
+        for name, person in zip("ab", people[-2:], strict=True)
+    ]
+    yield changed(learner={"kind": "crowd", "members": members})
+
+
+def other_people():
+    """One table of each kind of person, the paper's apart, that together have every key."""
+    first = {"initial": [0.0, 0.1]}
+    curves = first | {"curves": {"kind": "geometric", "alpha": 1.1}}
+    yield {"kind": "delta-rule", "rate": 0.1, "all_weights": True, "decay": 0.2, "cap": 2.0} | first
+    yield {"kind": "delta-rule", "rate": 0.1, "normalised": 1.0, "imputation": 1.0} | first
+    yield {"kind": "bayesian", "prior_variance": [1.0, 0.5], "noise_variance": 1.0} | first
+    yield {"kind": "forgetful", "forgetting": 0.1} | curves
+    yield {"kind": "drifting", "drift": 0.1} | curves
+    yield {"kind": "indirect", "indirect": 0.4} | curves
+    yield {"kind": "folding", "folding": 0.4} | curves
+    yield {"kind": "no-learning", "imputation": 0.3} | first

@@ -9,7 +9,7 @@ import preceptor as pr
 from preceptor.loss import LossModel
 from preceptor.planning import SOLVERS
 
-FAMILIES = (pr.Curve, pr.Budget, pr.Risk, pr.Policy, LossModel)
+FAMILIES = (pr.Curve, pr.Budget, pr.Risk, pr.Policy, pr.Person, LossModel)
 
 
 @contextlib.contextmanager

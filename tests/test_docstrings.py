@@ -56,7 +56,7 @@ RETURNED_BY = {
 WITHOUT_EXAMPLE = {
     "BatchHuman": "adds one method to Human, whose example shows the protocol",
     "LearnerEstimator": "fit_learner is the shorter way, and has the example",
-    "Reader": "a base; the examples are those of the people built on it",
+    "Person": "a base; the examples are those of its kinds",
     "reproduce": "writes a folder of files and takes minutes",
     "write_report": "writes a file",
 }

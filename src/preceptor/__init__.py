@@ -28,7 +28,9 @@ from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
 from preceptor.model.world import World
+from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
+from preceptor.people.crowd import Crowd
 from preceptor.people.curves import (
     Curve,
     Geometric,
@@ -36,12 +38,20 @@ from preceptor.people.curves import (
     PowerLaw,
     Tabulated,
 )
+from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.drifting import Drifting
+from preceptor.people.folding import Folding
+from preceptor.people.forgetful import Forgetful
+from preceptor.people.indirect import Indirect
+from preceptor.people.no_learning import NoLearning
+from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.planning import solve, solve_many
 from preceptor.policies import (
     Alternating,
     CountPolicy,
     ExploreThenCommit,
+    ExploreThenRepeat,
     Policy,
     Stationary,
 )
@@ -78,15 +88,23 @@ __all__ = [
     "AbsoluteError",
     "Alternating",
     "AtMost",
+    "Bayesian",
     "Budget",
     "ClosedForm",
     "CountPolicy",
+    "Crowd",
     "Curve",
+    "DeltaRule",
+    "Drifting",
     "Empirical",
     "Exactly",
     "ExploreThenCommit",
+    "ExploreThenRepeat",
+    "Folding",
+    "Forgetful",
     "Geometric",
     "Huber",
+    "Indirect",
     "InvalidData",
     "InvalidFile",
     "InvalidInput",
@@ -96,9 +114,11 @@ __all__ = [
     "Learner",
     "Listed",
     "MissingExtra",
+    "NoLearning",
     "NotApplicable",
     "NotSerializable",
     "OneShot",
+    "Person",
     "Plan",
     "Policy",
     "PowerLaw",

@@ -20,6 +20,7 @@ from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.policies import Policy, runs
 from preceptor.problem import Problem
+from preceptor.regrets import Regrets
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +65,8 @@ class Plan(Value):
     certificate
         What the bound leaves behind so that `verify` can prove it again, where there is such a
         thing.
+    regrets
+        For a crowd: what the plan costs each of its people beyond their own best plan.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class Plan(Value):
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     certificate: Certificate | None = None
+    regrets: Regrets | None = None
 
     @property
     def gap(self) -> float:
@@ -256,6 +260,7 @@ class Plan(Value):
             "notes": list(self.notes),
             "options": plain(self.options),
             "certificate": plain(self.certificate),
+            **({} if self.regrets is None else {"regrets": plain(self.regrets)}),
         }
 
     @classmethod
@@ -311,6 +316,8 @@ class Plan(Value):
         fields["notes"] = tuple(notes)
         if fields.get("certificate") is not None:
             fields["certificate"] = Certificate.from_dict(fields["certificate"])
+        if fields.get("regrets") is not None:
+            fields["regrets"] = Regrets.from_dict(fields["regrets"])
         return super().from_dict(fields)
 
     @classmethod

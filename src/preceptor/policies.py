@@ -92,6 +92,20 @@ class Policy(Kind):
             Each once.
         """
 
+    def settles(self) -> tuple[list[TestSet], list[TestSet]] | None:
+        """What is shown first, and what is then repeated forever; None if nothing ever is.
+
+        Returns
+        -------
+        tuple of two lists of sets, or None
+            The rounds before, and one turn of what is repeated: a single set for a policy that
+            commits.
+        """
+        length, commit = self.exploration_length, self.commit
+        if length is None or commit is None:
+            return None
+        return self.schedule(length), [commit]
+
     def check(self, problem: Problem) -> None:
         """Raise if the problem does not allow what this policy shows.
 
@@ -196,6 +210,10 @@ class Alternating(Policy):
     def exploration_length(self) -> int | None:
         """None: it never commits (0 if the cycle holds one set only)."""
         return 0 if self.commit is not None else None
+
+    def settles(self) -> tuple[list[TestSet], list[TestSet]] | None:
+        """The cycle, from the first round on."""
+        return [], list(self.cycle)
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The cycle, repeated and cut."""
@@ -327,6 +345,93 @@ class ExploreThenCommit(Policy):
     def _running(self) -> IntArray:
         tests = 1 + max((max(s, default=-1) for s in self.used_sets()), default=-1)
         return _running_counts(self.prefix, tests)
+
+
+@dataclass(frozen=True, eq=False)
+class ExploreThenRepeat(Policy):
+    """A list of sets to go through first, then a word of sets, over and over.
+
+    What people who forget need: whatever they are not shown for long fades, so the last sets take
+    turns, each as often as keeping it up is worth.
+
+    Parameters
+    ----------
+    prefix
+        The sets of the first rounds, in order.
+    word
+        The sets that are repeated after them, in order.
+    start
+        Showings of each test before round 0, n of them; none if left out.
+
+    Raises
+    ------
+    InvalidPolicy
+        The word is empty.
+
+    Examples
+    --------
+    >>> policy = ExploreThenRepeat([(1,)], word=[(0,), (0,), (2,)])
+    >>> policy.schedule(5)
+    [(1,), (0,), (0,), (2,), (0,)]
+    """
+
+    kind: ClassVar[str] = "explore-then-repeat"
+
+    prefix: tuple[TestSet, ...]
+    word: tuple[TestSet, ...]
+    start: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefix", tuple(as_sets(self.prefix)))
+        object.__setattr__(self, "word", tuple(as_sets(self.word)))
+        object.__setattr__(self, "start", _start_counts(self.start))
+        if not self.word:
+            raise InvalidPolicy("word: empty, must have at least one set")
+
+    @property
+    def commit(self) -> TestSet | None:
+        """None, unless the word holds one set only."""
+        return self.word[0] if len(set(self.word)) == 1 else None
+
+    @property
+    def exploration_length(self) -> int | None:
+        """None: it never commits (the prefix's length if the word holds one set only)."""
+        if self.commit is None:
+            return None
+        length = len(self.prefix)
+        while length and self.prefix[length - 1] == self.commit:
+            length -= 1
+        return length
+
+    def settles(self) -> tuple[list[TestSet], list[TestSet]] | None:
+        """The prefix, then the word."""
+        return list(self.prefix), list(self.word)
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """The prefix, then the word, repeated and cut."""
+        head = list(self.prefix[:rounds])
+        return head + [self.word[t % len(self.word)] for t in range(rounds - len(head))]
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """What comes next on the plan.
+
+        With a round, that round's set. With counts alone, the first set of the plan that this
+        person has not been shown in full, as for `ExploreThenCommit`.
+        """
+        if round is not None:
+            if round < len(self.prefix):
+                return self.prefix[round]
+            return self.word[(round - len(self.prefix)) % len(self.word)]
+        seen = _since(counts, self.start)
+        own = _running_counts(self.prefix, seen.size)
+        done = int(np.flatnonzero(np.all(own <= seen, axis=1))[-1])
+        if done < len(self.prefix):
+            return self.prefix[done]
+        return Alternating(self.word).recommend((seen - own[-1]).tolist())
+
+    def used_sets(self) -> list[TestSet]:
+        """Every set of the prefix and of the word."""
+        return list(dict.fromkeys((*self.prefix, *self.word)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from preceptor._base.fields import Count, Index, InFiles, Items, Limits, Share
 from preceptor._base.schema import json_schema
 from preceptor._base.values import FloatArray, Value, plain, remembered
 from preceptor._base.words import counted, first_few, labelled, times
-from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
+from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem, NotApplicable
 from preceptor.loss import ClosedForm, LossModel, LossOracle
 from preceptor.model.budgets import Budget, as_budget
 from preceptor.model.grouped import Grouped
@@ -26,6 +26,7 @@ from preceptor.model.risks import Risk, SquaredError
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
+from preceptor.people.person import BY_SHOWINGS, Person, size_faults
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000
@@ -44,7 +45,8 @@ class Problem(Value):
     world
         How tests and outcomes come about.
     learner
-        The person who decides, with beliefs about every column of the world.
+        The person who decides, with beliefs about every column of the world: a `Learner`, any other
+        `Person`, or a `Crowd` of whom one does not know which.
     budget
         Which sets may be shown: a number k (at most k tests per case) or a budget. Where tests of
         the world have several columns, it counts and prices tests and becomes `Grouped`.
@@ -74,7 +76,7 @@ class Problem(Value):
     """
 
     world: World
-    learner: Learner
+    learner: Person
     budget: Annotated[
         Budget, InFiles(Count | Budget), "What may be shown; a number k means at most k tests."
     ]
@@ -97,7 +99,7 @@ class Problem(Value):
     def __init__(
         self,
         world: World,
-        learner: Learner,
+        learner: Person,
         budget: Budget | int = 1,
         discount: float = 0.99,
         horizon: int | None = None,
@@ -106,7 +108,7 @@ class Problem(Value):
         start: Sequence[int] | npt.NDArray[np.integer] | None = None,
     ) -> None:
         faults: list[str] = []
-        for name, value, wanted in (("world", world, World), ("learner", learner, Learner)):
+        for name, value, wanted in (("world", world, World), ("learner", learner, Person)):
             if not isinstance(value, wanted):
                 given = type(value).__name__
                 faults.append(f"{name}: is of type {given}, must be a {wanted.__name__}")
@@ -117,17 +119,14 @@ class Problem(Value):
             faults += allowed.size_faults(world.size)
         except InvalidInput as error:
             faults += error.faults
-        if learner.size != world.size:
-            faults.append(
-                f"learner: {learner.size} initial coefficients, but the world has {world.size} "
-                "tests; lengths must agree"
-            )
+        faults += size_faults(learner, world)
         faults += _horizon_faults(horizon) + _discount_faults(discount, horizon)
         if np.abs(learner.initial).max() > 1e50:
             faults.append(
                 f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
             )
         shown_before = _start(start, world.size, faults)
+        faults += learner.start_faults(shown_before)
         set_field = object.__setattr__
         set_field(self, "world", world)
         set_field(self, "learner", learner)
@@ -142,7 +141,7 @@ class Problem(Value):
         elif not isinstance(self.loss, LossModel):
             faults.append(f"loss: {loss!r} is not a loss model; use ClosedForm() or Empirical()")
         else:
-            faults += self.loss.faults(self)
+            faults += self.loss.faults(self) + self._other_people_faults()
         InvalidProblem.raise_if(faults)
         set_field(self, "discount", float(discount))
         set_field(self, "horizon", None if horizon is None else int(horizon))
@@ -158,9 +157,33 @@ class Problem(Value):
         return self.start if self.start is not None else (0,) * self.size
 
     @property
+    def learns_by_showings(self) -> bool:
+        """Whether the person is the paper's: what they know depends on counts of showings alone."""
+        return isinstance(self.learner, Learner) and self.learner.kind == BY_SHOWINGS
+
+    @property
+    def by_showings(self) -> Learner:
+        """The person, where they learn by showings.
+
+        Raises
+        ------
+        NotApplicable
+            They learn in another way.
+        """
+        if not self.learns_by_showings:
+            raise NotApplicable(
+                f"needs somebody who learns by showings, not a {type(self.learner).__name__}"
+            )
+        assert isinstance(self.learner, Learner)
+        return self.learner
+
+    @property
     def initial_errors(self) -> FloatArray:
         """Truth minus belief (n,) at the first round."""
-        return self.learner.errors(self.world, self.start_counts)
+        if self.learns_by_showings:
+            return self.by_showings.errors(self.world, self.start_counts)
+        first = self.learner.fresh(self.world, (), self.start)
+        return self.world.coefficients - self.learner.weights_of(self.world, first)
 
     @property
     def oracle(self) -> LossOracle:
@@ -207,6 +230,24 @@ class Problem(Value):
         if seen:
             rows.append(("already seen", first_few(seen, 3)))
         return labelled(f"Problem with {counted(len(world.tests), 'test')}", rows)
+
+    def _other_people_faults(self) -> list[str]:
+        """Only of people by showings is more expected than squared errors in closed form."""
+        if self.learns_by_showings:
+            return []
+        who = type(self.learner).__name__
+        faults = []
+        if not isinstance(self.risk, SquaredError):
+            faults.append(
+                f"risk: {type(self.risk).__name__}, but what is expected of a {who} is known for "
+                "squared error only; leave the risk out, or plan for a Learner"
+            )
+        if not isinstance(self.loss, ClosedForm):
+            faults.append(
+                f"loss: {type(self.loss).__name__}, but what is expected of a {who} is known in "
+                "closed form only; leave the loss out, or plan for a Learner"
+            )
+        return faults
 
     def asks_the_same_as(self, other: Problem) -> bool:
         """Whether both have the same losses for the same errors, so that one oracle can serve.
@@ -299,7 +340,7 @@ class Problem(Value):
             if not isinstance(fields[name], Mapping):
                 raise InvalidFile(f"{name}: got {fields[name]!r}, expected a table")
         fields["world"] = World.from_dict(_spell_out_correlation(fields["world"]))
-        fields["learner"] = Learner.from_dict(fields["learner"])
+        fields["learner"] = Person.from_dict(fields["learner"])
         if isinstance(fields["budget"], Mapping):
             fields["budget"] = Budget.from_dict(fields["budget"])
         if "risk" in fields:
@@ -427,6 +468,8 @@ def schema(*, own_kinds: bool = False) -> dict[str, Any]:
     version = {"format": {"description": "Version of this file format.", "const": FORMAT}}
     table["properties"] = version | table["properties"]
     _allow_correlation(table["$defs"]["world"])
+    # A learner of no kind is the paper's.
+    table["$defs"][f"{BY_SHOWINGS}-learner"]["required"].remove("kind")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:preceptor:schema:problem-1",

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.simulation import LeastMeanSquares, check_human
+from preceptor.people.acting import Acting
+from preceptor.simulation import check_human
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.3], 0.6)
 
@@ -68,9 +69,9 @@ class Hoarder(Average):
         self.kept = values
 
 
-class Hasty(LeastMeanSquares):
+class Hasty(Acting):
     def __init__(self):
-        super().__init__(WORLD, np.zeros(3), 0.1)
+        super().__init__(pr.DeltaRule(np.zeros(3), 0.1), WORLD)
 
     def predict_many(self, sessions, rngs):
         return super().predict_many(sessions, rngs) * 1.001

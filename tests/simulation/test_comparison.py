@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor._base.discounting import discounted_sum
 from preceptor.evaluation.value import losses_along
-from preceptor.simulation import PaperLearner, RandomOrder, compare, humans_of, rollout
+from preceptor.simulation import RandomOrder, compare, humans_of, people_of, rollout
 
 WORLD = pr.World.equicorrelated([1.0, 0.8], 0.8)
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)
@@ -38,7 +38,7 @@ def test_cells_are_rollouts_and_differences_are_paired():
 
 
 def test_what_the_plan_saves_is_what_the_exact_values_say():
-    table = compare(PROBLEM, POLICIES, {"paper": PaperLearner.of(PROBLEM)}, 60, 2000, rng=1)
+    table = compare(PROBLEM, POLICIES, {"paper": PROBLEM.learner}, 60, 2000, rng=1)
     fixed = pr.solve(PROBLEM, "stationary").policy
     plan = POLICIES["plan"].policy
     exact = [discounted_sum(losses_along(PROBLEM, p.schedule(60)), 0.99) for p in (plan, fixed)]
@@ -79,6 +79,13 @@ def test_everybody_plays_unless_told():
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
     assert "Difference" not in str(table)
+
+
+def test_people_play_like_those_who_act_for_them():
+    names = list(people_of(PROBLEM))
+    acting = {name: humans_of(PROBLEM)[name] for name in names}
+    tables = [compare(PROBLEM, {}, cast, 20, 3, rng=2) for cast in (people_of(PROBLEM), acting)]
+    assert_allclose(tables[0].totals, tables[1].totals, rtol=0)
 
 
 def test_against_any_policy():

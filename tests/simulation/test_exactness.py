@@ -9,7 +9,7 @@ from scipy import stats
 import preceptor as pr
 from preceptor._base.discounting import discounted_sum
 from preceptor.evaluation.value import losses_along
-from preceptor.simulation import PaperLearner, RandomOrder, rollout
+from preceptor.simulation import RandomOrder, rollout
 from tests.oracles import round_loss
 from tests.strategies import covariance
 
@@ -94,7 +94,7 @@ def test_whole_value_of_a_finite_problem():
 
 
 def test_slips_add_their_variance():
-    noisy = PaperLearner.of(problem(), response_noise=0.5)
+    noisy = problem().learner.acting(problem().world, problem().start, response_noise=0.5)
     policy = every_set_in_turn(problem())
     played = rollout(problem(), policy, ROUNDS, PEOPLE, rng=6, human=noisy)
     exact = discounted_sum(exact_losses(problem(), policy) + 0.25, 0.95)

@@ -7,15 +7,12 @@ from sklearn.linear_model import BayesianRidge, SGDRegressor
 
 import preceptor as pr
 from preceptor.simulation import (
-    BayesianRegressor,
-    Forgetful,
-    LeastMeanSquares,
-    PaperLearner,
     PartialFit,
     check_human,
     humans_of,
     matched_rate,
     most_predictive,
+    people_of,
 )
 from tests.oracles import beliefs_at
 from tests.strategies import covariance
@@ -24,8 +21,17 @@ RNG = np.random.default_rng(0)
 WORLD = pr.World([1.0, 0.8, -0.5], covariance(RNG, 3), 0.2)
 BELIEFS = np.array([0.2, 1.3, 0.4])
 PROBLEM = pr.Problem(WORLD, pr.Learner(BELIEFS, pr.Geometric(1.1)), 2, start=[0, 2, 1])
+START = PROBLEM.start
 SETS = [(0, 1), (2,), (), (0, 1, 2), (1, 2), (0,)] * 6
 CASES = WORLD.sample(len(SETS), 1)
+
+
+def paper(response_noise=0.0):
+    return PROBLEM.learner.acting(WORLD, START, response_noise)
+
+
+def forgetful(forgetting, start=START):
+    return pr.Forgetful(BELIEFS, pr.Geometric(1.1), forgetting).acting(WORLD, start)
 
 
 def play(human, sets=SETS):
@@ -49,19 +55,19 @@ def test_paper_learner_follows_the_curve():
         expected.append(beliefs_at(PROBLEM, counts) @ filled_in(x, shown))
         for i in shown:
             counts[i] += 1
-    person = PaperLearner.of(PROBLEM)
+    person = paper()
     assert_allclose(play(person), expected, atol=1e-12)
     assert_allclose(person.weights, beliefs_at(PROBLEM, counts), atol=1e-12)
 
 
 def test_ignoring_correlation_takes_hidden_tests_to_be_average():
-    person = PaperLearner.ignoring_correlation(PROBLEM)
+    person = people_of(PROBLEM)["ignores correlation"].acting(WORLD, START)
     assert person.predict((1,), np.array([2.0])) == pytest.approx(2.0 * person.weights[1])
-    assert_array_equal(person.weights, PaperLearner.of(PROBLEM).weights)
+    assert_array_equal(person.weights, paper().weights)
 
 
 def test_slips_come_from_the_rng_and_are_not_learned_from():
-    noisy, sure = PaperLearner.of(PROBLEM, response_noise=0.3), PaperLearner.of(PROBLEM)
+    noisy, sure = paper(response_noise=0.3), paper()
     noisy.reset(5)
     slips = 0.3 * np.random.default_rng(5).standard_normal(len(SETS))
     assert_allclose(play(noisy) - play(sure), slips, atol=1e-12)
@@ -69,11 +75,11 @@ def test_slips_come_from_the_rng_and_are_not_learned_from():
 
 
 def test_nobody_forgets_at_rate_zero():
-    assert_array_equal(play(Forgetful.of(PROBLEM, forgetting=0.0)), play(PaperLearner.of(PROBLEM)))
+    assert_array_equal(play(forgetful(0.0)), play(paper()))
 
 
 def test_exposure_fades_by_its_rate():
-    person = Forgetful.of(PROBLEM.replace(start=None), forgetting=0.1)
+    person = forgetful(0.1, start=None)
     for shown in [(0,)] * 4 + [(1,)] * 3:
         person.feedback(shown, np.ones(1), 0.0)
     left = np.array([4 * 0.9**3, 3.0, 0.0])
@@ -84,22 +90,22 @@ A = WORLD.coefficients
 
 
 @pytest.mark.parametrize("imputation", [0.0, 1.0])
-@pytest.mark.parametrize("learns_from_imputed", [False, True])
-def test_least_mean_squares_is_three_lines(imputation, learns_from_imputed):
+@pytest.mark.parametrize("all_weights", [False, True])
+def test_the_delta_rule_is_three_lines(imputation, all_weights):
     omega = WORLD.covariance if imputation == 0 else np.diag(np.diag(WORLD.covariance))
     h, expected = BELIEFS.copy(), []
     for shown, x, y in zip(SETS, *CASES, strict=True):
         guess = filled_in(x, shown, omega)
         expected.append(h @ guess)
-        moves = guess if learns_from_imputed else guess * [i in shown for i in range(3)]
+        moves = guess if all_weights else guess * [i in shown for i in range(3)]
         h = h + 0.05 * (y - h @ guess) * moves
-    person = LeastMeanSquares(WORLD, BELIEFS, 0.05, imputation, learns_from_imputed)
+    person = pr.DeltaRule(BELIEFS, 0.05, imputation, all_weights).acting(WORLD)
     assert_allclose(play(person), expected, atol=1e-12)
     assert_allclose(person.weights, h, atol=1e-12)
 
 
 def test_bayesian_is_the_closed_form_posterior():
-    person = BayesianRegressor(WORLD, BELIEFS, [0.5, 1.0, 2.0], noise_variance=0.4)
+    person = pr.Bayesian(BELIEFS, [0.5, 1.0, 2.0], noise_variance=0.4).acting(WORLD)
     play(person)
     x = np.array([filled_in(x, s) for s, x in zip(SETS, CASES.features, strict=True)])
     precision = np.diag([2.0, 1.0, 0.5]) + x.T @ x / 0.4
@@ -119,7 +125,7 @@ def test_bayesian_is_bayesian_ridge_with_its_scales_held():
         alpha_init=1 / noise, lambda_init=1 / prior,
     )  # fmt: skip
     ridge.fit(CASES.features, CASES.outcomes)
-    person = BayesianRegressor(WORLD, np.zeros(3), prior, noise)
+    person = pr.Bayesian(np.zeros(3), prior, noise).acting(WORLD)
     play(person, [(0, 1, 2)] * len(SETS))
     assert_allclose(person.weights, ridge.coef_, rtol=1e-6)
     assert_allclose(person._state.covariance, ridge.sigma_, rtol=1e-6)
@@ -136,7 +142,7 @@ def test_partial_fit_is_scikit_learn_used_directly():
 
 def test_plain_sgd_from_any_beliefs_is_the_delta_rule():
     plain = SGDRegressor(penalty=None, learning_rate="constant", eta0=0.05, fit_intercept=False)
-    delta = LeastMeanSquares(WORLD, BELIEFS, 0.05, imputation=1.0)
+    delta = pr.DeltaRule(BELIEFS, 0.05, imputation=1.0).acting(WORLD)
     assert_allclose(play(PartialFit(BELIEFS, plain)), play(delta), atol=1e-12)
     assert not hasattr(plain, "coef_")
 
@@ -152,13 +158,13 @@ def test_everybody_starts_with_the_same_beliefs():
 @pytest.mark.parametrize("name", list(humans_of(PROBLEM)))
 def test_everybody_keeps_to_the_protocol(name):
     check_human(lambda: humans_of(PROBLEM)[name], WORLD)
-    check_human(lambda: PaperLearner.of(PROBLEM, response_noise=1.0), WORLD, rng=4)
+    check_human(lambda: paper(response_noise=1.0), WORLD, rng=4)
 
 
 def test_the_matched_rate_teaches_what_the_curve_says():
     one = pr.Problem(pr.World([1.0], [[2.0]]), pr.Learner([0.0], pr.Geometric(1.1)), 1)
     rng = np.random.default_rng(2)
-    person = LeastMeanSquares(one.world, [0.0], matched_rate(one))
+    person = pr.DeltaRule([0.0], matched_rate(one)).acting(one.world)
     left = []
     for x, y in zip(*one.world.sample(5000, rng), strict=True):
         person.reset(0)
@@ -187,17 +193,9 @@ def test_most_predictive_is_what_a_perfect_reader_would_pick():
 @pytest.mark.parametrize(
     ("make", "names"),
     [
-        (lambda: PaperLearner(WORLD, pr.Learner([1.0], pr.OneShot()), [1]), ["learner", "start"]),
-        (lambda: PaperLearner.of(PROBLEM, response_noise=-1.0), ["response_noise"]),
-        (lambda: Forgetful.of(PROBLEM, forgetting=1.5), ["forgetting"]),
-        (lambda: LeastMeanSquares(WORLD, [1.0], -0.1, 2.0), ["imputation", "rate"]),
-        (lambda: LeastMeanSquares(WORLD, [1.0], 0.1), ["beliefs"]),
-        (lambda: LeastMeanSquares(WORLD, "abc", 0.1), ["beliefs"]),
-        (
-            lambda: BayesianRegressor(WORLD, BELIEFS, [1, 2], 0),
-            ["noise_variance", "prior_variance"],
-        ),
-        (lambda: BayesianRegressor(WORLD, BELIEFS, -1.0, 1.0), ["prior_variance"]),
+        (lambda: pr.Learner([1.0], pr.OneShot()).acting(WORLD, [1]), ["learner", "start"]),
+        (lambda: paper(response_noise=-1.0), ["response_noise"]),
+        (lambda: pr.DeltaRule(BELIEFS, 0.1).acting(WORLD, [1, 0, 0]), ["start"]),
         (lambda: PartialFit([[1.0]], object()), ["beliefs", "regressor"]),
         (lambda: PartialFit("abc"), ["beliefs"]),
     ],

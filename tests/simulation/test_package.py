@@ -37,7 +37,7 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
 
 
 def test_without_pandas_the_extra_is_named(monkeypatch):
-    paper = {"paper": simulation.PaperLearner.of(PROBLEM)}
+    paper = {"paper": PROBLEM.learner}
     table = simulation.compare(PROBLEM, {}, paper, 3, 2, rng=0)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(pr.MissingExtra, match=r"preceptor\[data\]"):

@@ -9,8 +9,6 @@ import preceptor as pr
 from preceptor.evaluation.value import losses_along
 from preceptor.model.units import Units
 from preceptor.simulation import (
-    LeastMeanSquares,
-    PaperLearner,
     RandomOrder,
     answer_one_by_one,
     humans_of,
@@ -34,7 +32,8 @@ class OneByOne:
 @examples(15)
 @given(problems(horizons=(7,)))
 def test_batch_and_one_by_one_agree(problem):
-    people = humans_of(problem) | {"slips": PaperLearner.of(problem, response_noise=0.3)}
+    slips = problem.learner.acting(problem.world, problem.start, response_noise=0.3)
+    people = humans_of(problem) | {"slips": slips}
     del people["SGDRegressor"]  # has no batch
     for human in people.values():
         batch = rollout(problem, RandomOrder.of(problem), 7, 4, rng=1, human=human)
@@ -45,7 +44,7 @@ def test_batch_and_one_by_one_agree(problem):
 
 @pytest.mark.parametrize("policy", [CYCLE, RandomOrder.of(PROBLEM)], ids=["common", "personal"])
 def test_more_people_and_more_rounds_change_nothing_before(policy):
-    noisy = PaperLearner.of(PROBLEM, response_noise=0.3)
+    noisy = PROBLEM.learner.acting(WORLD, response_noise=0.3)
     few = rollout(PROBLEM, policy, 70, 3, rng=9, human=noisy)
     many = rollout(PROBLEM, policy, 150, 8, rng=9, human=noisy)
     assert_allclose(many.predictions[:3, :70], few.predictions, atol=1e-12)
@@ -56,7 +55,8 @@ def test_more_people_and_more_rounds_change_nothing_before(policy):
 
 def test_people_are_different_and_cases_are_the_same_for_everybody_compared():
     fixed = rollout(PROBLEM, pr.Stationary((0, 1)), 20, 5, rng=3)
-    other = rollout(PROBLEM, CYCLE, 20, 5, rng=3, human=PaperLearner.of(PROBLEM, 1.0))
+    noisy = PROBLEM.learner.acting(WORLD, response_noise=1.0)
+    other = rollout(PROBLEM, CYCLE, 20, 5, rng=3, human=noisy)
     assert_array_equal(fixed.sessions.outcomes, other.sessions.outcomes)
     assert np.unique(fixed.sessions.outcomes).size == 100
     assert (
@@ -175,8 +175,19 @@ def test_weight_is_the_share_of_time_that_was_played():
 def test_answers_are_those_of_the_published_loop():
     played = rollout(PROBLEM, CYCLE, 6, 3, rng=1)
     rngs = [stream(1, person, Stream.ANSWERS) for person in range(3)]
-    answers = answer_one_by_one(PaperLearner.of(PROBLEM), played.sessions, rngs)
+    answers = answer_one_by_one(PROBLEM.learner.acting(WORLD), played.sessions, rngs)
     assert_allclose(played.predictions, answers, atol=1e-12)
+
+
+def test_a_person_plays_like_somebody_who_acts_for_them():
+    started = PROBLEM.replace(start=[3, 0, 1])
+    for person, start in (
+        (pr.Forgetful([0.2, 1.3, 0.0], pr.Geometric(1.1)), [3, 0, 1]),  # counts showings
+        (pr.DeltaRule([0.2, 1.3, 0.0], 0.05), None),  # does not
+    ):
+        played = rollout(started, CYCLE, 6, 3, rng=1, human=person)
+        acting = rollout(started, CYCLE, 6, 3, rng=1, human=person.acting(WORLD, start))
+        assert_array_equal(played.predictions, acting.predictions)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +197,7 @@ def test_answers_are_those_of_the_published_loop():
         ({"rounds": 11, "problem": PROBLEM.replace(horizon=10)}, "ends after 10"),
         ({"rng": "seven"}, "rng: 'seven'"),
         ({"rng": -1}, "rng: -1"),
-        ({"human": object()}, "must have reset, predict and feedback"),
+        ({"human": object()}, "must be a Person or have reset, predict and feedback"),
         ({"policy": lambda counts: (0, 1, 2)}, "not allowed by the budget"),
         ({"policy": lambda counts: (7,)}, "the problem has tests 0..2"),
         ({"policy": pr.Stationary((0, 1, 2))}, "not allowed by the budget"),
@@ -200,6 +211,6 @@ def test_what_cannot_be_played_is_refused(arguments, words):
 
 
 def test_somebody_who_diverges_is_reported():
-    wild = LeastMeanSquares(WORLD, [0.0, 0.0, 0.0], rate=50.0)
-    with pytest.raises(pr.InvalidInput, match=r"LeastMeanSquares predicted .* too large"):
+    wild = pr.DeltaRule([0.0, 0.0, 0.0], rate=50.0)
+    with pytest.raises(pr.InvalidInput, match=r"DeltaRule predicted .* too large"):
         rollout(PROBLEM, CYCLE, 800, 2, rng=0, human=wild)

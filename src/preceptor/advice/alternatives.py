@@ -229,7 +229,7 @@ def _later(
 
 def _mean_losses(among: Problem, columns: list[int], counts: IntArray) -> FloatArray:
     """Expected loss (orders,) of a round in which any of the sets at `columns` may be shown."""
-    errors = among.learner.errors(among.world, counts)
+    errors = among.by_showings.errors(among.world, counts)
     losses: FloatArray = among.oracle.losses(errors)[:, columns].mean(axis=1)
     return losses
 
@@ -247,7 +247,7 @@ def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Float
             meets.setdefault(shown, []).append((order, t))
     for shown, where in meets.items():
         rows, columns = np.array(where).T
-        errors = problem.learner.errors(problem.world, counts[rows, columns])
+        errors = problem.by_showings.errors(problem.world, counts[rows, columns])
         losses[rows, columns] = problem.oracle.loss_of(errors, shown)
     return losses
 

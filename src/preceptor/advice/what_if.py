@@ -20,12 +20,12 @@ _MOST_CONDITION = 1e8
 
 def faster(problem: Problem, factor: float) -> Problem:
     """Learning `factor` times as fast: so many times fewer showings for the same progress."""
-    return problem.replace(learner=problem.learner.faster(factor))
+    return problem.replace(learner=problem.by_showings.faster(factor))
 
 
 def further_off(problem: Problem, factor: float) -> Problem:
     """First beliefs `factor` times as far from the truth, in the same direction."""
-    truth, learner = problem.world.coefficients, problem.learner
+    truth, learner = problem.world.coefficients, problem.by_showings
     initial = truth - factor * (truth - learner.initial)
     return problem.replace(learner=Learner(initial, learner.curves, learner.imputation))
 

@@ -47,7 +47,7 @@ def next_tests(
                 for column in world.columns_of([name]):
                     counts[column] = count
         chosen = found.policy.recommend(counts)
-        errors = problem.learner.errors(world, counts)[None, :]
+        errors = problem.by_showings.errors(world, counts)[None, :]
         loss = float(problem.oracle.loss_of(errors, chosen)[0])
         names = list(world.name_of(chosen))
     from preceptor.report.scale import scale_of

@@ -156,10 +156,10 @@ def limiting_errors(problem: Problem, recurrent: Iterable[int], counts: IntArray
     >>> limiting_errors(problem, recurrent=[0], counts=[0, 1]).tolist()
     [0.0, 0.4]
     """
-    errors = problem.learner.errors(problem.world, counts)
+    errors = problem.by_showings.errors(problem.world, counts)
     first = problem.world.coefficients - problem.learner.initial
     for i in recurrent:
-        errors[i] = first[i] * np.sqrt(problem.learner.curve_of[i].limit)
+        errors[i] = first[i] * np.sqrt(problem.by_showings.curve_of[i].limit)
     return errors
 
 
@@ -263,7 +263,7 @@ def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
     if commit is None or length is None or problem.budget.count(problem.size) > _MAX_COMPARED:
         return []
     counts = counts_after(problem, policy.schedule(length))
-    frozen = problem.learner.errors(problem.world, counts)
+    frozen = problem.by_showings.errors(problem.world, counts)
     limits = limiting_errors(problem, range(problem.size), counts)
     membership = problem.sets.membership
     both = membership.copy()

@@ -26,12 +26,12 @@ def closed_commit_value(
 ) -> float | None:
     """Discounted loss of showing `shown` from `counts` on; None if it has no closed form."""
     form = problem.oracle.squared_form_of(shown)
-    curves = problem.learner.curve_of
+    curves = problem.by_showings.curve_of
     ratios = [curves[i].ratio for i in shown]
     if form is None or any(ratio is None for ratio in ratios):
         return None
     discount = problem.discount
-    errors = problem.learner.errors(problem.world, counts)
+    errors = problem.by_showings.errors(problem.world, counts)
     members = list(shown)
     hidden = [i for i in range(problem.size) if i not in shown]
     beta = np.array(ratios, dtype=np.float64)
@@ -64,7 +64,7 @@ class TailSums:
 def tail_sums_bytes(problem: Problem, showings: int) -> int:
     """Memory that `tail_sums` will take."""
     n = problem.size
-    if all(curve.ratio is not None for curve in problem.learner.curve_of):
+    if all(curve.ratio is not None for curve in problem.by_showings.curve_of):
         return 16 * n * (showings + 1)
     return 8 * n * n * (showings + 1) ** 2
 
@@ -72,11 +72,11 @@ def tail_sums_bytes(problem: Problem, showings: int) -> int:
 def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
     """Tables for counts up to `showings` beyond the start, over `rounds` rounds or forever."""
     n, discount = problem.size, problem.discount
-    ratios = [curve.ratio for curve in problem.learner.curve_of]
+    ratios = [curve.ratio for curve in problem.by_showings.curve_of]
     a0 = total_weight(discount, rounds)
     if all(ratio is not None for ratio in ratios):
         beta = np.array(ratios, dtype=np.float64)
-        retention = problem.learner.retention_table(problem.start_counts, showings)
+        retention = problem.by_showings.retention_table(problem.start_counts, showings)
         first = retention * geometric_sum(discount * beta, rounds)[:, None]
         scale = geometric_sum(discount * np.outer(beta, beta), rounds)
         return TailSums(a0, first, retention, scale, np.empty((0, 0, 0, 0)))
@@ -85,7 +85,7 @@ def tail_sums(problem: Problem, showings: int, rounds: int | None) -> TailSums:
     length = negligible_after(discount) if rounds is None else rounds
     if discount < 1.0:
         length = min(length, negligible_after(discount))
-    long = problem.learner.retention_table(problem.start_counts, showings + length)
+    long = problem.by_showings.retention_table(problem.start_counts, showings + length)
     first = np.empty((n, showings + 1))
     second = np.empty((n, n, showings + 1, showings + 1))
     fill_tail_tables(long, discount, length, first, second)

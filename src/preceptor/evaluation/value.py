@@ -15,6 +15,7 @@ import numpy as np
 
 from preceptor._base.discounting import discounted_sum, negligible_after, weight_after
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.evaluation.expectations import expected_cost, expected_losses
 from preceptor.evaluation.tails import closed_commit_value
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
@@ -100,6 +101,9 @@ def evaluate_with_error(problem: Problem, policy: Policy) -> Evaluation:
     """
     policy.check(problem)
     horizon = problem.horizon
+    if not problem.learns_by_showings:
+        value = expected_cost(problem, policy)
+        return Evaluation(value, _rounding(value, horizon or negligible_after(problem.discount)))
     if horizon is not None:
         losses = losses_along(problem, policy.schedule(horizon))
         value = discounted_sum(losses, problem.discount)
@@ -122,6 +126,8 @@ def evaluate_with_error(problem: Problem, policy: Policy) -> Evaluation:
 
 def losses_along(problem: Problem, schedule: list[TestSet]) -> FloatArray:
     """Loss of each round (rounds,) when these sets are shown from the start."""
+    if not problem.learns_by_showings:
+        return expected_losses(problem, schedule)
     counts = running_counts(problem, schedule)[:-1]
     losses = np.empty(len(schedule))
     rounds_of: dict[TestSet, list[int]] = {}
@@ -130,7 +136,7 @@ def losses_along(problem: Problem, schedule: list[TestSet]) -> FloatArray:
     for shown, rounds in rounds_of.items():
         for start in range(0, len(rounds), _CHUNK):
             part = rounds[start : start + _CHUNK]
-            errors = problem.learner.errors(problem.world, counts[part])
+            errors = problem.by_showings.errors(problem.world, counts[part])
             losses[part] = problem.oracle.loss_of(errors, shown)
     return losses
 
@@ -157,7 +163,10 @@ def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:
 def commit_value(
     problem: Problem, counts: IntArray, shown: TestSet, rounds: int | None = None
 ) -> Evaluation:
-    """Discounted loss of showing one set from `counts` on, for `rounds` rounds or forever."""
+    """Discounted loss of showing one set from `counts` on, for `rounds` rounds or forever.
+
+    For people by showings.
+    """
     closed = closed_commit_value(problem, counts, shown, rounds)
     if closed is not None:
         return Evaluation(closed, _rounding(closed, 1))
@@ -167,7 +176,7 @@ def commit_value(
     total, last = 0.0, 0.0
     for start in range(0, length, _CHUNK):
         times = np.arange(start, min(start + _CHUNK, length))
-        errors = problem.learner.errors(problem.world, counts + times[:, None] * moves)
+        errors = problem.by_showings.errors(problem.world, counts + times[:, None] * moves)
         losses = problem.oracle.loss_of(errors, shown)
         total += problem.discount**start * discounted_sum(losses, problem.discount)
         last = float(losses[-1])

@@ -21,7 +21,7 @@ def algorithm1(problem: Problem) -> tuple[float, list[tuple[int, ...]]]:
     tests = range(problem.size)
     a = problem.world.coefficients.tolist()
     initial = problem.learner.initial.tolist()
-    curve = problem.learner.curve_of[0]
+    curve = problem.by_showings.curve_of[0]
     if not isinstance(curve, Geometric) or problem.horizon is None:
         raise NotApplicable("algorithm 1, plainly: for geometric curves and a finite horizon")
     alpha = curve.alpha

@@ -11,7 +11,7 @@ from preceptor.model.budgets import Budget
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.by_showings import Learner
+from preceptor.people.person import Person
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Setting(Protocol):
         """How tests and outcomes come about."""
 
     @property
-    def learner(self) -> Learner:
+    def learner(self) -> Person:
         """Who reads them."""
 
     @property

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import Matrix, NonNegative, Positive, Share, Vector
+from preceptor._base.fields import NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.person import Affine, Parameter, Person
+from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -34,7 +34,7 @@ class Progressed(NamedTuple):
     rounds: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DeltaRule(Person):
     """Somebody who learns from outcomes: weights move by rate x surprise x result of the test.
 
@@ -83,11 +83,7 @@ class DeltaRule(Person):
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
     rate: Annotated[NonNegative, "Size of a step."]
-    imputation: Annotated[
-        Share | Matrix,
-        "How the person fills in hidden tests: 0 knows all correlations, 1 ignores them, in "
-        "between mixes; or the covariance they believe in.",
-    ] = 0.0
+    imputation: Imputation = 0.0
     all_weights: Annotated[
         bool, "Whether weights of hidden tests move too, by what was filled in."
     ] = False
@@ -134,7 +130,18 @@ class DeltaRule(Person):
         set_field(self, "cap", None if cap is None else float(cap))
 
     def rates(self, rounds: int) -> FloatArray:
-        """Rate in each of the first rounds as a share of `rate`, shape (rounds,)."""
+        """Rate in each of the first rounds as a share of `rate`.
+
+        Parameters
+        ----------
+        rounds
+            How many.
+
+        Returns
+        -------
+        array of shape (rounds,)
+            1 at first, falling by `decay`.
+        """
         return np.asarray((1.0 + np.arange(rounds)) ** -self.decay)
 
     def fresh(
@@ -159,8 +166,9 @@ class DeltaRule(Person):
         surprise = outcome - np.sum(state.weights * filled, axis=-1)
         if self.cap is not None:
             surprise = np.clip(surprise, -self.cap, self.cap)
-        step = self._step(state, filled, shown)
-        return Progressed(state.weights + surprise[..., None] * step, state.rounds + 1)
+        rate, direction = self._step(state, filled, shown)
+        moved = state.weights + rate * surprise[..., None] * direction
+        return Progressed(moved, state.rounds + 1)
 
     def moves(
         self,
@@ -171,7 +179,8 @@ class DeltaRule(Person):
         outcome: FloatArray,
     ) -> Affine:
         """I - step x filled', while the surprise is not capped; a capped one only pushes."""
-        step = self._step(state, filled, shown)
+        rate, direction = self._step(state, filled, shown)
+        step = rate * direction
         if self.cap is not None:
             surprise = outcome - np.sum(state.weights * filled, axis=-1)
             capped = np.abs(surprise) > self.cap
@@ -186,14 +195,14 @@ class DeltaRule(Person):
 
     def _step(
         self, state: Progressed, filled: FloatArray, shown: npt.NDArray[np.bool_]
-    ) -> FloatArray:
-        """How far a surprise of 1 moves each weight (..., n)."""
+    ) -> tuple[float, FloatArray]:
+        """The rate now, and which way (..., n) a surprise of 1 moves the weights."""
         rate = self.rate / (1.0 + state.rounds) ** self.decay
-        step = filled if self.all_weights else filled * shown
+        direction = filled if self.all_weights else filled * shown
         if self.normalised is not None:
-            step = step / (self.normalised + np.sum(step * step, axis=-1, keepdims=True))
-        moved: FloatArray = rate * step
-        return moved
+            length = np.sum(direction * direction, axis=-1, keepdims=True)
+            direction = direction / (self.normalised + length)
+        return rate, direction
 
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None

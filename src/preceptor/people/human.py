@@ -208,10 +208,9 @@ def answer_one_by_one(
 
     Examples
     --------
-    >>> from preceptor import World
-    >>> from preceptor.simulation import LeastMeanSquares
+    >>> from preceptor import DeltaRule, World
     >>> sessions = Sessions(((0,),), np.zeros((1, 2), int), np.ones((1, 2, 1)), np.ones((1, 2)))
-    >>> person = LeastMeanSquares(World([1.0], [[1.0]]), [0.0], rate=0.5)
+    >>> person = DeltaRule([0.0], rate=0.5).acting(World([1.0], [[1.0]]))
     >>> answer_one_by_one(person, sessions, [np.random.default_rng(0)])
     array([[0. , 0.5]])
     """

@@ -15,12 +15,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
+from preceptor._base.fields import Matrix, Share
 from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted, labelled
 from preceptor.model.matrices import covariance_faults, read_numbers
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 BY_SHOWINGS = "by-showings"
+
+Imputation = Annotated[
+    Share | Matrix,
+    "How the person fills in hidden tests: 0 knows all correlations, 1 ignores them, in "
+    "between mixes; or the covariance they believe in.",
+]
 
 
 class Affine(NamedTuple):
@@ -54,11 +61,12 @@ class Parameter(NamedTuple):
     usual: tuple[float, float, float] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Person(Kind):
     """Base of all people: first beliefs, a way to fill in what is hidden, a way to learn.
 
-    A subclass is a frozen dataclass with a `kind` of its own and the fields `initial` (weights at
+    A subclass is a frozen dataclass (with `eq=False, repr=False`, as people compare and show
+    themselves in their own way) with a `kind` of its own and the fields `initial` (weights at
     first, shape (n,)) and `imputation` (0 knows how tests go together, 1 takes hidden tests to be
     average, in between mixes; or a covariance (n, n)).
     """
@@ -89,7 +97,20 @@ class Person(Kind):
         return int(self.initial.size)
 
     def fill_in(self, initial: npt.ArrayLike, imputation: float | npt.ArrayLike) -> list[str]:
-        """Check and set the two fields that everybody has; says what is wrong with them."""
+        """Check and set the two fields that everybody has; says what is wrong with them.
+
+        Parameters
+        ----------
+        initial
+            Weights at first, shape (n,).
+        imputation
+            A number from 0 to 1, or a covariance (n, n).
+
+        Returns
+        -------
+        list of str
+            One fault each, for the constructor to report with its own.
+        """
         faults: list[str] = []
         beliefs = read_numbers("initial", initial, 1, faults)
         size = 0 if beliefs is None else beliefs.size
@@ -99,7 +120,18 @@ class Person(Kind):
         return faults
 
     def start_faults(self, start: Sequence[int] | None) -> list[str]:
-        """Why showings before the first round mean nothing to this kind of person, if so."""
+        """Why showings before the first round mean nothing to this kind of person, if so.
+
+        Parameters
+        ----------
+        start
+            Showings of each test before; None means none.
+
+        Returns
+        -------
+        list of str
+            Empty for kinds that count showings, and where there were none.
+        """
         if start is None or not any(start):
             return []
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from preceptor._base.progress import Progress
+from preceptor.errors import InvalidInput
 from preceptor.plan import Plan
 from preceptor.planning.anytime import check_time_limit
 from preceptor.planning.certified import solve_certified
@@ -27,6 +28,7 @@ def solve_auto(
     time_limit: float | None = DEFAULT_SECONDS,
     seed: int = 0,
     memory_limit: int = DEFAULT_MEMORY,
+    objective: str | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """Exact where that takes seconds, otherwise the best plan and bound within `time_limit`.
@@ -41,6 +43,8 @@ def solve_auto(
         Seed of the search.
     memory_limit
         Bytes that a solver may use.
+    objective
+        For a crowd: "regret" (the default), "mean" or "cvar", as for `search`.
     progress
         Called now and then with an `Update`.
 
@@ -52,6 +56,13 @@ def solve_auto(
     check_time_limit(time_limit)
     # No clock is fine where an exact method answers; the searches ask for one themselves.
     check_search_options(time_limit or DEFAULT_SECONDS, None, seed)
+    if not problem.learns_by_showings:
+        plan = solve_search(
+            problem, time_limit=time_limit, seed=seed, objective=objective, progress=progress
+        )
+        return replace(plan, reason="people who do not learn by showings are planned for by search")
+    if objective is not None:
+        raise InvalidInput(f"objective: {objective!r} is for a crowd; this is one person")
     shape = shape_of(problem)
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
@@ -72,4 +83,4 @@ def solve_auto(
     return replace(plan, reason=f"{work.words} are too many to be exact, so searched and bounded")
 
 
-AUTO = Solver("auto", solve_auto, proves="the optimum, or a bound on the gap")
+AUTO = Solver("auto", solve_auto, proves="the optimum, or a bound on the gap", all_people=True)

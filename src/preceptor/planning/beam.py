@@ -140,7 +140,7 @@ class _Beam:
         """Expand every state by every set, merge, score, keep the best."""
         problem = self._problem
         start = np.array(problem.start_counts)
-        errors = problem.learner.errors(problem.world, start + layer.counts)
+        errors = problem.by_showings.errors(problem.world, start + layer.counts)
         losses = problem.oracle.losses(errors)
         costs = layer.values[:, None] + problem.discount**t * losses
         children = (layer.counts[:, None, :] + self._moves[None, :, :]).reshape(-1, problem.size)

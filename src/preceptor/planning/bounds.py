@@ -14,6 +14,8 @@ _PROJECTED_ROUNDS = 400
 
 def instant_bound(problem: Problem) -> float:
     """The best bound that costs no search: the floor, or the one-dimensional one."""
+    if not problem.learns_by_showings:
+        return remaining_floor(problem, after=0)
     return max(floor_bound(problem), projection_bound(problem))
 
 
@@ -93,7 +95,7 @@ def _concave_learning(problem: Problem, showings: int) -> tuple[FloatArray, Floa
     Steps are sorted so that they fall: no order of learning removes more, and curves that learn
     in jumps are covered too.
     """
-    table = problem.learner.retention_table(problem.start_counts, showings + 1)
+    table = problem.by_showings.retention_table(problem.start_counts, showings + 1)
     now = table[:, :1]
     shares = np.divide(table, now, out=np.ones_like(table), where=now > 0)
     steps = np.sort(shares[:, :-1] - shares[:, 1:], axis=1)[:, ::-1]

@@ -250,7 +250,7 @@ def padded_errors(problem: Problem, space: CountSpace) -> tuple[FloatArray, int]
     win, but the kernels read their errors all the same, so the table reaches that far.
     """
     pad = max(space.growth, space.total, 1) * space.rounds
-    table = problem.learner.retention_table(problem.start_counts, pad + space.rounds)
+    table = problem.by_showings.retention_table(problem.start_counts, pad + space.rounds)
     error = problem.world.coefficients - problem.learner.initial
     before = np.repeat(table[:, :1], pad, axis=1)
     return np.concatenate([before, table], axis=1) * error[:, None], pad

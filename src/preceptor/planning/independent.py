@@ -84,7 +84,7 @@ def index_scores(problem: Problem) -> FloatArray:
     left = np.array(
         [
             float(decay @ curve.phi(start + times)) / weight
-            for curve, start in zip(problem.learner.curve_of, problem.start_counts, strict=True)
+            for curve, start in zip(problem.by_showings.curve_of, problem.start_counts, strict=True)
         ]
     )
     world = problem.world

@@ -222,7 +222,7 @@ class CapEffects:
 
     def _left(self, test: int, counts: IntArray) -> FloatArray:
         """How much retention test `test` can still lose after `counts` showings."""
-        curve = self.problem.learner.curve_of[test]
+        curve = self.problem.by_showings.curve_of[test]
         start = self.problem.start_counts[test]
         left = curve.retention(start + counts) - math.sqrt(curve.limit)
         return np.maximum(left, 0.0)
@@ -254,7 +254,7 @@ def sweep(
     shape = tuple(int(c) + 1 for c in caps)
     states = math.prod(shape)
     strides = np.concatenate([[1], np.cumprod(shape)[:-1]]).astype(np.int64)
-    table = problem.learner.retention_table(problem.start_counts, int(caps.max()))
+    table = problem.by_showings.retention_table(problem.start_counts, int(caps.max()))
     errors = table * _first_errors(problem)[:, None]
     forms = problem.oracle.forms()
     losses = np.empty((0, 0))

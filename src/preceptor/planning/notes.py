@@ -14,6 +14,8 @@ def tie_notes(plan: Plan) -> tuple[str, ...]:
     from preceptor.evaluation.long_run import tied_sets
 
     commit = plan.policy.commit
+    if not plan.problem.learns_by_showings:
+        return ()
     if commit is None or (plan.problem.horizon is not None and plan.exploration_length is None):
         return ()
     ties = [shown for shown in tied_sets(plan.problem, plan.policy) if shown != commit]

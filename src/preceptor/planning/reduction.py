@@ -20,7 +20,7 @@ def to_instance(problem: Problem) -> DualInstance:
     """The arrays; only for problems whose shape has nothing in `why_not_geometric`."""
     from preceptor.engine.instance import DualInstance
 
-    ratios = np.array([curve.ratio for curve in problem.learner.curve_of], dtype=np.float64)
+    ratios = np.array([curve.ratio for curve in problem.by_showings.curve_of], dtype=np.float64)
     return DualInstance(
         covariance=np.array(problem.world.covariance),
         initial_error=problem.initial_errors,

@@ -52,7 +52,7 @@ def replay_search(
         horizon if horizon is not None else min(negligible_after(problem.discount), _REPLAYED)
     )
     rounds = min(replayed, _ROUNDS)
-    table = problem.learner.retention_table(problem.start_counts, replayed)
+    table = problem.by_showings.retention_table(problem.start_counts, replayed)
     errors = table * (problem.world.coefficients - problem.learner.initial)[:, None]
     rest = np.zeros(replayed + 1)
     least = least_loss(problem)

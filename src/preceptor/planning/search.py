@@ -23,11 +23,12 @@ from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.beam import solve_beam
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.finite import as_policy
+from preceptor.planning.people_search import check_objective, solve_for_people
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.restricted import solve_restricted
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.warm_up import compile_search
+from preceptor.planning.warm_up import compile_for, compile_search
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 5.0
@@ -43,6 +44,7 @@ def solve_search(
     time_limit: float | None = DEFAULT_SECONDS,
     max_kicks: int | None = None,
     seed: int = 0,
+    objective: str | None = None,
     progress: Progress | None = None,
 ) -> Plan:
     """The best schedule found within `time_limit` seconds or `max_kicks` restarts.
@@ -60,6 +62,9 @@ def solve_search(
         Restarts from a changed schedule; None for no limit.
     seed
         Seed of the search.
+    objective
+        For a crowd: "regret" (the default: the worst loss beyond a person's own best plan), "mean"
+        (of costs relative to the own best, by weight) or "cvar" (of the worst fifth).
     progress
         Called now and then with an `Update`.
 
@@ -76,6 +81,18 @@ def solve_search(
         Options that make no sense.
     """
     check_search_options(time_limit, max_kicks, seed)
+    check_objective(problem, objective)
+    if not problem.learns_by_showings:
+        compile_for(problem)
+        with watching(time_limit) as watch:
+            return solve_for_people(
+                problem,
+                watch,
+                max_kicks=max_kicks,
+                seed=seed,
+                objective=objective,
+                progress=progress,
+            )
     shape = shape_of(problem)
     if shape.too_many_sets or not shape.why_not_geometric:
         compile_search()
@@ -215,10 +232,14 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 
 def why_not_search(problem: Problem) -> str:
     """Why changes of a schedule cannot be priced."""
+    if not problem.learns_by_showings:
+        return ""
     shape = shape_of(problem)
     if shape.too_many_sets or not shape.why_not_geometric or problem.oracle.forms() is not None:
         return ""
     return "needs a built-in risk and exact losses (or squared error on a sample)"
 
 
-SEARCH = Solver("search", solve_search, proves="an instant bound", why_not=why_not_search)
+SEARCH = Solver(
+    "search", solve_search, proves="an instant bound", why_not=why_not_search, all_people=True
+)

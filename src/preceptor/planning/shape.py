@@ -55,6 +55,8 @@ def _shape(problem: Problem) -> Shape:
 
 
 def _why_not_geometric(problem: Problem) -> str:
+    if not problem.learns_by_showings:
+        return "the person does not learn by showings"
     if not isinstance(problem.risk, SquaredError):
         return f"the risk is {type(problem.risk).__name__}, not squared error"
     if not isinstance(problem.loss, ClosedForm):
@@ -62,7 +64,7 @@ def _why_not_geometric(problem: Problem) -> str:
     imputes = problem.learner.imputing_covariance(problem.world)
     if not np.array_equal(imputes, problem.world.covariance):
         return "the person does not impute from the world's covariance"
-    for name, curve in zip(problem.world.labels, problem.learner.curve_of, strict=True):
+    for name, curve in zip(problem.world.labels, problem.by_showings.curve_of, strict=True):
         if not curve.ratio:
             return f"{name} is not learned by a constant factor per showing ({curve})"
     if problem.discount == 0.0:
@@ -71,6 +73,8 @@ def _why_not_geometric(problem: Problem) -> str:
 
 
 def _why_not_independent(problem: Problem) -> str:
+    if not problem.learns_by_showings:
+        return "the person does not learn by showings"
     imputation = problem.learner.imputing_covariance(problem.world)
     if not isinstance(problem.risk, SquaredError):
         return f"the sort needs squared error, the risk is {type(problem.risk).__name__}"

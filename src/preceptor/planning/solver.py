@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from preceptor.errors import UnknownMethod
+from preceptor.errors import NotApplicable, UnknownMethod
 from preceptor.plan import Plan
 from preceptor.problem import Problem
 
@@ -28,6 +28,13 @@ class Work:
 def serves_all(problem: Problem) -> str:
     """Why a solver cannot serve a problem, for those that can serve them all."""
     return ""
+
+
+def other_people(problem: Problem) -> str:
+    """Why a solver that plans on counts of showings cannot serve a problem; empty if it can."""
+    if problem.learns_by_showings:
+        return ""
+    return f"is for people who learn by showings, not for a {type(problem.learner).__name__}"
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,8 @@ class Solver:
         Says why it cannot serve a problem, in words; empty if it can.
     work
         For exact solvers that `auto` may choose: says how much there is to do.
+    all_people
+        Whether it plans for any kind of person, not only for those who learn by showings.
 
     Examples
     --------
@@ -63,6 +72,12 @@ class Solver:
     proves: str
     why_not: Callable[[Problem], str] = serves_all
     work: Callable[[Problem], Work] | None = None
+    all_people: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.all_people:
+            own = self.why_not
+            object.__setattr__(self, "why_not", lambda given: other_people(given) or own(given))
 
     @property
     def summary(self) -> str:
@@ -94,9 +109,13 @@ class Solver:
         ------
         UnknownMethod
             The solver has no option of that name.
+        NotApplicable
+            It plans for people by showings only, and the problem's person is another.
         """
         unknown = sorted(set(options) - set(self.options))
         if unknown:
             takes = f"it takes {', '.join(self.options)}" if self.options else "it takes none"
             raise UnknownMethod(f"method {self.name!r} has no option {', '.join(unknown)}; {takes}")
+        if not self.all_people and other_people(problem):
+            raise NotApplicable(f"{self.name}: {other_people(problem)}")
         return self.solve(problem, **options)

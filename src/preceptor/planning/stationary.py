@@ -7,6 +7,8 @@ import time
 import numpy as np
 
 from preceptor._base.progress import Status
+from preceptor._base.values import FloatArray
+from preceptor.evaluation.expectations import fixed_costs, weights_of
 from preceptor.evaluation.value import commit_value
 from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
@@ -29,15 +31,14 @@ def solve_stationary(problem: Problem) -> Plan:
         The best fixed set.
     """
     started = time.perf_counter()
-    counts = np.array(problem.start_counts, dtype=np.int64)
-    costs = [commit_value(problem, counts, shown, problem.horizon).value for shown in problem.sets]
+    costs = _costs(problem)
     best = int(np.argmin(costs))
     # The bound knows nothing of stationarity, so it may exceed the value by rounding only.
-    bound = min(instant_bound(problem), costs[best])
+    bound = min(instant_bound(problem), float(costs[best]))
     return Plan(
         problem=problem,
         policy=Stationary(problem.sets[best]),
-        value=costs[best],
+        value=float(costs[best]),
         lower_bound=bound,
         status=Status.OPTIMAL if bound == costs[best] else Status.BOUNDED,
         method="stationary",
@@ -47,4 +48,15 @@ def solve_stationary(problem: Problem) -> Plan:
     )
 
 
-STATIONARY = Solver("stationary", solve_stationary, proves="the best fixed set; a bound")
+def _costs(problem: Problem) -> FloatArray:
+    """What each set costs when it is shown throughout (sets,)."""
+    if problem.learns_by_showings:
+        counts = np.array(problem.start_counts, dtype=np.int64)
+        each = [commit_value(problem, counts, s, problem.horizon).value for s in problem.sets]
+        return np.array(each)
+    return weights_of(problem) @ fixed_costs(problem)
+
+
+STATIONARY = Solver(
+    "stationary", solve_stationary, proves="the best fixed set; a bound", all_people=True
+)

@@ -198,7 +198,7 @@ def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]
     forms = problem.oracle.forms()
     assert forms is not None
     rounds = negligible_after(problem.discount) if left is None else left
-    retention = problem.learner.retention_table(problem.start_counts, space.rounds + rounds)
+    retention = problem.by_showings.retention_table(problem.start_counts, space.rounds + rounds)
     error = problem.world.coefficients - problem.learner.initial
     _, rank, commit = best_commits_summed(
         np.argsort(table.values, kind="stable"),

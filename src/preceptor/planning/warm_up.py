@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from preceptor.engine.instance import DualInstance
+    from preceptor.problem import Problem
 
 
 @cache
@@ -29,6 +30,25 @@ def compile_proof() -> None:
     path = np.zeros(4, dtype=np.int64)
     bound = solve_dual(instance, path, time_limit=60.0, max_iterations=1)
     certified_beam(bound, path, 0, width=8, time_limit=60.0)
+
+
+def compile_for(problem: Problem) -> None:
+    """Compile, or load from disk, what prices for these people need."""
+    from preceptor.evaluation.expectations import family_of, people_of
+
+    sets = family_of(problem, [problem.sets[i] for i in range(min(2, len(problem.sets)))])
+    last = len(sets) - 1
+    path = np.array([0, last], dtype=np.int64)
+    for person in people_of(problem).values():
+        expected = person.expected(problem.world, sets, problem.start)
+        walk = expected.walk(path.size, 0.5)
+        walk.lay(path, (last,))
+        walk.prices(1, path)
+        walk.back(1, last)
+        walk.block(0, path[:1])
+        walk.tails([(0,)])
+        expected.losses(path)
+        expected.total(path, 0.5, (0,))
 
 
 def _tiny() -> DualInstance:

@@ -111,7 +111,7 @@ def learning(plan: Plan) -> str:
     schedule = plan.policy.schedule(rounds)
     counts = running_counts(problem, schedule)[:-1]
     deviations = np.sqrt(np.diag(problem.world.covariance))
-    beliefs = problem.learner.beliefs(problem.world, counts) * deviations
+    beliefs = problem.by_showings.beliefs(problem.world, counts) * deviations
     truth = problem.world.coefficients * deviations
     lines = [
         Line(

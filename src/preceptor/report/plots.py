@@ -175,7 +175,7 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     """Signed errors of the person's coefficients; those never shown in grey, named once."""
     problem = plan.problem
     counts = running_counts(problem, schedule)[:-1]
-    errors = problem.learner.errors(problem.world, counts)
+    errors = problem.by_showings.errors(problem.world, counts)
     cases = np.arange(1, len(schedule) + 1)
     seen = {test for tests in schedule for test in tests}
     axes.axhline(0.0, color=GREY, linewidth=0.8)

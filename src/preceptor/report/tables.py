@@ -96,8 +96,8 @@ def weight_rows(plan: Plan) -> list[WeightRow]:
     counts = counts_after(problem, plan.policy.schedule(rounds))
     scale = np.sqrt(np.diag(problem.world.covariance))
     truth = problem.world.coefficients * scale
-    first = problem.learner.beliefs(problem.world, problem.start_counts) * scale
-    later = problem.learner.beliefs(problem.world, counts) * scale
+    first = problem.by_showings.beliefs(problem.world, problem.start_counts) * scale
+    later = problem.by_showings.beliefs(problem.world, counts) * scale
     committed = plan.policy.commit or ()
     order = np.argsort(-np.abs(truth), kind="stable")
     return [

@@ -1,4 +1,4 @@
-"""Simulated people: humans of several kinds, policies played with them, and tables of both.
+"""People who act: policies played with people of all kinds, and tables of both.
 
 >>> import preceptor as pr
 >>> from preceptor import simulation
@@ -10,27 +10,19 @@
 """
 
 from preceptor.people.human import BatchHuman, Human, Sessions, answer_one_by_one
-from preceptor.simulation.cast import humans_of, matched_rate
+from preceptor.simulation.cast import humans_of, matched_rate, people_of
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
-from preceptor.simulation.paper import Forgetful, PaperLearner
 from preceptor.simulation.partial_fit import PartialFit
-from preceptor.simulation.readers import Reader
-from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares
 from preceptor.simulation.rollouts import Rollout, rollout
 
 __all__ = [
     "BatchHuman",
-    "BayesianRegressor",
     "Comparison",
-    "Forgetful",
     "Human",
-    "LeastMeanSquares",
-    "PaperLearner",
     "PartialFit",
     "RandomOrder",
-    "Reader",
     "Rollout",
     "Sessions",
     "answer_one_by_one",
@@ -39,5 +31,6 @@ __all__ = [
     "humans_of",
     "matched_rate",
     "most_predictive",
+    "people_of",
     "rollout",
 ]

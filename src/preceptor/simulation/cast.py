@@ -6,33 +6,79 @@ difference, and learn about as fast in the beginning. So what differs in a table
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
+from preceptor.people.bayesian import Bayesian
+from preceptor.people.by_showings import Learner
+from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.forgetful import Forgetful
 from preceptor.people.human import Human
+from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.simulation.choosing import most_predictive
-from preceptor.simulation.paper import Forgetful, PaperLearner
 from preceptor.simulation.partial_fit import PartialFit
-from preceptor.simulation.regressors import BayesianRegressor, LeastMeanSquares
+
+# Whoever learns from outcomes stands together.
+_IN_TABLES = (
+    *("paper", "least mean squares", "Bayesian", "SGDRegressor"),
+    *("forgets", "ignores correlation"),
+)
 
 
-def humans_of(
-    problem: Problem, *, forgetting: float = 0.02, response_noise: float = 0.0
-) -> dict[str, Human]:
+def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person]:
     """People by name, with settings derived from the problem.
 
     - **paper**: the problem's own learner;
     - **least mean squares**: the delta rule on shown tests, at `matched_rate(problem)`;
     - **Bayesian**: as unsure of the weights as they are in fact wrong, and expecting the scatter
       that is left around the most predictive set;
-    - **SGDRegressor**: scikit-learn's, with its usual settings but `matched_rate` as first
-      step; takes hidden tests to be average;
     - **forgets**: the paper's learner who loses `forgetting` of the exposure to hidden tests;
     - **ignores correlation**: the paper's learner who takes hidden tests to be average.
+
+    Those who count showings begin with the problem's `start`; the others with the weights that
+    its learner has by then.
+
+    Parameters
+    ----------
+    problem
+        Whose person they resemble at the start.
+    forgetting
+        Share of the exposure to a hidden test that is lost each round, from 0 to 1.
+
+    Returns
+    -------
+    dict of str to Person
+        Five people.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.25)), 1)
+    >>> people_of(problem)["least mean squares"].rate == matched_rate(problem)
+    True
+    """
+    learner = problem.by_showings
+    beliefs = learner.beliefs(problem.world, problem.start_counts)
+    imputation = learner.imputation
+    return {
+        "paper": learner,
+        "least mean squares": DeltaRule(beliefs, matched_rate(problem), imputation),
+        "Bayesian": Bayesian(beliefs, _prior_variance(problem), _scatter(problem), imputation),
+        "forgets": Forgetful(learner.initial, learner.curves, forgetting, imputation),
+        "ignores correlation": Learner(learner.initial, learner.curves, imputation=1.0),
+    }
+
+
+def humans_of(
+    problem: Problem, *, forgetting: float = 0.02, response_noise: float = 0.0
+) -> dict[str, Human]:
+    """The people of `people_of`, ready to act, and one from scikit-learn.
+
+    **SGDRegressor** is scikit-learn's, with its usual settings but `matched_rate` as first step;
+    it takes hidden tests to be average.
 
     Parameters
     ----------
@@ -62,21 +108,21 @@ def humans_of(
     >>> sorted(humans_of(problem))[:3]
     ['Bayesian', 'SGDRegressor', 'forgets']
     """
-    world, start = problem.world, problem.start_counts
-    beliefs = problem.learner.beliefs(world, start)
-    imputation = problem.learner.imputation
-    rate = matched_rate(problem)
-    slips: dict[str, Any] = {"response_noise": response_noise}
-    return {
-        "paper": PaperLearner.of(problem, **slips),
-        "least mean squares": LeastMeanSquares(world, beliefs, rate, imputation, **slips),
-        "Bayesian": BayesianRegressor(
-            world, beliefs, _prior_variance(problem), _scatter(problem), imputation, **slips
-        ),
-        "SGDRegressor": _sgd(beliefs, rate),
-        "forgets": Forgetful.of(problem, forgetting=forgetting, **slips),
-        "ignores correlation": PaperLearner.ignoring_correlation(problem, **slips),
+    beliefs = problem.by_showings.beliefs(problem.world, problem.start_counts)
+    everybody: dict[str, Human] = {
+        name: acting_in(problem, person, response_noise)
+        for name, person in people_of(problem, forgetting=forgetting).items()
     }
+    everybody["SGDRegressor"] = _sgd(beliefs, matched_rate(problem))
+    return {name: everybody[name] for name in _IN_TABLES}
+
+
+def acting_in(problem: Problem, human: Human | Person, response_noise: float = 0.0) -> Human:
+    """Somebody who acts in a problem; showings before it count for whoever counts them."""
+    if not isinstance(human, Person):
+        return human
+    start = None if human.start_faults(problem.start) else problem.start
+    return human.acting(problem.world, start, response_noise)
 
 
 def matched_rate(problem: Problem) -> float:
@@ -94,7 +140,7 @@ def matched_rate(problem: Problem) -> float:
     Returns
     -------
     float
-        The rate for `LeastMeanSquares`.
+        The rate for `DeltaRule`.
 
     Examples
     --------
@@ -106,7 +152,7 @@ def matched_rate(problem: Problem) -> float:
     """
     variances = np.diag(problem.world.covariance)
     start = np.asarray(problem.start_counts)
-    now, later = (problem.learner.retention(counts) for counts in (start, start + 1))
+    now, later = (problem.by_showings.retention(counts) for counts in (start, start + 1))
     learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
     shown = problem.budget.maximise(variances.copy())
     return float(min(np.mean(learned / variances), 1.0 / (3.0 * variances[list(shown)].sum())))

@@ -55,9 +55,8 @@ def check_human(
     Examples
     --------
     >>> from preceptor import Geometric, Learner
-    >>> from preceptor.simulation import PaperLearner
     >>> world = World.equicorrelated([1.0, 0.8], 0.8)
-    >>> check_human(lambda: PaperLearner(world, Learner([0.2, 1.3], Geometric(1.1))), world)
+    >>> check_human(lambda: Learner([0.2, 1.3], Geometric(1.1)).acting(world), world)
     """
     human = make_human()
     missing = [

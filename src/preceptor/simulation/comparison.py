@@ -12,10 +12,11 @@ from preceptor._base.progress import Progress, Update
 from preceptor._base.values import FloatArray, frozen_array, plain
 from preceptor.errors import InvalidInput, MissingExtra
 from preceptor.people.human import Human, Seed
+from preceptor.people.person import Person
 from preceptor.planning import solve
 from preceptor.problem import Problem
 from preceptor.simulation.cases import draw_cases, seed_of
-from preceptor.simulation.cast import humans_of
+from preceptor.simulation.cast import acting_in, humans_of
 from preceptor.simulation.choosing import Chooser
 from preceptor.simulation.rollouts import check_request, play, played_weight, standard_error
 
@@ -166,7 +167,7 @@ class Comparison:
 def compare(
     problem: Problem,
     policies: Mapping[str, Chooser],
-    humans: Mapping[str, Human] | None,
+    humans: Mapping[str, Human | Person] | None,
     rounds: int,
     people: int,
     rng: Seed = None,
@@ -184,7 +185,8 @@ def compare(
         By name: what `rollout` takes. If none is called "best fixed set", the stationary solver's
         is added, because that is what the others are compared with.
     humans
-        By name; None means everybody in `humans_of(problem)`.
+        By name: a `Person`, or anybody with the three methods of `Human`. None means everybody in
+        `humans_of(problem)`.
     rounds
         How many cases each person meets.
     people
@@ -211,13 +213,14 @@ def compare(
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
-    >>> cast = {"paper": pr.simulation.PaperLearner.of(problem)}
+    >>> cast = {"paper": problem.learner}
     >>> table = compare(problem, {"always x2": pr.Stationary((1,))}, cast, 9, people=5, rng=0)
     >>> table.policies, table.totals.shape
     (('always x2', 'best fixed set'), (2, 1, 5))
     """
     check_request(problem, rounds, people)
-    players = dict(humans_of(problem) if humans is None else humans)
+    cast: Mapping[str, Human | Person] = humans_of(problem) if humans is None else humans
+    players = {name: acting_in(problem, human) for name, human in cast.items()}
     choosers = dict(policies)
     if against == BEST_FIXED_SET and against not in choosers:
         choosers[against] = solve(problem, "stationary")
@@ -225,7 +228,7 @@ def compare(
         known = ", ".join(map(repr, choosers))
         raise InvalidInput(f"against: {against!r} is no policy of this comparison; use {known}")
     faults = [
-        f"humans: {name!r} is {human!r}, must have reset, predict and feedback"
+        f"humans: {name!r} is {human!r}, must be a Person or have reset, predict and feedback"
         for name, human in players.items()
         if not isinstance(human, Human)
     ]

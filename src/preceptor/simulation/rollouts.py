@@ -16,11 +16,13 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.world import Cases
+from preceptor.people.acting import Acting
 from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
+from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
+from preceptor.simulation.cast import acting_in
 from preceptor.simulation.choosing import Chooser, schedules
-from preceptor.simulation.paper import PaperLearner
 
 # A crowd is asked in groups of so many numbers (people x rounds x tests): 16 MB an array.
 _GROUP = 2_000_000
@@ -142,7 +144,7 @@ def rollout(
     rounds: int,
     people: int,
     rng: Seed = None,
-    human: Human | None = None,
+    human: Human | Person | None = None,
 ) -> Rollout:
     """Play a policy with simulated people.
 
@@ -161,7 +163,8 @@ def rollout(
         A seed or a generator; people, rounds, policies and humans that are added later change
         nothing in what is played with the same seed.
     human
-        One person, reset for everybody in turn; the problem's own learner if left out.
+        A `Person`, or anybody with the three methods of `Human`, reset for everybody in turn; the
+        problem's own learner if left out.
 
     Returns
     -------
@@ -187,9 +190,11 @@ def rollout(
     """
     check_request(problem, rounds, people)
     seed = seed_of(rng)
-    person = PaperLearner.of(problem) if human is None else human
+    person = acting_in(problem, problem.learner if human is None else human)
     if not isinstance(person, Human):
-        raise InvalidInput(f"human: {human!r}, must have reset, predict and feedback")
+        raise InvalidInput(
+            f"human: {human!r}, must be a Person or have reset, predict and feedback"
+        )
     cases = draw_cases(problem.world, rounds, people, seed)
     return play(problem, policy, cases, seed, person)
 
@@ -258,8 +263,9 @@ def _check_answers(human: Human, predictions: FloatArray) -> None:
     wrong = np.argwhere(~np.isfinite(predictions))
     if wrong.size:
         person, t = (int(i) for i in wrong[0])
+        name = type(human.person if isinstance(human, Acting) else human).__name__
         raise InvalidInput(
-            f"human: {type(human).__name__} predicted {predictions[person, t]} in round {t} of "
+            f"human: {name} predicted {predictions[person, t]} in round {t} of "
             f"person {person + 1}, must be a finite number (a learning rate that is too large "
             "diverges)"
         )

@@ -153,7 +153,7 @@ def _brute_force(problem: Problem) -> float:
 
 def _losses_after(problem: Problem, counts: TestSet, sets: Sequence[TestSet]) -> list[float]:
     """One round's loss of each set, for somebody who has been shown each test that often."""
-    learner, truth = problem.learner, problem.world.coefficients
+    learner, truth = problem.by_showings, problem.world.coefficients
     left = np.array([float(c.phi(m)) for c, m in zip(learner.curve_of, counts, strict=True)])
     beliefs = truth - (truth - learner.initial) * np.sqrt(left)
     return [slow_loss(problem, beliefs, shown) for shown in sets]

@@ -326,7 +326,7 @@ class _Tail:
 
     def errors_at(self, times: npt.ArrayLike) -> FloatArray:
         """Errors (rounds, n) before the given rounds."""
-        return self.problem.learner.errors(self.problem.world, self.counts_at(times))
+        return self.problem.by_showings.errors(self.problem.world, self.counts_at(times))
 
     def deviation(self, errors: FloatArray) -> FloatArray:
         """ε_t: largest distance of a loss from its tail loss."""
@@ -370,7 +370,7 @@ class _Tail:
 
     @cached_property
     def _steps(self) -> dict[int, Callable[[IntArray], FloatArray]]:
-        curves = self.problem.learner.curve_of
+        curves = self.problem.by_showings.curve_of
         return {i: largest_step_after(curves[i]) for i in self.recurrent}
 
     def certified_round(

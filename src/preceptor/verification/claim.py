@@ -99,7 +99,7 @@ def terms_of(problem: Problem) -> Terms:
     a, sigma = world.coefficients, world.covariance
     sets = list(problem.budget.subsets(n))
     counts = np.array(problem.start_counts)
-    curves = problem.learner.curve_of
+    curves = problem.by_showings.curve_of
     before = np.array([float(c.phi(m)) for c, m in zip(curves, counts, strict=True)])
     after = np.array([float(c.phi(m + 1)) for c, m in zip(curves, counts, strict=True)])
     error = (a - problem.learner.initial) * np.sqrt(before)

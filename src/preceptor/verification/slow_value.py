@@ -22,7 +22,7 @@ def slow_value(problem: Problem, policy: Policy) -> float:
     """
     rounds = problem.horizon or _rounds_that_count(problem.discount)
     counts = np.array(problem.start_counts, dtype=np.int64)
-    curves = problem.learner.curve_of
+    curves = problem.by_showings.curve_of
     first = problem.world.coefficients - problem.learner.initial
     total, weight, loss = 0.0, 1.0, 0.0
     for shown in policy.schedule(rounds):

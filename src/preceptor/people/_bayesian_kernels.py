@@ -1,0 +1,289 @@
+# mypy: ignore-errors
+# (Numba infers the types of kernels itself, for each kind of array)
+"""The Bayesian's expected round, its adjoint, and prices: plain loops over small matrices.
+
+Everything is in the coordinates Ω x (weights), where Ω is the covariance from which the person
+fills in: a set then enters by rows and columns alone. Letters:
+
+    C (n, n)      how unsure the person is of the weights, Ω C Ω
+    P (N, N)      second moments of g = (Ω error, 1), N = n + 1
+    S, k          indices of the shown tests, and how many
+    B, G (k, k)   Ω_SS Σ_SS^-1 Ω_SS, and its inverse
+    c (k,)        what no weights explain: the surprise is (I_S error + c)·z + r, cov z = G
+    r2            variance of r: what is left around the best use of the shown tests
+    s             scatter that the person counts with: noise + damping x tr(G C_SS)
+    scatter       what a case adds to the noise: r2 + damping x (loss - r2)
+    R (k, k)      (s B + C_SS)^-1; K = C_:S R is the gain
+    U (k, N)      [I_S | c]; W = U P, D = W U'
+    Q, Y          derivatives of all that is to come with respect to P and to C
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor._base.jit import jit
+
+
+@jit
+def invert(H, k):
+    """Inverse of a positive definite matrix in place, by elimination."""
+    for p in range(k):
+        pivot = 1.0 / H[p, p]
+        H[p, p] = 1.0
+        for j in range(k):
+            H[p, j] *= pivot
+        for i in range(k):
+            if i != p:
+                factor = H[i, p]
+                H[i, p] = 0.0
+                for j in range(k):
+                    H[i, j] -= factor * H[p, j]
+
+
+@jit
+def look(C, P, S, k, B, G, c, r2, noise, damping, D, R):
+    """Fill D and R for one set; give its loss."""
+    n = C.shape[0]
+    loss = r2
+    spread = 0.0
+    for a in range(k):
+        for b in range(k):
+            D[a, b] = P[S[a], S[b]] + P[S[a], n] * c[b] + c[a] * P[n, S[b]] + c[a] * c[b] * P[n, n]
+            loss += G[a, b] * D[a, b]
+            spread += G[a, b] * C[S[a], S[b]]
+    s = noise + damping * spread
+    for a in range(k):
+        for b in range(k):
+            R[a, b] = s * B[a, b] + C[S[a], S[b]]
+    invert(R, k)
+    return loss
+
+
+@jit
+def gain(C, P, S, k, R, c, K, W):
+    """Fill K (n, k) and W (k, N)."""
+    n = C.shape[0]
+    for i in range(n):
+        for a in range(k):
+            total = 0.0
+            for b in range(k):
+                total += C[i, S[b]] * R[b, a]
+            K[i, a] = total
+    for a in range(k):
+        for j in range(n + 1):
+            W[a, j] = P[S[a], j] + c[a] * P[n, j]
+
+
+@jit
+def step(C, P, S, k, B, G, c, r2, noise, damping, D, R, K, W, E):
+    """One case with S: C and P become those of the next round; gives the loss before."""
+    n = C.shape[0]
+    loss = look(C, P, S, k, B, G, c, r2, noise, damping, D, R)
+    gain(C, P, S, k, R, c, K, W)
+    scatter = r2 + damping * (loss - r2)
+    for a in range(k):
+        for j in range(n):
+            E[a, j] = C[S[a], j]
+        for b in range(k):
+            D[a, b] += scatter * B[a, b]
+    for i in range(n):
+        for j in range(i + 1):
+            lost = 0.0
+            moved = 0.0
+            for a in range(k):
+                lost += K[i, a] * E[a, j]
+                spread = 0.0
+                for b in range(k):
+                    spread += D[a, b] * K[j, b]
+                moved += K[i, a] * (spread - W[a, j]) - W[a, i] * K[j, a]
+            C[i, j] -= lost
+            C[j, i] = C[i, j]
+            P[i, j] += moved
+            P[j, i] = P[i, j]
+        moved = 0.0
+        for a in range(k):
+            moved += K[i, a] * W[a, n]
+        P[i, n] -= moved
+        P[n, i] = P[i, n]
+    return loss
+
+
+@jit
+def replay(C, P, schedule, members, sizes, B, G, c, r2, noise, damping, losses):
+    """Play a schedule; C and P end as those after it, `losses` (rounds,) is filled."""
+    n = C.shape[0]
+    w = members.shape[1]
+    D, R = np.empty((w, w)), np.empty((w, w))
+    K, W, E = np.empty((n, w)), np.empty((w, n + 1)), np.empty((w, n))
+    for t in range(schedule.size):
+        x = schedule[t]
+        losses[t] = step(
+            C, P, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping, D, R, K, W, E
+        )
+
+
+@jit
+def forward(Cs, Ps, schedule, first, members, sizes, B, G, c, r2, noise, damping, losses):
+    """The same, keeping every state: Cs[t], Ps[t] before round t, filled after round `first`."""
+    n = Cs.shape[1]
+    w = members.shape[1]
+    D, R = np.empty((w, w)), np.empty((w, w))
+    K, W, E = np.empty((n, w)), np.empty((w, n + 1)), np.empty((w, n))
+    for t in range(first, schedule.size):
+        for i in range(n):
+            for j in range(n):
+                Cs[t + 1, i, j] = Cs[t, i, j]
+        for i in range(n + 1):
+            for j in range(n + 1):
+                Ps[t + 1, i, j] = Ps[t, i, j]
+        x = schedule[t]
+        losses[t] = step(
+            Cs[t + 1], Ps[t + 1], members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping,
+            D, R, K, W, E,
+        )  # fmt: skip
+
+
+@jit
+def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, weight, D, R, K, W, Z, V, X):
+    """Q and Y, of the state after a round, become those of the state before it.
+
+    The loss of the round counts `weight` times. To come is <Q, P'> given C's path, so Q is exact;
+    Y follows from the chain rule through K, R and s.
+    """
+    n = C.shape[0]
+    loss = look(C, P, S, k, B, G, c, r2, noise, damping, D, R)
+    gain(C, P, S, k, R, c, K, W)
+    scatter = r2 + damping * (loss - r2)
+    for i in range(n + 1):  # Z = Q K (N, k)
+        for a in range(k):
+            total = 0.0
+            for j in range(n):
+                total += Q[i, j] * K[j, a]
+            Z[i, a] = total
+    for i in range(n):  # V = Y K (n, k), X = (derivative with respect to K) R
+        for a in range(k):
+            total = 0.0
+            for j in range(n):
+                total += Y[i, j] * K[j, a]
+            V[i, a] = total
+        for a in range(k):
+            X[i, a] = 0.0
+        for a in range(k):
+            slope = 0.0
+            for j in range(n + 1):
+                slope -= Q[i, j] * W[a, j]
+            for b in range(k):
+                slope += Z[i, b] * (D[b, a] + scatter * B[b, a])
+            for b in range(k):
+                X[i, b] += 2.0 * slope * R[a, b]
+    # R is done with: it takes the derivative with respect to s B + C_SS; D takes K'QK.
+    along_s = 0.0
+    taught = 0.0
+    for a in range(k):
+        for b in range(k):
+            slope = 0.0
+            curve = 0.0
+            for i in range(n):
+                slope += K[i, a] * (V[i, b] - X[i, b])
+                curve += K[i, a] * Z[i, b]
+            R[a, b] = slope
+            D[a, b] = curve
+            along_s += slope * B[a, b]
+            taught += curve * B[a, b]
+    for i in range(n):
+        for j in range(n):
+            Y[i, j] *= discount
+    half = 0.5 * discount
+    for a in range(k):
+        for i in range(n):
+            slope = half * (X[i, a] - 2.0 * V[i, a])
+            Y[i, S[a]] += slope
+            Y[S[a], i] += slope
+        for b in range(k):
+            slope = half * (R[a, b] + damping * along_s * G[a, b])
+            Y[S[a], S[b]] += slope
+            Y[S[b], S[a]] += slope
+    for i in range(n + 1):
+        for j in range(n + 1):
+            Q[i, j] *= discount
+    for a in range(k):
+        for i in range(n + 1):
+            slope = discount * Z[i, a]
+            Q[i, S[a]] -= slope
+            Q[S[a], i] -= slope
+            Q[i, n] -= slope * c[a]
+            Q[n, i] -= slope * c[a]
+    Q[n, n] += (weight + discount * taught) * r2
+    times = weight + discount * damping * taught
+    for a in range(k):
+        for b in range(k):
+            curve = discount * D[a, b] + times * G[a, b]
+            Q[S[a], S[b]] += curve
+            Q[S[a], n] += curve * c[b]
+            Q[n, S[b]] += c[a] * curve
+            Q[n, n] += c[a] * curve * c[b]
+
+
+@jit
+def backward(
+    Cs, Ps, schedule, first, Q, Y, members, sizes, B, G, c, r2, noise, damping, discount, weights
+):
+    """Take Q and Y from after the last round of a schedule to before round `first`."""
+    n = Cs.shape[1]
+    w = members.shape[1]
+    D, R, K, W = np.empty((w, w)), np.empty((w, w)), np.empty((n, w)), np.empty((w, n + 1))
+    Z, V, X = np.empty((n + 1, w)), np.empty((n, w)), np.empty((n, w))
+    for t in range(schedule.size - 1, first - 1, -1):
+        x = schedule[t]
+        back(
+            Cs[t], Ps[t], Q, Y, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping,
+            discount, weights[t], D, R, K, W, Z, V, X,
+        )  # fmt: skip
+
+
+@jit
+def added(C, X, S, k, G, noise, damping):
+    """<X, what a case with S adds to the precision>: tr(X_SS G) / s."""
+    spread = 0.0
+    total = 0.0
+    for a in range(k):
+        for b in range(k):
+            spread += G[a, b] * C[S[a], S[b]]
+            total += G[a, b] * X[S[a], S[b]]
+    return total / (noise + damping * spread)
+
+
+@jit
+def prices(
+    C, P, laid, positions, CQC, PQC, CYC, AYA, after, members, sizes, B, G, c, r2, noise, damping,
+    discount, answers,
+):  # fmt: skip
+    """This round and all that is to come with each of some sets here, to first order in C'.
+
+    C' is what C becomes in this round, A what it becomes with the set that is `laid`. `CQC`
+    (n, n), `PQC` (N, n), `CYC` and `AYA` (n, n) are products with the derivatives of what is to
+    come, and `after` is <Q, P> + <Y, C - A> / 2. What is to come bends one way as a function of C'
+    and the other way as a function of the precision, so the mean of the two lines is taken.
+    """
+    n = C.shape[0]
+    w = members.shape[1]
+    D, R = np.empty((w, w)), np.empty((w, w))
+    here = added(C, AYA, members[laid], sizes[laid], G[laid], noise, damping)
+    for position in range(positions.size):
+        x = positions[position]
+        S, k = members[x], sizes[x]
+        loss = look(C, P, S, k, B[x], G[x], c[x], r2[x], noise, damping, D, R)
+        scatter = r2[x] + damping * (loss - r2[x])
+        change = 0.5 * (here - added(C, AYA, S, k, G[x], noise, damping))
+        for a in range(k):
+            for b in range(k):
+                crossed = PQC[S[b], S[a]] + c[x, b] * PQC[n, S[a]]
+                change -= R[a, b] * (2.0 * crossed + 0.5 * CYC[S[a], S[b]])
+                # tr(R CQC R (D + scatter B)), one entry of R (D + scatter B) R at a time
+                turned = 0.0
+                for i in range(k):
+                    for j in range(k):
+                        turned += R[a, i] * (D[i, j] + scatter * B[x, i, j]) * R[j, b]
+                change += turned * CQC[S[b], S[a]]
+        answers[position] = loss + discount * (after + change)

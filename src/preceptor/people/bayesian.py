@@ -1,0 +1,183 @@
+"""People who learn from outcomes as Bayesian regression does: the surer, the less they move.
+
+They regress outcomes on all tests, hidden ones as filled in. What is expected of them has no
+closed form; `bayesian_expectation.py` has an approximation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.fields import InFiles, Limits, NonNegative, Positive, Vector
+from preceptor._base.values import FloatArray, frozen_array
+from preceptor.errors import InvalidProblem
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.person import Affine, Imputation, Parameter, Person
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
+
+
+class Posterior(NamedTuple):
+    """A normal distribution of weights: mean (..., n) and covariance (..., n, n)."""
+
+    mean: FloatArray
+    covariance: FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bayesian(Person):
+    """Recursive Bayesian linear regression (recursive least squares with a prior).
+
+    They learn about hidden tests too, by what they filled in. After any number of cases the state
+    is the exact posterior of y = weights · filled + noise.
+
+    Parameters
+    ----------
+    initial
+        Weights that the person starts with, shape (n,), in the world's units.
+    prior_variance
+        How unsure they are of each weight at the start, one number or one for each test (n,). A
+        weight with 0 never moves.
+    noise_variance
+        How far outcomes scatter, they think, around the sum of the tests as they filled them in.
+        That includes what hidden tests add, so more than the world's own noise.
+    imputation
+        How the person fills in tests that are not shown, as for `Learner`.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that make no sense, all of them in one message.
+
+    Examples
+    --------
+    >>> person = Bayesian([0.0], prior_variance=1.0, noise_variance=1.0)
+    >>> acting = person.acting(World([1.0], [[1.0]]))
+    >>> acting.feedback((0,), np.array([1.0]), 3.0)   # halfway between belief and outcome
+    >>> acting.weights
+    array([1.5])
+    """
+
+    kind: ClassVar[str] = "bayesian"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("prior_variance", "how unsure of each weight they are at first", 0.0, math.inf),
+        Parameter("noise_variance", "how far outcomes scatter, they think", 0.0, math.inf),
+    )
+
+    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    prior_variance: Annotated[
+        Vector,
+        InFiles(NonNegative | Annotated[Vector, Limits(at_least=0)]),
+        "How unsure they are of each weight at first: one variance for all tests, or a list with "
+        "one for each.",
+    ]
+    noise_variance: Annotated[
+        Positive, "How far outcomes scatter, they think, around the sum of all tests."
+    ]
+    imputation: Imputation = 0.0
+
+    def __init__(
+        self,
+        initial: npt.ArrayLike,
+        prior_variance: float | npt.ArrayLike,
+        noise_variance: float,
+        imputation: float | npt.ArrayLike = 0.0,
+    ) -> None:
+        faults = self.fill_in(initial, imputation)
+        unsure = _prior(prior_variance, self.size)
+        if unsure is None:
+            faults.append(
+                f"prior_variance: {prior_variance!r}, must be a finite number of at least 0, "
+                f"or one for each of the {self.size} tests"
+            )
+        if not is_number(noise_variance) or noise_variance <= 0:
+            faults.append(f"noise_variance: {noise_variance!r}, must be a positive number")
+        InvalidProblem.raise_if(faults)
+        object.__setattr__(self, "prior_variance", unsure)
+        object.__setattr__(self, "noise_variance", float(noise_variance))
+
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> Posterior:
+        """The prior."""
+        mean = np.broadcast_to(self.initial, (*people, self.size)).copy()
+        prior = np.diag(self.prior_variance)
+        return Posterior(mean, np.broadcast_to(prior, (*people, self.size, self.size)).copy())
+
+    def weights_of(self, world: World, state: Posterior) -> FloatArray:
+        """The posterior mean."""
+        return state.mean
+
+    def learn(
+        self,
+        world: World,
+        state: Posterior,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Posterior:
+        """Condition on one case."""
+        mean, covariance = state
+        towards, spread = self._surprising(state, filled)
+        surprise = outcome - np.sum(mean * filled, axis=-1)
+        moved = mean + towards * (surprise / spread)[..., None]
+        # towards towards' is symmetric to the last bit, so the covariance stays so too
+        outer = towards[..., :, None] * towards[..., None, :]
+        return Posterior(moved, covariance - outer / spread[..., None, None])
+
+    def moves(
+        self,
+        world: World,
+        state: Posterior,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Affine:
+        """I - gain x filled'; the gain depends on what was seen before, not on the weights."""
+        towards, spread = self._surprising(state, filled)
+        gain = towards / spread[..., None]
+        turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
+        return Affine(turn, np.asarray(outcome)[..., None] * gain)
+
+    def _surprising(self, state: Posterior, filled: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Covariance (..., n) of the weights with the coming outcome, and its variance (...)."""
+        towards = np.einsum("...ij,...j->...i", state.covariance, filled)
+        return towards, self.noise_variance + np.sum(filled * towards, axis=-1)
+
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Approximate: what they make of a case depends on all cases before."""
+        from preceptor.people.bayesian_expectation import BayesianExpectation
+
+        return BayesianExpectation(self, world, sets)
+
+    def learning_in_words(self) -> str:
+        """How unsure they are of the weights, and how far outcomes scatter."""
+        unsure = np.sqrt(self.prior_variance)
+        low, high = f"{unsure.min():.3g}", f"{unsure.max():.3g}"
+        weights = low if low == high else f"{low} to {high}"
+        return (
+            f"by outcomes (Bayesian regression): unsure of weights by {weights} at first, and "
+            f"expecting outcomes to scatter by {math.sqrt(self.noise_variance):.3g} "
+            "(standard deviations)"
+        )
+
+
+def _prior(given: float | npt.ArrayLike, size: int) -> FloatArray | None:
+    """One variance for each test, or None if there is no sense in what was given."""
+    try:
+        array = np.asarray(given, dtype=np.float64)
+        spread = frozen_array(np.broadcast_to(array, (size,)))
+    except (TypeError, ValueError):
+        return None
+    return spread if np.all(np.isfinite(spread)) and np.all(spread >= 0) else None

@@ -1,0 +1,99 @@
+"""People whose errors move each by itself, by what was shown alone: e' = keep x e + shift.
+
+A kind only says what is kept and what is added, given which tests were shown. How they act, what
+is expected of them and how they are followed come from that.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.values import FloatArray
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.person import Affine, Person
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
+
+
+class Kept(NamedTuple):
+    """Errors e become `keep` x e + `shift`, test by test."""
+
+    keep: FloatArray  # (..., n)
+    shift: FloatArray  # (..., n)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coordinatewise(Person):
+    """Base of people who say what a round keeps of each error."""
+
+    @abstractmethod
+    def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
+        """What a round makes of errors.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        shown
+            Which tests were seen, shape (..., n).
+
+        Returns
+        -------
+        Kept
+            For every test, shown or hidden.
+        """
+
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> FloatArray:
+        """The weights (..., n) themselves are the state."""
+        return np.broadcast_to(self.initial, (*people, self.size)).copy()
+
+    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
+        """The state."""
+        return state
+
+    def learn(
+        self,
+        world: World,
+        state: FloatArray,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> FloatArray:
+        """Whatever the results and the outcome were, errors keep their share."""
+        keep, shift = self.kept(world, shown)
+        # Weights that nothing moves keep every bit: truth minus their error would not.
+        moved: FloatArray = keep * state + ((1.0 - keep) * world.coefficients - shift)
+        return moved
+
+    def moves(
+        self,
+        world: World,
+        state: FloatArray,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> Affine:
+        """The same map, whatever the record says beside what was shown."""
+        keep, shift = self.kept(world, shown)
+        push = (1.0 - keep) * world.coefficients - shift
+        return Affine(keep[..., None] * np.eye(self.size), push)
+
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        from preceptor.people.coordinates import Coordinates
+
+        errors = world.coefficients - self.weights_of(world, self.fresh(world, (), start))
+        keep, shift = self.kept(world, sets.membership)
+        return Coordinates(world, sets, errors, keep, shift, self.imputing_covariance(world))

@@ -1,0 +1,119 @@
+"""People who learn by showings and forget tests that they are not shown.
+
+Exposure grows by one with a showing and fades without. So nothing is learned for good, and what
+matters in the long run is how often a test comes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_number
+from preceptor._base.fields import Share, Vector
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidProblem
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.curved import Curves
+from preceptor.people.curves import Curve
+from preceptor.people.exposed import Exposed
+from preceptor.people.person import Imputation, Parameter
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Forgetful(Exposed):
+    """Somebody who learns by showings, like `Learner`, and forgets tests that are not shown.
+
+    Exposure to a test that is not shown in a round is multiplied by 1 - `forgetting`: at 0.02 half
+    of it is gone after 34 rounds without the test, and the error grows back along the curve.
+    Exposure is then no whole number. Geometric curves and power laws are defined there; a table
+    or one-shot learning is read at the whole number below.
+
+    Parameters
+    ----------
+    initial
+        Weights that the person starts with, shape (n,), in the world's units.
+    curves
+        One learning curve for all tests, or one for each.
+    forgetting
+        Share of the exposure to a hidden test that is lost each round, from 0 to 1.
+    imputation
+        How the person fills in tests that are not shown, as for `Learner`.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that make no sense, all of them in one message.
+
+    Examples
+    --------
+    >>> from preceptor.people.curves import Geometric
+    >>> person = Forgetful([0.0], Geometric(4.0), forgetting=0.5)
+    >>> acting = person.acting(World([1.0], [[1.0]]), start=[1])
+    >>> acting.feedback((), np.array([]), 0.0)   # exposure falls to a half
+    >>> acting.weights
+    array([0.5])
+    """
+
+    kind: ClassVar[str] = "forgetful"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
+                  (0.015, 0.05, 0.2)),
+        Parameter("forgetting", "share of the exposure to a hidden test that a round takes away",
+                  0.0, 1.0, (0.0, 0.0, 0.13)),
+    )  # fmt: skip
+
+    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    curves: Curves
+    forgetting: Annotated[
+        Share, "Share of the exposure to a hidden test that is lost each round."
+    ] = 0.02
+    imputation: Imputation = 0.0
+
+    def __init__(
+        self,
+        initial: npt.ArrayLike,
+        curves: Curve | Sequence[Curve],
+        forgetting: float = 0.02,
+        imputation: float | npt.ArrayLike = 0.0,
+    ) -> None:
+        faults = self.fill_in(initial, imputation) + self.fill_in_curves(curves)
+        if not is_number(forgetting) or not 0 <= forgetting <= 1:
+            faults.append(
+                f"forgetting: {forgetting!r}, must be a share of exposure between 0 and 1 "
+                "that is lost in a round"
+            )
+        InvalidProblem.raise_if(faults)
+        object.__setattr__(self, "forgetting", float(forgetting))
+
+    def learn(
+        self,
+        world: World,
+        state: FloatArray,
+        filled: FloatArray,
+        shown: npt.NDArray[np.bool_],
+        outcome: FloatArray,
+    ) -> FloatArray:
+        """One more showing of what was shown; the rest fades."""
+        return np.where(shown, state + 1.0, state * (1.0 - self.forgetting))
+
+    def expected(
+        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        from preceptor.people.exposures import Exposures
+
+        return Exposures(self, world, sets, start, forgetting=self.forgetting)
+
+    def learning_in_words(self) -> str:
+        """How fast exposure fades, and the curve."""
+        fading = f"hidden tests fade by {100 * self.forgetting:.3g}% per round"
+        return f"{fading}; {self.curves_in_words()}"

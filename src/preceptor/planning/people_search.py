@@ -1,0 +1,292 @@
+"""Plans for any person, and for a crowd of whom one does not know which: search by prices.
+
+One search serves everybody (`price_search.py`), because a person only has to say what a change of
+one round is worth. For a crowd each person's own best plan is found first, and then one plan for
+all of them, measured against those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from preceptor._base.discounting import rounds_until
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.evaluation.expectations import (
+    expectations,
+    expected_costs,
+    people_of,
+    weights_of,
+)
+from preceptor.evaluation.value import evaluate
+from preceptor.model.sets import TestSet
+from preceptor.people.crowd import Crowd
+from preceptor.people.expected import Expected, Tail
+from preceptor.plan import Plan
+from preceptor.planning.anytime import Watch
+from preceptor.planning.bounds import instant_bound
+from preceptor.planning.crowd_game import crowd_game
+from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
+from preceptor.planning.price_search import Found
+from preceptor.planning.restricted import first_candidates, listed
+from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
+from preceptor.problem import Problem
+from preceptor.regrets import OBJECTIVES, Regrets
+
+# Families larger than this are not looked through whole.
+_MOST_SETS = 3_000
+# Rounds that are searched, at most; what comes later is repeated.
+_MOST_ROUNDS = 400
+_MOST_FINITE_ROUNDS = 1_000
+_NEGLIGIBLE = 1e-4
+# Words to repeat that are tried for each person who forgets.
+_WORDS = 3
+# Kicks of each person's own search, and of the common one, where no number is given.
+_OWN_KICKS, _KICKS = 5, 10
+# Shares of the time that own plans, and then the common plan, may take.
+_OWN_SHARE, _COMMON_SHARE = 0.45, 0.85
+
+PLAN, PREDICTIVE, FIXED = "this plan", "most predictive", "best fixed set"
+
+
+def solve_for_people(
+    problem: Problem,
+    watch: Watch,
+    *,
+    max_kicks: int | None,
+    seed: int,
+    objective: str | None,
+    progress: Progress | None,
+) -> Plan:
+    """The best schedule found for one person, or the best common one for a crowd."""
+    check_objective(problem, objective)
+    if problem.budget.count(problem.size) <= _MOST_SETS:
+        return _solve_listed(problem, watch, max_kicks, seed, objective, progress)
+    candidates = first_candidates(problem)
+    small = problem.replace(budget=listed(problem, candidates))
+    plan = _solve_listed(small, watch, max_kicks, seed, objective, progress)
+    note = (
+        f"Planned with {len(candidates):,} promising sets out of "
+        f"{problem.budget.count(problem.size):,}; the lower bound is that of each case by itself."
+    )
+    value = evaluate(problem, plan.policy)
+    bound = min(_floor(problem, plan), value)
+    return replace(plan, problem=problem, value=value, lower_bound=bound, notes=(*plan.notes, note))
+
+
+def check_objective(problem: Problem, objective: str | None) -> None:
+    """Raise `InvalidInput` for an objective that does not exist, or without a crowd."""
+    if objective is None:
+        return
+    if objective not in OBJECTIVES:
+        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
+    if not isinstance(problem.learner, Crowd):
+        raise InvalidInput(
+            f"objective: {objective!r} compares people, but the problem has one; "
+            "leave `objective` out, or plan for a Crowd"
+        )
+
+
+def _solve_listed(
+    problem: Problem,
+    watch: Watch,
+    max_kicks: int | None,
+    seed: int,
+    objective: str | None,
+    progress: Progress | None,
+) -> Plan:
+    everybody = expectations(problem)
+    schedule = _Horizon.of(problem)
+    tails = _words_to_repeat(everybody, problem.discount) if schedule.infinite else ()
+    until = _until(watch)
+    search = Search(
+        everybody,
+        schedule.rounds,
+        problem.discount,
+        schedule.infinite,
+        len(problem.sets),
+        tails,
+        seed,
+        until(_OWN_SHARE) if len(everybody) > 1 else until(1.0),
+    )
+    report(progress, "searching each person's own plan" if len(everybody) > 1 else "searching")
+    kicks = _OWN_KICKS if max_kicks is None else max_kicks
+    own = own_plans(search, kicks)
+    notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
+    if not isinstance(problem.learner, Crowd):
+        (found,) = own.plans
+        policy = policy_of(problem, found)
+        return _plan(problem, policy, watch, found, seed, notes)
+    report(progress, "searching a plan for everybody")
+    common = plan_for_crowd(
+        everybody,
+        rounds=schedule.rounds,
+        discount=problem.discount,
+        infinite=schedule.infinite,
+        sets=len(problem.sets),
+        weights=weights_of(problem),
+        objective=objective or "regret",
+        tails=tails,
+        own=own,
+        seed=seed,
+        max_kicks=_KICKS if max_kicks is None else max_kicks,
+        stop=until(_COMMON_SHARE),
+        improved=lambda value: report(progress, "searching a plan for everybody", value=value),
+    )
+    policy = policy_of(problem, common.plan)
+    plan = _plan(problem, policy, watch, common.plan, seed, notes)
+    game: tuple[float, float] | None = None
+    if not watch.stop() and len(everybody) > 1:
+        report(progress, "asking what a randomised plan could guarantee")
+        found_game = crowd_game(
+            everybody,
+            rounds=schedule.rounds,
+            discount=problem.discount,
+            infinite=schedule.infinite,
+            sets=len(problem.sets),
+            own=common.own,
+            plans=(common.plan,),
+            tails=tails,
+            seed=seed,
+            stop=until(1.0),
+        )
+        game = (float(found_game.upper), float(found_game.lower))
+    regrets = regrets_of(problem, policy, common, objective or "regret", game)
+    return replace(plan, regrets=regrets, seconds=watch.seconds)
+
+
+@dataclass(frozen=True)
+class _Horizon:
+    """How many rounds are searched, and whether something is repeated after them."""
+
+    rounds: int
+    infinite: bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> _Horizon:
+        if problem.horizon is not None:
+            return cls(min(problem.horizon, _MOST_FINITE_ROUNDS), infinite=False)
+        if problem.discount == 0.0:
+            return cls(1, infinite=True)
+        rounds = min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), _MOST_ROUNDS)
+        return cls(rounds, infinite=True)
+
+
+def _words_to_repeat(everybody: tuple[Expected, ...], discount: float) -> tuple[Tail, ...]:
+    """What those who forget should be shown over and over: the best words for each of them."""
+    forgetful = [each for each in everybody if getattr(each, "forgetting", 0.0) > 0.0]
+    if not forgetful:
+        return ()
+    from preceptor.planning.maintenance import maintenance_words
+
+    words = [word for each in forgetful for word in maintenance_words(each, discount)[:_WORDS]]
+    return tuple(dict.fromkeys(words))
+
+
+def _until(watch: Watch) -> Callable[[float], Callable[[], bool]]:
+    """Stops when the watch does, or when a share of the time that was left at first is used."""
+    began, left = watch.seconds, watch.left
+
+    def share(of: float) -> Callable[[], bool]:
+        return lambda: watch.stop() or watch.seconds >= began + of * left
+
+    return share
+
+
+def policy_of(problem: Problem, found: Found) -> Policy:
+    """What was found as a policy."""
+    sets = [problem.sets[int(s)] for s in found.schedule]
+    word = [problem.sets[int(s)] for s in found.tail] or [sets[-1]]
+    if len(set(word)) > 1:
+        return ExploreThenRepeat(tuple(sets), tuple(word), problem.start)
+    policy = ExploreThenCommit(sets, word[0], problem.start)
+    return Stationary(word[0]) if not policy.prefix else policy
+
+
+def _plan(
+    problem: Problem,
+    policy: Policy,
+    watch: Watch,
+    found: Found,
+    seed: int,
+    notes: tuple[str, ...],
+) -> Plan:
+    value = evaluate(problem, policy)
+    bound = min(instant_bound(problem), value)
+    return Plan(
+        problem=problem,
+        policy=policy,
+        value=value,
+        lower_bound=bound,
+        status=Status.OPTIMAL if bound == value else watch.status(finished=found.finished),
+        method="search",
+        seconds=watch.seconds,
+        notes=notes,
+        options={"seed": seed, "kicks": found.kicks},
+    )
+
+
+def _floor(problem: Problem, plan: Plan) -> float:
+    """A bound over all sets, where they cannot be listed."""
+    from preceptor.planning.restricted import floor_over_all_sets
+
+    return min(floor_over_all_sets(problem), plan.value)
+
+
+def regrets_of(
+    problem: Problem,
+    policy: Policy,
+    found: CrowdPlan,
+    objective: str,
+    game: tuple[float, float] | None,
+) -> Regrets:
+    """What the plan and its rivals cost each person beside their own best plan."""
+    everybody = expectations(problem)
+    names = tuple(people_of(problem))
+    rivals: dict[str, Policy] = {
+        PLAN: policy,
+        PREDICTIVE: Stationary(most_predictive_set(problem)),
+        FIXED: Stationary(_best_fixed(problem, found.own)),
+    }
+    for name, own in zip(names, found.own.plans, strict=True):
+        rivals[f"plan for {name}"] = policy_of(problem, own)
+    costs = np.array([expected_costs(problem, rival) for rival in rivals.values()])
+    best = np.minimum(found.own.best, costs.min(axis=0))
+    bounds, kinds = bounds_of(problem, everybody)
+    return Regrets(
+        people=names,
+        weights=weights_of(problem),
+        policies=tuple(rivals),
+        costs=costs,
+        best=best,
+        bounds=np.minimum(bounds, best),
+        bound_kinds=kinds,
+        exact=tuple(each.exact for each in everybody),
+        accuracy=tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy)),
+        objective=objective,
+        game=None if game is None else game[0],
+        game_bound=None if game is None else game[1],
+    )
+
+
+def most_predictive_set(problem: Problem) -> TestSet:
+    """The set that reads best once every weight is known."""
+    return problem.sets[int(np.argmin(problem.oracle.floors()))]
+
+
+def _best_fixed(problem: Problem, own: OwnPlans) -> TestSet:
+    """The fixed set with the smallest worst regret."""
+    worst = np.max(own.fixed / own.best, axis=1)
+    return problem.sets[int(np.argmin(worst))]
+
+
+def bounds_of(
+    problem: Problem, everybody: tuple[Expected, ...]
+) -> tuple[FloatArray, tuple[str, ...]]:
+    """What nobody's plan can go below (people,), and how that is known."""
+    floor = instant_bound(problem)
+    return np.full(len(everybody), floor), ("floor of every case",) * len(everybody)

@@ -1,0 +1,102 @@
+"""What a plan for a crowd costs each of its people beyond that person's own best plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from preceptor._base.values import FloatArray, Value, frozen_array
+
+OBJECTIVES = ("regret", "mean", "cvar")
+
+
+@dataclass(frozen=True, eq=False)
+class Regrets(Value):
+    """Costs and regrets of a plan, person by person, beside other policies.
+
+    A regret is what a policy costs somebody beyond the best plan found for them, as a share of
+    that: 0.02 means 2 % more than if one had known who they are.
+
+    Attributes
+    ----------
+    people
+        Names of the people.
+    weights
+        How likely each is, shape (people,).
+    policies
+        Names of the policies compared; the first is the plan.
+    costs
+        Expected discounted losses, shape (policies, people).
+    best
+        What the best plan found costs each person, shape (people,).
+    bounds
+        What no plan can go below for each person, shape (people,); proven.
+    bound_kinds
+        How each bound was proven, in a few words.
+    exact
+        Whether a person's costs are exact, or approximate as `accuracy` says.
+    accuracy
+        Sentences on approximate costs.
+    objective
+        What the plan minimises: "regret", "mean" or "cvar".
+    game
+        The smallest worst regret that a randomised plan was found to guarantee, if it was sought.
+    game_bound
+        What no randomised plan of those searched can go below, by the people's best answer.
+    """
+
+    people: tuple[str, ...]
+    weights: FloatArray
+    policies: tuple[str, ...]
+    costs: FloatArray
+    best: FloatArray
+    bounds: FloatArray
+    bound_kinds: tuple[str, ...]
+    exact: tuple[bool, ...]
+    accuracy: tuple[str, ...] = ()
+    objective: str = "regret"
+    game: float | None = None
+    game_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "costs", "best", "bounds"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name)))
+        for name in ("people", "policies", "bound_kinds", "exact", "accuracy"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    @property
+    def table(self) -> FloatArray:
+        """Regrets of all policies, shape (policies, people)."""
+        ratios: FloatArray = self.costs / self.best - 1.0
+        return ratios
+
+    @property
+    def of_plan(self) -> dict[str, float]:
+        """The plan's regret by name of the person."""
+        return dict(zip(self.people, self.table[0].tolist(), strict=True))
+
+    @property
+    def worst(self) -> float:
+        """The plan's largest regret."""
+        return float(self.table[0].max())
+
+    @property
+    def mean(self) -> float:
+        """The plan's regret, averaged over people by weight."""
+        return float(self.weights @ self.table[0])
+
+    def __getitem__(self, person: str) -> float:
+        """The plan's regret for one person."""
+        return self.of_plan[person]
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Regrets:
+        """Rebuild what `to_dict` gave."""
+        return super().from_dict(dict(data))
+
+    def __repr__(self) -> str:
+        from preceptor._base.words import labelled
+
+        rows = [(name, f"{100 * regret:+.1f} %") for name, regret in self.of_plan.items()]
+        return labelled(f"Regrets: at most {100 * self.worst:.1f} %", rows)

@@ -1,0 +1,105 @@
+"""What a policy costs people who do not learn by showings, found by letting many of them play.
+
+Solvers work with what is *expected* of a person; here people *act*, case by case, and losses are
+averaged. The two faces of a person share nothing but the person.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor.people.crowd import Crowd
+from preceptor.people.human import Sessions
+from preceptor.people.person import Person
+from preceptor.policies import Policy
+from preceptor.problem import Problem
+
+_PEOPLE, _GROUP = 4_000, 250
+# Rounds are played until those to come weigh less than this share; the last tenth stands for them.
+_LEFT = 0.01
+_MOST_ROUNDS = 3_000
+
+
+@dataclass(frozen=True)
+class Played:
+    """Average discounted loss, its standard error, and how many people and rounds were played."""
+
+    value: float
+    standard_error: float
+    people: int
+    rounds: int
+
+
+def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
+    """Play a policy with simulated people of the problem's kind, or of every kind of its crowd."""
+    if isinstance(problem.learner, Crowd):
+        members = [(m.person, m.weight) for m in problem.learner.members]
+    else:
+        members = [(problem.learner, 1.0)]
+    each = [_play(problem, policy, person, seed) for person, _ in members]
+    shares = np.array([weight for _, weight in members])
+    value = float(shares @ np.array([found.value for found in each]))
+    errors = shares * np.array([found.standard_error for found in each])
+    # Everybody meets the same cases, so their errors may all point the same way.
+    return Played(value, float(errors.sum()), each[0].people, each[0].rounds)
+
+
+def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> Played:
+    discount, horizon = problem.discount, problem.horizon
+    rounds = horizon if horizon is not None else _rounds_that_count(discount)
+    schedule = policy.schedule(rounds)
+    sets = tuple(dict.fromkeys(schedule))
+    where = {shown: position for position, shown in enumerate(sets)}
+    path = np.array([where[shown] for shown in schedule], dtype=np.int64)
+    prices = problem.budget.prices(problem.size)
+    charged = np.array([prices[list(shown)].sum() for shown in schedule])
+    weights = discount ** np.arange(rounds)
+    last = max(rounds // 10, 1)
+    rng = np.random.default_rng(seed)
+    totals = []
+    acting = person.acting(problem.world, problem.start)
+    for _ in range(_PEOPLE // _GROUP):
+        cases = problem.world.sample(_GROUP * rounds, rng)
+        shape = (_GROUP, rounds)
+        features = cases.features.reshape(*shape, problem.size)
+        outcomes = cases.outcomes.reshape(shape)
+        which = np.broadcast_to(path, shape).copy()
+        shown = np.zeros((rounds, problem.size), dtype=np.bool_)
+        for t, tests in enumerate(schedule):
+            shown[t, list(tests)] = True
+        sessions = Sessions(sets, which, np.where(shown, features, np.nan), outcomes)
+        streams = [np.random.default_rng(int(s)) for s in rng.integers(2**31, size=_GROUP)]
+        losses = (outcomes - acting.predict_many(sessions, streams)) ** 2 + charged
+        total = losses @ weights
+        if horizon is None:
+            total += discount**rounds / (1.0 - discount) * losses[:, -last:].mean(axis=1)
+        totals.append(total)
+    found = np.concatenate(totals)
+    error = float(found.std(ddof=1) / np.sqrt(found.size))
+    return Played(float(found.mean()), error, found.size, rounds)
+
+
+def _rounds_that_count(discount: float) -> int:
+    if discount == 0.0:
+        return 1
+    return min(int(np.ceil(np.log(_LEFT) / np.log(discount))), _MOST_ROUNDS)
+
+
+def slow_floor(problem: Problem) -> float:
+    """What no round can go below, set by set, from textbook algebra, over all rounds."""
+    world = problem.world
+    sigma, a = world.covariance, world.coefficients
+    prices = problem.budget.prices(problem.size)
+    least = np.inf
+    for shown in problem.sets:
+        s = list(shown)
+        target = (sigma @ a)[s]
+        explained = target @ np.linalg.solve(sigma[np.ix_(s, s)], target) if s else 0.0
+        left = max(float(a @ sigma @ a - explained), 0.0)
+        least = min(least, world.noise_variance + left + float(prices[s].sum()))
+    discount, horizon = problem.discount, problem.horizon
+    if horizon is None:
+        return least / (1.0 - discount)
+    return least * float(np.sum(discount ** np.arange(horizon)))

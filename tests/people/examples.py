@@ -1,0 +1,68 @@
+"""People of every kind, for tests that hold for all of them: three tests, several settings."""
+
+import numpy as np
+
+import preceptor as pr
+from preceptor.people.crowd import Crowd
+
+INITIAL = [0.2, 1.3, 0.4]
+OWN_COVARIANCE = [[1.0, 0.3, 0.0], [0.3, 2.0, -0.4], [0.0, -0.4, 1.5]]
+GEOMETRIC = pr.Geometric(1.2)
+ONE_EACH = (pr.Geometric(1.2), pr.OneShot(), pr.Geometric(1.05))
+
+EXAMPLES = {
+    "by-showings": [
+        pr.Learner(INITIAL, GEOMETRIC),
+        pr.Learner(INITIAL, pr.PowerLaw(0.8, floor=0.05), 0.5),
+        pr.Learner(INITIAL, (*ONE_EACH[:2], pr.Tabulated([1.0, 0.5, 0.3])), OWN_COVARIANCE),
+    ],
+    "delta-rule": [
+        pr.DeltaRule(INITIAL, 0.05),
+        pr.DeltaRule(INITIAL, 0.05, 1.0, all_weights=True, decay=0.5),
+        pr.DeltaRule(INITIAL, 0.05, 0.5, cap=0.6),
+        pr.DeltaRule(INITIAL, 0.3, normalised=1.0),
+    ],
+    "bayesian": [
+        pr.Bayesian(INITIAL, 0.7, 0.5),
+        pr.Bayesian(INITIAL, [0.5, 0.0, 2.0], 0.5, 1.0),
+    ],
+    "forgetful": [
+        pr.Forgetful(INITIAL, GEOMETRIC),
+        pr.Forgetful(INITIAL, pr.PowerLaw(0.8, floor=0.05), 0.3, 1.0),
+        pr.Forgetful(INITIAL, ONE_EACH, 0.1, OWN_COVARIANCE),
+    ],
+    "no-learning": [pr.NoLearning(INITIAL), pr.NoLearning(INITIAL, 1.0)],
+    "drifting": [
+        pr.Drifting(INITIAL, GEOMETRIC),
+        pr.Drifting(INITIAL, ONE_EACH, 0.3, 0.5),
+    ],
+    "indirect": [
+        pr.Indirect(INITIAL, GEOMETRIC, 0.5),
+        pr.Indirect(INITIAL, ONE_EACH, 1.0, 1.0),
+    ],
+    "folding": [
+        pr.Folding(INITIAL, GEOMETRIC, 0.5),
+        pr.Folding(INITIAL, ONE_EACH, 1.0, 0.4),
+        pr.Folding(INITIAL, GEOMETRIC, 0.7, OWN_COVARIANCE),
+    ],
+    "crowd": [
+        Crowd(
+            {
+                "by showings": (pr.Learner(INITIAL, GEOMETRIC), 0.25),
+                "by outcomes": (pr.DeltaRule(INITIAL, 0.05, 1.0), 0.75),
+            }
+        )
+    ],
+}
+EVERYBODY = [person for people in EXAMPLES.values() for person in people]
+NAMES = [f"{kind}-{i}" for kind, people in EXAMPLES.items() for i in range(len(people))]
+# A crowd has no weights of its own; somebody has to be drawn first.
+INDIVIDUALS = {
+    name: person
+    for name, person in zip(NAMES, EVERYBODY, strict=True)
+    if not isinstance(person, Crowd)
+}
+
+WORLD = pr.World(
+    [1.0, 0.8, -0.5], np.array([[1.0, 0.6, 0.3], [0.6, 2.0, -0.2], [0.3, -0.2, 0.7]]), 0.2
+)
