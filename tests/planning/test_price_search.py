@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.planning.crowd_plans import Search, own_plans, plan_for_crowd
 from preceptor.planning.objectives import CVaR, Mean, Regret
 from preceptor.planning.price_search import fixed_sets, search_prices
 from preceptor.planning.priced_schedule import PricedSchedule
+from tests.people.examples import INDIVIDUALS, WORLD
 from tests.people.reference import Rough, all_costs, cast
 
 SETS = [(0,), (1,), (2,)]
@@ -36,6 +38,35 @@ def test_best_of_all_schedules():
             excess.append(plan.value / best - 1)
     assert max(excess) < 5e-3
     assert np.mean(np.array(excess) < 1e-9) >= 0.95
+
+
+def test_best_of_all_schedules_for_every_kind():
+    """The kinds of the package, with their own expectations and prices."""
+    sets = pr.Exactly(1).sets(3)
+    schedules = np.array(list(itertools.product(range(3), repeat=8)))
+    excess = {}
+    for name, person in INDIVIDUALS.items():
+        if not name.endswith("-0"):
+            continue
+        expected = person.expected(WORLD, sets)
+        best = min(expected.total(schedule, DISCOUNT, ()) for schedule in schedules)
+        plan = found(expected)
+        assert_allclose(plan.costs[0], expected.total(plan.schedule, DISCOUNT, ()), rtol=1e-9)
+        excess[name] = plan.value / best - 1
+    assert max(excess.values()) < 5e-3, excess
+    assert np.mean(np.array(list(excess.values())) < 1e-9) >= 0.95, excess
+
+
+@pytest.mark.parametrize("name", INDIVIDUALS)
+def test_costs_of_a_plan_are_those_of_a_replay(name):
+    """For every setting of every kind, finite or not."""
+    expected = INDIVIDUALS[name].expected(WORLD, pr.AtMost(2).sets(3))
+    for infinite in (False, True):
+        plan = found(expected, rounds=12, infinite=infinite, sets=7, max_kicks=2)
+        total = expected.total(plan.schedule, DISCOUNT, plan.tail)
+        assert_allclose(plan.costs[0], total, rtol=1e-8)
+        for s in range(7):
+            assert total <= expected.total([s] * 12, DISCOUNT, (s,) if infinite else ()) + 1e-9
 
 
 def test_rough_prices_are_confirmed():

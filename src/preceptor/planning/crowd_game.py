@@ -112,7 +112,7 @@ def crowd_game(
         # From what is in the mix: an answer to slightly other weights is rarely far from it.
         mixed = np.argsort(-chances, kind="stable")[:3].tolist()
         starts = [(pool[j].schedule, pool[j].tail) for j in mixed]
-        answer = search.together(Mean(weights, best), own.fixed, max_kicks, starts)
+        answer = search.together(Mean(weights, best), own.alone, max_kicks, starts)
         # Other people's infinite costs may meet a weight of 0.
         lower = answer.value - 1.0
         if lower >= upper - tolerance:

@@ -38,13 +38,18 @@ _OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
 class OwnPlans:
     """The best known plan for each person alone.
 
-    `plans` has one a person, `best` (people,) what each costs its person, `fixed`
-    about what each set costs if always shown.
+    `plans` has one a person, `best` (people,) what each costs its person, `alone` about what each
+    set costs if always shown.
     """
 
     plans: tuple[Found, ...]
     best: FloatArray
-    fixed: FixedSets
+    alone: FixedSets
+
+    @property
+    def fixed(self) -> FloatArray:
+        """About what each set costs each person if always shown (sets, people)."""
+        return self.alone.costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +229,7 @@ def plan_for_crowd(
     kicks = max_kicks
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
-        plan = search.together(goal, own.fixed, kicks, starts, improved)
+        plan = search.together(goal, own.alone, kicks, starts, improved)
         own, repaired = _repaired(search, own, plan)
         if not repaired:
             break
@@ -240,9 +245,9 @@ def _repaired(search: Search, own: OwnPlans, plan: Found) -> tuple[OwnPlans, boo
         return own, False
     plans, best = list(own.plans), own.best.copy()
     for i in better.tolist():
-        plans[i] = search.alone(i, own.fixed, 0, [_plain(plan)])
+        plans[i] = search.alone(i, own.alone, 0, [_plain(plan)])
         best[i] = min(plan.costs[i], plans[i].costs[0])
-    return OwnPlans(tuple(plans), _positive(best), own.fixed), True
+    return OwnPlans(tuple(plans), _positive(best), own.alone), True
 
 
 def _plain(plan: Found) -> tuple[IntArray, Tail]:

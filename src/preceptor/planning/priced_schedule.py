@@ -232,6 +232,11 @@ class PricedSchedule:
         """Changes around borders of runs that end with round `end` - 1."""
         x, blocks = self._now, []
         here, inside = x[end - 1], end < self.rounds and x[end] == x[end - 1]
+        for gap in (2, 3):
+            # Two rounds on either side of a border change places.
+            if end >= gap and x[end - gap] != here and x[end - 2] in (here, x[end - gap]):
+                swapped = [here, *x[end - gap + 1 : end - 1], x[end - gap]]
+                blocks.append((end - gap, np.array(swapped, dtype=np.int64)))
         if inside:
             # The run on the left goes on for some rounds into this one.
             for shift in _SHIFTS:
