@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
@@ -144,23 +145,25 @@ def search_prices(
             )
         objective = Cost()
     ids = np.arange(sets) if candidates is None else np.unique(candidates)
-    if fixed is None:
-        fixed = fixed_sets(people, sets, rounds, discount, infinite, ids)
-    search = _Search(
-        PricedSchedule(people, rounds, discount, objective, stop),
-        objective,
-        ids,
-        sets,
-        infinite,
-        tuple(tails),
-        np.random.default_rng(seed),
-        improved,
-    )
-    search.know_fixed(people, discount, fixed)
-    begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-    if len(people) == 1:
-        begun.append(search.greedy(people[0]))
-    return search.run(begun, max_kicks)
+    # What follows solves many small systems.
+    with one_blas_thread():
+        if fixed is None:
+            fixed = fixed_sets(people, sets, rounds, discount, infinite, ids)
+        search = _Search(
+            PricedSchedule(people, rounds, discount, objective, stop),
+            objective,
+            ids,
+            sets,
+            infinite,
+            tuple(tails),
+            np.random.default_rng(seed),
+            improved,
+        )
+        search.know_fixed(people, discount, fixed)
+        begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
+        if len(people) == 1:
+            begun.append(search.greedy(people[0]))
+        return search.run(begun, max_kicks)
 
 
 class FixedSets(NamedTuple):
@@ -477,8 +480,8 @@ class _Search:
         bar -= priced.objective.margin(bar, _GAIN)
         while not priced.stop():
             before = priced.value
-            priced.shift_runs(around, self.ids, endings=False)
-            priced.sweep(around & self._sample(), self.ids)
+            singly = around & self._sample()
+            priced.shift_runs(around, self.ids, endings=False, singly=singly)
             behind = priced.value - bar
             if behind <= 0.0:
                 return True

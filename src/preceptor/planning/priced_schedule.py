@@ -123,7 +123,14 @@ class PricedSchedule:
                 changed[start:end] = True
         return changed
 
-    def shift_runs(self, look: BoolArray, ids: IntArray, *, endings: bool = True) -> BoolArray:
+    def shift_runs(
+        self,
+        look: BoolArray,
+        ids: IntArray,
+        *,
+        endings: bool = True,
+        singly: BoolArray | None = None,
+    ) -> BoolArray:
         """Go back once and try to move the borders between runs, swap, drop and replace runs.
 
         Parameters
@@ -134,6 +141,8 @@ class PricedSchedule:
             Positions of the sets to choose from when a whole run is replaced.
         endings
             Whether to try one set instead of several last runs too.
+        singly
+            Rounds at which to try other sets in that round alone first, shape (rounds,).
 
         Returns
         -------
@@ -146,8 +155,18 @@ class PricedSchedule:
         self.sweeps += 1
         self.lay()
         looks, end = look.tolist(), self.rounds
-        while end > 0 and not self.stop():
+        alone = [False] * end if singly is None else singly.tolist()
+        lowest = int(np.flatnonzero(look)[0])
+        while end > lowest and not self.stop():
             start = end - 1
+            if alone[start]:
+                self._standing.at(end, self._now)
+                chosen = self._better(start, end, ids, None)
+                if chosen >= 0:
+                    self._now[start] = chosen
+                    changed[start] = True
+                    end = start
+                    continue
             if looks[end - 1]:
                 found = self._better_block(end, ids, endings)
                 if found is not None:
