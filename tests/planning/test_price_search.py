@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.errors import InvalidInput
+from preceptor.people.expected import Resumable, TakesStretches
 from preceptor.planning.crowd_plans import Search, own_plans, plan_for_crowd
 from preceptor.planning.objectives import CVaR, Mean, Regret
 from preceptor.planning.price_search import fixed_sets, search_prices
@@ -169,6 +170,29 @@ def test_passes_never_make_it_worse_and_know_what_it_costs():
             assert_allclose(priced.costs, replayed, rtol=1e-9)
             assert priced.value <= before + 1e-12
             before = priced.value
+
+
+@pytest.mark.parametrize("name", INDIVIDUALS)
+def test_stretches_are_taken_in_as_round_by_round(name):
+    """Prices after many rounds at once, or after coming back, are those of single steps."""
+    expected = INDIVIDUALS[name].expected(WORLD, pr.AtMost(2).sets(3))
+    one, many = (expected.walk(9, DISCOUNT) for _ in range(2))
+    if not isinstance(many, TakesStretches):
+        pytest.skip("goes round by round")
+    rng, ids = np.random.default_rng(0), np.arange(7)
+    laid, taken = rng.integers(0, 7, (2, 9))
+    for later in (laid, taken):
+        one.lay(laid, (3,))
+        many.lay(laid, (3,))
+        for t in range(8, 3, -1):
+            one.back(t, int(later[t]))
+        many.back_over(6, later[6:9])
+        many.back_over(4, later[4:6])
+        assert_allclose(many.prices(3, ids), one.prices(3, ids), rtol=1e-9)
+        if isinstance(many, Resumable) and expected.exact_prices:
+            many.back_over(1, later[1:4])
+            many.resume(4)
+            assert_allclose(many.prices(3, ids), one.prices(3, ids), rtol=1e-9)
 
 
 def test_fixed_sets_are_ranked_exactly_if_rounds_are_few():

@@ -74,8 +74,16 @@ class Walk(Protocol):
 
 
 @runtime_checkable
-class Resumable(Protocol):
-    """What a walk may offer besides, if what comes after a round does not depend on what is before.
+class TakesStretches(Protocol):
+    """What a walk may offer besides: many rounds at once, where that is quicker."""
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Take in rounds t, t + 1, ..., which end where the walk stands, at once."""
+
+
+@runtime_checkable
+class Resumable(TakesStretches, Protocol):
+    """What a walk may offer if what comes after a round does not depend on what is before it.
 
     It remembers every round that it was taken back to; a planner that has changed an early round
     need not take in all the later ones again.
@@ -83,6 +91,3 @@ class Resumable(Protocol):
 
     def resume(self, t: int) -> None:
         """Stand at round t again; rounds from t on are as they were when last taken in."""
-
-    def back_over(self, t: int, positions: IntArray) -> None:
-        """Take in rounds t, t + 1, ... at once; the walk stands at the round after them."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Resumable, Tail, Walk
+from preceptor.people.expected import Expected, Resumable, Tail, TakesStretches, Walk
 from preceptor.planning.objectives import Objective
 
 BoolArray = npt.NDArray[np.bool_]
@@ -374,10 +374,15 @@ class _Standing:
 
     def at(self, end: int, now: list[int]) -> None:
         """Take in the present sets down to round `end`."""
-        for t in range(self._plain_at - 1, end - 1, -1):
+        if self._plain_at > end:
+            sets = now[end : self._plain_at]
             for walk in self._plain:
-                walk.back(t, now[t])
-        self._plain_at = end
+                if len(sets) > 1 and isinstance(walk, TakesStretches):
+                    walk.back_over(end, np.array(sets, dtype=np.int64))
+                    continue
+                for t in range(self._plain_at - 1, end - 1, -1):
+                    walk.back(t, now[t])
+            self._plain_at = end
         known = at = self._resumed_at
         if at <= end or not self._resumable:
             self._resumed_at = end
