@@ -178,10 +178,10 @@ class _Horizon:
 
 def _words_to_repeat(everybody: tuple[Expected, ...], discount: float) -> tuple[Tail, ...]:
     """What those who forget should be shown over and over: the best words for each of them."""
-    forgetful = [each for each in everybody if getattr(each, "forgetting", 0.0) > 0.0]
-    if not forgetful:
-        return ()
+    from preceptor.people.exposures import Exposures
     from preceptor.planning.maintenance import maintenance_words
+
+    forgetful = [each for each in everybody if isinstance(each, Exposures) and each.forgetting]
 
     words = [word for each in forgetful for word in maintenance_words(each, discount)[:_WORDS]]
     return tuple(dict.fromkeys(words))
