@@ -9,7 +9,7 @@ on. Where prices are exact, no schedule is ever played again to price a change.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from preceptor._base.values import FloatArray, IntArray
 
@@ -71,3 +71,18 @@ class Walk(Protocol):
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
         """What the laid schedule costs in all with each of these tails instead of its own."""
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """What a walk may offer besides, if what comes after a round does not depend on what is before.
+
+    It remembers every round that it was taken back to; a planner that has changed an early round
+    need not take in all the later ones again.
+    """
+
+    def resume(self, t: int) -> None:
+        """Stand at round t again; rounds from t on are as they were when last taken in."""
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Take in rounds t, t + 1, ... at once; the walk stands at the round after them."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -161,7 +162,7 @@ def solve_game(regrets: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     if not plans:
         return np.inf, np.full(len(regrets), 1 / len(regrets)), np.full(people, 1 / people)
     stakes = regrets[usable]
-    found = linprog(
+    found: Any = linprog(
         np.append(np.zeros(plans), 1.0),
         A_ub=np.column_stack([stakes.T, -np.ones(people)]),
         b_ub=np.zeros(people),

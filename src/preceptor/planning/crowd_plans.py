@@ -17,7 +17,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
 from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
-from preceptor.planning.price_search import Found, fixed_costs, search_prices
+from preceptor.planning.price_search import FixedSets, Found, fixed_sets, search_prices
 from preceptor.planning.priced_schedule import Stop
 
 # A plan is better for somebody than their own if it saves this share.
@@ -38,13 +38,13 @@ _OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
 class OwnPlans:
     """The best known plan for each person alone.
 
-    `plans` has one a person, `best` (people,) what each costs its person, `fixed` (sets, people)
+    `plans` has one a person, `best` (people,) what each costs its person, `fixed`
     about what each set costs if always shown.
     """
 
     plans: tuple[Found, ...]
     best: FloatArray
-    fixed: FloatArray
+    fixed: FixedSets
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class Search:
     def alone(
         self,
         who: int,
-        fixed: FloatArray,
+        fixed: FixedSets,
         max_kicks: int,
         starts: Sequence[tuple[IntArray, Tail]] = (),
     ) -> Found:
@@ -90,7 +90,7 @@ class Search:
             sets=self.sets,
             starts=starts,
             tails=self.tails,
-            fixed=fixed[:, who : who + 1],
+            fixed=FixedSets(fixed.costs[:, [who]], fixed.late[:, [who]]),
             seed=self.seed + who,
             max_kicks=max_kicks,
             stop=self.stop,
@@ -99,7 +99,7 @@ class Search:
     def together(
         self,
         objective: Objective,
-        fixed: FloatArray,
+        fixed: FixedSets,
         max_kicks: int,
         starts: Sequence[tuple[IntArray, Tail]],
         improved: Callable[[float], None] = lambda _value: None,
@@ -141,13 +141,7 @@ def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
     OwnPlans
         One plan a person.
     """
-    ids = np.arange(search.sets)
-    fixed = np.column_stack(
-        [
-            fixed_costs(person, ids, search.rounds, search.discount, search.infinite)
-            for person in search.people
-        ]
-    )
+    fixed = fixed_sets(search.people, search.sets, search.rounds, search.discount, search.infinite)
     plans = [search.alone(i, fixed, max_kicks) for i in range(len(search.people))]
     table = np.array([search.costs(*_plain(plan)) for plan in plans])
     for i, plan in enumerate(plans):
