@@ -350,12 +350,12 @@ class MomentWalk:
 
     def _end_adjoint(self, tail: Tail) -> FloatArray:
         person = self.person
-        nothing = np.zeros_like(self._adjoint)
+        size = person.start.shape[0]
         if not tail:
-            return nothing
+            return np.zeros((size, size))
         if person.has_closed_tails:
             adjoint = person.tail_adjoint(tail, self.discount)
-            return np.full_like(nothing, np.inf) if adjoint is None else adjoint
+            return np.full((size, size), np.inf) if adjoint is None else adjoint
         path = person.long_tail(tail, self.discount)
         return person.adjoint_along(self._states[-1], path, self.rounds, self.discount)
 
