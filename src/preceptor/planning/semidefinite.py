@@ -2,8 +2,8 @@
 
 The head of `linear_certificate.py` says what is proven. One program chooses all matrices at once,
 at a few rounds (knots) between which they are interpolated, so that the value at the first errors
-is as high as it can be. The solver's answer is not trusted: everything is made a little stricter than
-needed, every inequality is then checked by its eigenvalues, and only what passes is a bound.
+is as high as it can be. The solver's answer is not trusted: everything is made a little stricter
+than needed, every inequality is then checked by its eigenvalues, and only what passes is a bound.
 
 Three things make it tight. Means and spreads are priced apart, since the mean of a schedule is one
 vector. Limits (`reachable.py`) say which means cannot be. And a set that a schedule does not show

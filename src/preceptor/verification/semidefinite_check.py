@@ -253,9 +253,7 @@ class _Claim:
         for name, many in (("mean", given.mean_multipliers), ("spread", given.spread_multipliers)):
             least = float(np.linalg.eigvalsh(many * size).min(initial=0.0))
             if least < -1e-13 * max(float(np.abs(many * size).max(initial=0.0)), 1.0):
-                return (
-                    f"A multiplier of the {name} has the eigenvalue {least:.3g}; it must be >= 0."
-                )
+                return f"A multiplier of the {name} is negative: it has the eigenvalue {least:.3g}."
         diagonal = np.eye(self.n, dtype=bool)
         if given.is_box and np.any(given.mean_multipliers[..., ~diagonal]):
             return "Multipliers of a box must be diagonal."
