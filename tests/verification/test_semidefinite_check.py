@@ -1,4 +1,4 @@
-"""The slow checker accepts what holds, and notices every way in which a certificate can be wrong."""
+"""The slow checker accepts what holds, and notices every way a certificate can be wrong."""
 
 from __future__ import annotations
 

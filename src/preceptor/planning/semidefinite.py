@@ -31,6 +31,11 @@ from preceptor.planning.reachable import Limits, growth_of, limits_of
 MOST_TESTS, MOST_SETS = 8, 60
 # How much stricter than needed inequalities are made, in scaled units: at first, and at most.
 _STRICTER, _STRICTEST = 1e-8, 1e-3
+# More knots are tried if the last ones gained this share, and the time left is enough for a
+# program that takes so much longer for each knot.
+_GAIN, _LONGER = 1e-4, 2.0
+# Up to this many rounds each has a knot.
+_SHORT = 8
 # Knots grow by this factor; the last is where this many times the mean lifetime has passed.
 _GROWTH, _LIFETIMES = 1.6, 2.0
 
@@ -80,7 +85,7 @@ def semidefinite_bound(
     horizon
         How many rounds there are; infinitely many if left out, which needs a discount below 1.
     time_limit
-        Seconds for the solver.
+        Seconds after which no better bound is looked for.
     adaptive
         Whether to prove it also for policies that see the person's weights. Such a bound is lower.
         Where weights move by what is shown alone, every bound is of this kind.
@@ -126,40 +131,80 @@ def semidefinite_bound(
     deadline = began + time_limit
     free = adaptive and not scaled.is_certain
     limits = None if free else limits_of(scaled, time_limit)
-    chosen = default_knots(discount, horizon) if knots is None else knots
-    status = "no time"
-    for within in (limits, None) if limits is not None else (None,):
-        stricter = _STRICTER
-        growth = np.zeros((rounds.tests + 1, rounds.tests + 1))
-        if within is None and horizon is None:
-            slow = growth_of(scaled, discount, time_limit)
-            if slow is None:
-                return "Errors may grow faster than the discount shrinks what they cost."
-            growth = slow
-        while stricter <= _STRICTEST and (left := deadline - time.perf_counter()) > 0.0:
-            found, status = _solved(scaled, discount, horizon, chosen, within, free, stricter, left)
-            if found is None:
-                break
-            slack = _slack(scaled, found)
-            if slack >= 0.0:
-                certificate = _in_units(replace(found, growth=growth), rounds, units, unit)
-                seconds = time.perf_counter() - began
-                binds = free or scaled.is_certain
-                return SemidefiniteBound(certificate.bound, binds, certificate, status, seconds)
-            stricter = max(10.0 * stricter, -4.0 * slack)
-    return f"The solver found no matrices that pass the check (it ended with: {status})."
+    growth = None
+    if limits is None and horizon is None:
+        growth = growth_of(scaled, discount, time_limit)
+        if growth is None:
+            return "Errors may grow faster than the discount shrinks what they cost."
+    ways = _ladder(discount, horizon) if knots is None else [knots]
+    best, status, took = None, "no time", 0.0
+    for place, way in enumerate(ways):
+        left = deadline - time.perf_counter()
+        larger = _LONGER * len(way) / len(ways[place - 1]) if place else 0.0
+        if left <= took * larger:
+            break
+        at = time.perf_counter()
+        found, status = _proven(scaled, discount, horizon, way, limits, free, deadline)
+        took = time.perf_counter() - at
+        gained = found is not None and (best is None or found.bound > best.bound)
+        little = best is not None and (not gained or found.bound < (1 + _GAIN) * best.bound)  # type: ignore[union-attr]
+        best = found if gained else best
+        if little:
+            break
+    if best is None:
+        return f"The solver found no matrices that pass the check (it ended with: {status})."
+    if growth is not None:
+        best = replace(best, growth=growth)
+    certificate = _in_units(best, rounds, units, unit)
+    seconds = time.perf_counter() - began
+    return SemidefiniteBound(
+        certificate.bound, free or scaled.is_certain, certificate, status, seconds
+    )
+
+
+def _proven(
+    rounds: QuadraticRounds,
+    discount: float,
+    horizon: int | None,
+    knots: tuple[int, ...],
+    limits: Limits | None,
+    free: bool,
+    deadline: float,
+) -> tuple[LinearCertificate | None, str]:
+    """A certificate in scaled units that passes the check, made as strict as that takes."""
+    stricter, status = _STRICTER, "no time"
+    while stricter <= _STRICTEST and (left := deadline - time.perf_counter()) > 0.0:
+        found, status = _solved(rounds, discount, horizon, knots, limits, free, stricter, left)
+        if found is None:
+            break
+        slack = _slack(rounds, found)
+        if slack >= 0.0:
+            return found, status
+        stricter = max(10.0 * stricter, -4.0 * slack)
+    return None, status
+
+
+def _ladder(discount: float, horizon: int | None) -> list[tuple[int, ...]]:
+    """Knots from few to many. Few are often enough, and sure to end in time."""
+    finest = default_knots(discount, horizon)
+    if horizon is not None and horizon <= _SHORT:
+        return [finest]
+    end, last = () if horizon is None else (horizon,), finest[-1]
+    coarse = {(0, *end), (0, max(last // 5, 1), *end)}
+    middle = (0, max(last // 40, 1), max(last // 10, 2), max(last // 3, 3), *end)
+    return [*sorted(coarse, key=len), middle, finest]
 
 
 def default_knots(discount: float, horizon: int | None) -> tuple[int, ...]:
     """Rounds at which matrices are chosen: dense at first, where most is decided.
 
     >>> default_knots(0.99, None)
-    (0, 1, 2, 4, 7, 12, 20, 32, 51, 82, 131, 200)
+    (0, 1, 2, 4, 7, 11, 18, 28, 45, 72, 115, 200)
     >>> default_knots(0.99, 6)
     (0, 1, 2, 3, 4, 5, 6)
     """
     last = horizon if horizon is not None else max(round(_LIFETIMES / (1.0 - discount)), 1)
-    if last <= 8:
+    if last <= _SHORT:
         return tuple(range(last + 1))
     knots, length = [0, 1, 2], 1.0
     while knots[-1] < last:
