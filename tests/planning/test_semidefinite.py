@@ -101,6 +101,17 @@ def test_whoever_sees_the_weights_does_not_cost_less_than_an_adaptive_bound():
     assert found.bound <= costs.mean() + 4 * error
 
 
+def test_five_tests_of_which_two_are_shown():
+    rng = np.random.default_rng(1)
+    truth, beliefs = rng.random(5), rng.random(5)
+    world, sets = pr.World.equicorrelated(truth, 0.8), pr.Exactly(2).sets(5)
+    expected = DeltaRule(beliefs, 1.0 - 1.0 / 1.05).expected(world, sets)
+    found = semidefinite_bound(expected, 0.99, knots=(0,))
+    assert isinstance(found, SemidefiniteBound), found
+    best = min(expected.total([], 0.99, (s,)) for s in range(len(sets)))
+    assert 0.98 * best <= found.bound <= best
+
+
 def test_more_knots_prove_no_less():
     expected = people(1, 3)["delta rule"]
     found = [semidefinite_bound(expected, 0.9, knots=k) for k in ((0, 20), (0, 5, 20), FEW)]

@@ -146,10 +146,12 @@ def semidefinite_bound(
         at = time.perf_counter()
         found, status = _proven(scaled, discount, horizon, way, limits, free, deadline)
         took = time.perf_counter() - at
-        gained = found is not None and (best is None or found.bound > best.bound)
-        little = best is not None and (not gained or found.bound < (1 + _GAIN) * best.bound)  # type: ignore[union-attr]
-        best = found if gained else best
-        if little:
+        if found is None:
+            continue
+        enough = best is not None and found.bound < (1.0 + _GAIN) * best.bound
+        if best is None or found.bound > best.bound:
+            best = found
+        if enough:
             break
     if best is None:
         return f"The solver found no matrices that pass the check (it ended with: {status})."
