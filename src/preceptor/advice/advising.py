@@ -9,21 +9,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_text
-from preceptor._base.progress import Progress, Status, report
+from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
-from preceptor._base.words import labelled
+from preceptor._base.words import counted, labelled, percent
 from preceptor.advice.alternatives import Alternative, alternatives
-from preceptor.advice.choices import Beliefs, budget_for, discount_from, person_for
+from preceptor.advice.choices import (
+    DEFAULT_HALF_LIFE,
+    Beliefs,
+    budget_for,
+    discount_from,
+    person_for,
+)
+from preceptor.advice.kinds import CROWD, WITH_CURVES, check_kind, person_of_kind
 from preceptor.advice.learner_file import read_learner
+from preceptor.advice.proofs import proofs_to_come, with_proofs
 from preceptor.advice.sensitivity import Change, sensitivity
 from preceptor.errors import InvalidInput
+from preceptor.evaluation.expectations import people_of
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
-from preceptor.people.by_showings import Learner
+from preceptor.people.crowd import Crowd
+from preceptor.people.person import BY_SHOWINGS, Person
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.problem import Problem
+from preceptor.regrets import OBJECTIVES
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
@@ -32,6 +43,10 @@ if TYPE_CHECKING:
 # Enough for most tables; where the proof leaves a wide gap, more is taken.
 QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
 _WIDE = 0.05
+# For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
+PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
+# Share of a time limit that all of these proofs may take.
+_PROOF_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -156,7 +171,9 @@ def advise(
     costs: Mapping[str, float] | None = None,
     prices: Mapping[str, float] | None = None,
     limit: float | None = None,
-    learner: Learner | str | Path | None = None,
+    person: str | Person | None = None,
+    objective: str | None = None,
+    learner: Person | str | Path | None = None,
     participant: str | None = None,
     beliefs: Beliefs | None = None,
     standardised: bool = False,
@@ -193,9 +210,15 @@ def advise(
         By name of test: what showing it adds to the loss of a case.
     limit
         What the tests of one case may cost together.
+    person
+        Whom to plan for: "crowd" (the default: seven kinds of person, since one rarely knows how
+        somebody learns), one kind ("by-showings", "delta-rule", "bayesian", "forgetful", ...), or a
+        `Person` or `Crowd`. A kind is made of the four arguments after `participant`.
+    objective
+        What a plan for a crowd minimises: "regret" (the default: the most that anybody loses beyond
+        their own best plan), "mean" or "cvar".
     learner
-        The person, or the path of a learner file; if left out, made of the four arguments after
-        `participant`.
+        A person who was estimated, or the path of a learner file, in place of `person`.
     participant
         Who in the learner file; everybody pooled if left out.
     beliefs
@@ -205,17 +228,19 @@ def advise(
     half_life
         Showings after which half of a weight's error is gone (14 if left out).
     alpha
-        What a showing divides a weight's error by, in place of `half_life`.
+        What a showing divides a weight's error by, in place of `half_life`. It is about people who
+        learn by showings, so it plans for one of them unless `person` says otherwise.
     cases
         About how many cases are to come (100 if left out).
     discount
         The discount factor, in place of `cases`.
     time_limit
-        Seconds to search and to prove; half a second if left out, then ten more if the gap is wide.
+        Seconds to search and to prove. If left out: four; for somebody who learns by showings half
+        a second, then ten more if the gap is wide.
     verify
         Prove value and bound again; may take minutes.
     vary
-        Also plan with changed assumptions.
+        Also plan with changed assumptions (not for a crowd: there, people are varied instead).
     seed
         Seed of everything random.
     progress
@@ -238,7 +263,7 @@ def advise(
     >>> import preceptor as pr
     >>> table = {"age": [50, 61, 47, 70, 39, 58], "bmi": [22, 31, 25, 28, 24, 33],
     ...          "risk": [2.0, 5.1, 2.2, 5.0, 1.4, 5.3]}
-    >>> advice = pr.advise(table, "risk", tests=1, cases=4, vary=False)
+    >>> advice = pr.advise(table, "risk", tests=1, cases=4, person="by-showings", vary=False)
     >>> advice.plan.status.value, [rival.name for rival in advice.rivals]
     ('optimal', ['fixed', 'predictive', 'random'])
     """
@@ -246,7 +271,7 @@ def advise(
     if isinstance(data, Problem):
         _refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            learner=learner, participant=participant, beliefs=beliefs, half_life=half_life,
+            person=person, learner=learner, participant=participant, beliefs=beliefs, half_life=half_life,
             alpha=alpha, standardised=standardised or None, cases=cases, discount=discount,
             drop=tuple(drop) or None,
         )  # fmt: skip
@@ -266,16 +291,23 @@ def advise(
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")
         world = estimate.world
-        person = _person(world, learner, participant, beliefs, standardised, half_life, alpha)
+        kind = _kind(person, learner, alpha, progress)
+        known = _person(
+            world, person, learner, participant, beliefs, standardised, half_life, alpha
+        )
         budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
         try:
-            problem = Problem(world, person, budget, weight)
+            problem = Problem(world, known, budget, weight)
+            if kind is not None:
+                showings = DEFAULT_HALF_LIFE if half_life is None else half_life
+                problem = problem.replace(learner=person_of_kind(problem, kind, showings))
         except InvalidInput as error:
             # Here a budget is made of `tests`, so that is what the message should name.
             faults = [re.sub(r"^budget:", "tests:", fault) for fault in error.faults]
             raise type(error)(faults) from None
+    _check_objective(problem, objective)
     with one_blas_thread():
-        plan = _plan(problem, time_limit, seed, progress)
+        plan = _plan(problem, objective, time_limit, seed, progress)
     return advice_on(
         plan,
         estimate=estimate,
@@ -315,19 +347,50 @@ def advice_on(
     return Advice(plan, rivals, changes, provenance, estimate, proof)
 
 
+def _kind(
+    person: str | Person | None,
+    learner: Person | str | Path | None,
+    alpha: float | None,
+    progress: Progress | None,
+) -> str | None:
+    """Which kind of person to make, if one is not there already."""
+    if person is not None and learner is not None:
+        raise InvalidInput("person: `learner` says already who it is; leave one of them out")
+    if learner is not None or isinstance(person, Person):
+        return None
+    if person is None and alpha is None:
+        return CROWD
+    if person is None:
+        said = (
+            "Note: `alpha` is about people who learn by showings, so the plan is for one of them; "
+            "`half_life` plans for a crowd"
+        )
+        report(progress, "estimating", sentence=said)
+        return BY_SHOWINGS
+    check_kind(person)
+    if alpha is not None and person not in WITH_CURVES:
+        raise InvalidInput(
+            f"alpha: says how fast one learns by showings, which {person!r} is not about; "
+            "give `half_life` instead"
+        )
+    return person
+
+
 def _person(
     world: World,
-    learner: Learner | str | Path | None,
+    person: str | Person | None,
+    learner: Person | str | Path | None,
     participant: str | None,
     beliefs: Beliefs | None,
     standardised: bool,
     half_life: float | None,
     alpha: float | None,
-) -> Learner:
+) -> Person:
     """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
     if participant is not None and not isinstance(learner, (str, Path)):
         raise InvalidInput("participant: names somebody in a learner file; give `learner`")
-    if learner is None:
+    given = person if isinstance(person, Person) else learner
+    if given is None:
         return person_for(
             world,
             beliefs="zero" if beliefs is None else beliefs,
@@ -338,11 +401,34 @@ def _person(
     _refuse_choices(
         beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
     )
-    return learner if isinstance(learner, Learner) else read_learner(learner, world, participant)
+    return given if isinstance(given, Person) else read_learner(given, world, participant)
 
 
-def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progress | None) -> Plan:
+def _check_objective(problem: Problem, objective: str | None) -> None:
+    if objective is None:
+        return
+    if objective not in OBJECTIVES:
+        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
+    if not isinstance(problem.learner, Crowd):
+        raise InvalidInput(
+            "objective: compares the people of a crowd, but the plan is for one person; leave it "
+            "out, or plan for a crowd"
+        )
+
+
+def _plan(
+    problem: Problem,
+    objective: str | None,
+    time_limit: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> Plan:
     """Quick first; if that leaves much unproven and nobody set a limit, ten seconds more."""
+    if isinstance(problem.learner, Crowd):
+        return _plan_for_crowd(problem, objective, time_limit, seed, progress)
+    if not problem.learns_by_showings:
+        limit = PEOPLE_SECONDS if time_limit is None else time_limit
+        return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
     seconds = QUICK_SECONDS if time_limit is None else time_limit
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
@@ -354,6 +440,55 @@ def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progr
         longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
         plan = min(plan, longer, key=lambda each: (each.value, each.gap))
     return plan
+
+
+def _plan_for_crowd(
+    problem: Problem,
+    objective: str | None,
+    time_limit: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> Plan:
+    """One plan for everybody, and what can be proven about it in the time that is left."""
+    many = counted(len(people_of(problem)), "kind")
+    said = f"Planning for {many} of person at once, since how this one learns is not known"
+    report(progress, "planning", sentence=said)
+    proofs = proofs_to_come(problem)
+    if time_limit is None:
+        seconds, each = PEOPLE_SECONDS, PROOF_SECONDS
+    else:
+        each = min(PROOF_SECONDS, _PROOF_SHARE * time_limit / max(proofs, 1))
+        seconds = time_limit - proofs * each
+    plan = solve(
+        problem,
+        "auto",
+        time_limit=seconds,
+        seed=seed,
+        objective=objective,
+        progress=_telling_first_find(progress, objective),
+    )
+    report(progress, "proving")
+    return with_proofs(plan, each, seed)
+
+
+def _telling_first_find(progress: Progress | None, objective: str | None) -> Progress | None:
+    """Says once in a sentence how good the first common plan is, for whoever waits."""
+    if progress is None:
+        return None
+    told = False
+
+    def tell(update: Update) -> None:
+        nonlocal told
+        if update.value is not None and not told and objective in (None, "regret"):
+            told = True
+            said = (
+                f"So far: a plan by which nobody loses more than {percent(update.value)} beyond "
+                "the best plan found for them; searching on"
+            )
+            update = update._replace(sentence=said)
+        progress(update)
+
+    return tell
 
 
 def _refuse_choices(**choices: object) -> None:

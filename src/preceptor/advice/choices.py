@@ -35,7 +35,7 @@ def person_for(
     half_life: float | None = None,
     alpha: float | None = None,
 ) -> Learner:
-    """Somebody who starts with these beliefs and learns at this speed.
+    """Somebody who starts with these beliefs and learns by showings at this speed.
 
     `beliefs` is "zero", "equal" or "marginal"; or weights by name of column, in units of the
     outcome per unit of the test (per standard deviation of it if `standardised`), 0 for columns

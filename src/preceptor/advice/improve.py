@@ -9,9 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor.errors import NotApplicable
+from preceptor.evaluation.expectations import expectations, fixed_costs
 from preceptor.evaluation.value import evaluate
 from preceptor.planning import solve
+from preceptor.planning.crowd_plans import Search
 from preceptor.planning.finite import as_policy
+from preceptor.planning.people_search import policy_of
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
@@ -23,6 +26,8 @@ _LONGER = 1.1
 _MOST_ROUNDS = 400
 # Where no descent is possible: a short search, which the clock rarely ends.
 _SECONDS, _KICKS = 0.5, 20
+# Larger families are not priced whole for people who do not learn by showings.
+_MOST_SETS = 3_000
 
 
 def improve(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
@@ -33,6 +38,8 @@ def improve(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
 
 def _descend(problem: Problem, policy: Policy, seed: int) -> Policy | None:
     """Local search from the policy's own schedule; None where the form it needs is missing."""
+    if not problem.learns_by_showings:
+        return _descend_by_prices(problem, policy, seed)
     if not shape_of(problem).has_dual:
         return None
     from preceptor.engine.search import search_schedule
@@ -51,6 +58,28 @@ def _descend(problem: Problem, policy: Policy, seed: int) -> Policy | None:
     )
     commit = found.commit if problem.horizon is None else int(found.schedule[-1])
     return as_policy(problem, found.schedule, commit)
+
+
+def _descend_by_prices(problem: Problem, policy: Policy, seed: int) -> Policy | None:
+    """The same for one person who does not learn by showings; None where sets are too many."""
+    if shape_of(problem).too_many_sets or problem.budget.count(problem.size) > _MOST_SETS:
+        return None
+    settled = policy.settles()
+    infinite = problem.horizon is None
+    if infinite and settled is None:
+        return None
+    first = settled[0] if settled is not None and infinite else []
+    rounds = problem.horizon or min(int(_LONGER * len(first)) + _MORE_ROUNDS, _MOST_ROUNDS)
+    position = {shown: index for index, shown in enumerate(problem.sets)}
+    start = np.array([position[shown] for shown in policy.schedule(rounds)], dtype=np.int64)
+    word = tuple(position[shown] for shown in settled[1]) if settled and infinite else ()
+    # A word that is repeated begins where the searched rounds end.
+    turned = (rounds - len(first)) % len(word) if word else 0
+    search = Search(
+        expectations(problem), rounds, problem.discount, infinite, len(problem.sets), (), seed
+    )
+    fixed = fixed_costs(problem).T
+    return policy_of(problem, search.alone(0, fixed, 0, [(start, word[turned:] + word[:turned])]))
 
 
 def _search(problem: Problem, seed: int) -> Policy:
