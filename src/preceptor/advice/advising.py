@@ -45,6 +45,8 @@ QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
 _WIDE = 0.05
 # For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
+# Random orders that rivals are averaged over; of a crowd each is followed for every person.
+_ORDERS, _FEWER_ORDERS = 24, 8
 # Share of a time limit that all of these proofs may take.
 _PROOF_SHARE = 0.25
 
@@ -271,9 +273,9 @@ def advise(
     if isinstance(data, Problem):
         _refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            person=person, learner=learner, participant=participant, beliefs=beliefs, half_life=half_life,
-            alpha=alpha, standardised=standardised or None, cases=cases, discount=discount,
-            drop=tuple(drop) or None,
+            person=person, learner=learner, participant=participant, beliefs=beliefs,
+            half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
+            discount=discount, drop=tuple(drop) or None,
         )  # fmt: skip
         problem = data
     else:
@@ -333,7 +335,8 @@ def advice_on(
     proof = None
     with one_blas_thread():
         report(progress, "comparing")
-        rivals = alternatives(plan, seed=seed)
+        orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
+        rivals = alternatives(plan, orders=orders, seed=seed)
         changes = sensitivity(plan, seed=seed) if vary else ()
         if verify:
             from preceptor.verification import verify as prove_again

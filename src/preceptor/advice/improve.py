@@ -6,6 +6,8 @@ is a little different, one descent from that very plan is enough, and takes a tw
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from preceptor.errors import NotApplicable
@@ -26,12 +28,17 @@ _LONGER = 1.1
 _MOST_ROUNDS = 400
 # Where no descent is possible: a short search, which the clock rarely ends.
 _SECONDS, _KICKS = 0.5, 20
+# What a descent for people who do not learn by showings may take.
+_PRICED_SECONDS = 1.0
 # Larger families are not priced whole for people who do not learn by showings.
 _MOST_SETS = 3_000
 
 
 def improve(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
-    """A policy that costs at most what `policy` does, by one descent; the same every time."""
+    """A policy that costs at most what `policy` does, by one descent; the same every time.
+
+    Descents for people who do not learn by showings take longer, and a clock may end them.
+    """
     found = _descend(problem, policy, seed) or _search(problem, seed)
     return found if evaluate(problem, found) < evaluate(problem, policy) else policy
 
@@ -75,8 +82,15 @@ def _descend_by_prices(problem: Problem, policy: Policy, seed: int) -> Policy | 
     word = tuple(position[shown] for shown in settled[1]) if settled and infinite else ()
     # A word that is repeated begins where the searched rounds end.
     turned = (rounds - len(first)) % len(word) if word else 0
+    until = time.perf_counter() + _PRICED_SECONDS
     search = Search(
-        expectations(problem), rounds, problem.discount, infinite, len(problem.sets), (), seed
+        expectations(problem),
+        rounds,
+        problem.discount,
+        infinite,
+        len(problem.sets),
+        seed=seed,
+        stop=lambda: time.perf_counter() >= until,
     )
     fixed = fixed_costs(problem).T
     return policy_of(problem, search.alone(0, fixed, 0, [(start, word[turned:] + word[:turned])]))

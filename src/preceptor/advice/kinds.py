@@ -63,17 +63,13 @@ def check_kind(kind: object) -> None:
 
 def _crowd(problem: Problem, half_life: float) -> Person:
     at_once = len(problem.budget.maximise(np.ones(problem.size)))
-    return Crowd.default(
-        problem.world, problem.learner.initial, half_life=half_life, tests=at_once
-    )
+    return Crowd.default(problem.world, problem.learner.initial, half_life=half_life, tests=at_once)
 
 
 def _delta_rule(problem: Problem, half_life: float) -> Person:
     widest = problem.budget.maximise(np.diag(problem.world.covariance).copy())
     learned = 1.0 - 0.5 ** (1.0 / half_life)
-    return DeltaRule(
-        problem.learner.initial, matched_delta_rate(problem.world, learned, widest)
-    )
+    return DeltaRule(problem.learner.initial, matched_delta_rate(problem.world, learned, widest))
 
 
 def _bayesian(problem: Problem, half_life: float) -> Person:

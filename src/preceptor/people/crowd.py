@@ -305,5 +305,7 @@ def _delta_rate(world: World, half_life: float, tests: int | None) -> float:
 
     Averaged over tests, with as many shown at once as may be.
     """
-    widest = np.argsort(-np.diag(world.covariance), kind="stable")[: world.size if tests is None else tests]
+    widest = np.argsort(-np.diag(world.covariance), kind="stable")[
+        : world.size if tests is None else tests
+    ]
     return matched_delta_rate(world, 1.0 - 0.5 ** (1.0 / half_life), widest.tolist())
