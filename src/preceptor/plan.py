@@ -172,14 +172,15 @@ class Plan(Value):
         """What comes first, and how often each set comes in what is then repeated."""
         often = Counter(word).most_common()
         parts = [
-            f"{self._set_in_words(shown)} in {count:,}" + (f" of {len(word):,}" if i == 0 else "")
+            f"{self._set_in_words(shown)} in {count:,}"
+            + (f" of {counted(len(word), 'case')}" if i == 0 else "")
             for i, (shown, count) in enumerate(often[:_SETS])
         ]
         if len(often) > _SETS:
             parts.append(counted(len(often) - _SETS, "other set"))
         if not before:
-            return [("show", f"over and over {listed(parts)} cases")]
-        then = f"from case {len(before) + 1:,} on, over and over: {listed(parts)} cases"
+            return [("show", f"over and over: {listed(parts)}")]
+        then = f"from case {len(before) + 1:,} on, over and over: {listed(parts)}"
         return [("first", self._schedule_in_words(len(before))), ("then", then)]
 
     def _schedule_in_words(self, rounds: int) -> str:

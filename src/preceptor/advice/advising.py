@@ -2,53 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_text
-from preceptor._base.progress import Progress, Status, Update, report
+from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
-from preceptor._base.words import counted, labelled, percent
+from preceptor._base.words import labelled
 from preceptor.advice.alternatives import Alternative, alternatives
-from preceptor.advice.choices import (
-    DEFAULT_HALF_LIFE,
-    Beliefs,
-    budget_for,
-    discount_from,
-    person_for,
-)
-from preceptor.advice.kinds import CROWD, WITH_CURVES, check_kind, person_of_kind
-from preceptor.advice.learner_file import read_learner
-from preceptor.advice.proofs import proofs_to_come, with_proofs
+from preceptor.advice.choices import Beliefs, budget_for, discount_from, refuse_choices
+from preceptor.advice.deciding import plan_for
 from preceptor.advice.sensitivity import Change, sensitivity
-from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import people_of
+from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
-from preceptor.model.world import World
-from preceptor.people.crowd import Crowd
-from preceptor.people.person import BY_SHOWINGS, Person
+from preceptor.people.person import Person
 from preceptor.plan import Plan
-from preceptor.planning import solve
 from preceptor.problem import Problem
-from preceptor.regrets import OBJECTIVES
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
     from preceptor.verification import Verification
-
-# Enough for most tables; where the proof leaves a wide gap, more is taken.
-QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
-_WIDE = 0.05
-# For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
-PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
-# Random orders that rivals are averaged over; of a crowd each is followed for every person.
-_ORDERS, _FEWER_ORDERS = 24, 8
-# Share of a time limit that all of these proofs may take.
-_PROOF_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -271,7 +247,7 @@ def advise(
     """
     estimate: WorldEstimate | None = None
     if isinstance(data, Problem):
-        _refuse_choices(
+        refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
             person=person, learner=learner, participant=participant, beliefs=beliefs,
             half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
@@ -285,31 +261,30 @@ def advise(
         report(progress, "estimating")
         weight = discount_from(cases, discount)
         if isinstance(data, WorldEstimate):
-            _refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
+            refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
             estimate = data
         else:
             estimate = fit_source(data, outcome, unit=unit, drop=drop, seed=seed)
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")
-        world = estimate.world
-        kind = _kind(person, learner, alpha, progress)
-        known = _person(
-            world, person, learner, participant, beliefs, standardised, half_life, alpha
+        problem = problem_for(
+            estimate.world,
+            budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
+            weight,
+            person=person,
+            learner=learner,
+            participant=participant,
+            beliefs=beliefs,
+            standardised=standardised,
+            half_life=half_life,
+            alpha=alpha,
+            progress=progress,
         )
-        budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
-        try:
-            problem = Problem(world, known, budget, weight)
-            if kind is not None:
-                showings = DEFAULT_HALF_LIFE if half_life is None else half_life
-                problem = problem.replace(learner=person_of_kind(problem, kind, showings))
-        except InvalidInput as error:
-            # Here a budget is made of `tests`, so that is what the message should name.
-            faults = [re.sub(r"^budget:", "tests:", fault) for fault in error.faults]
-            raise type(error)(faults) from None
-    _check_objective(problem, objective)
     with one_blas_thread():
-        plan = _plan(problem, objective, time_limit, seed, progress)
+        plan = plan_for(
+            problem, objective=objective, time_limit=time_limit, seed=seed, progress=progress
+        )
     return advice_on(
         plan,
         estimate=estimate,
@@ -335,8 +310,7 @@ def advice_on(
     proof = None
     with one_blas_thread():
         report(progress, "comparing")
-        orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
-        rivals = alternatives(plan, orders=orders, seed=seed)
+        rivals = alternatives(plan, seed=seed)
         changes = sensitivity(plan, seed=seed) if vary else ()
         if verify:
             from preceptor.verification import verify as prove_again
@@ -348,155 +322,3 @@ def advice_on(
     cases = None if estimate is None else estimate.rows
     provenance = Provenance(source, outcome, cases, seed, VERSION)
     return Advice(plan, rivals, changes, provenance, estimate, proof)
-
-
-def _kind(
-    person: str | Person | None,
-    learner: Person | str | Path | None,
-    alpha: float | None,
-    progress: Progress | None,
-) -> str | None:
-    """Which kind of person to make, if one is not there already."""
-    if person is not None and learner is not None:
-        raise InvalidInput("person: `learner` says already who it is; leave one of them out")
-    if learner is not None or isinstance(person, Person):
-        return None
-    if person is None and alpha is None:
-        return CROWD
-    if person is None:
-        said = (
-            "Note: `alpha` is about people who learn by showings, so the plan is for one of them; "
-            "`half_life` plans for a crowd"
-        )
-        report(progress, "estimating", sentence=said)
-        return BY_SHOWINGS
-    check_kind(person)
-    if alpha is not None and person not in WITH_CURVES:
-        raise InvalidInput(
-            f"alpha: says how fast one learns by showings, which {person!r} is not about; "
-            "give `half_life` instead"
-        )
-    return person
-
-
-def _person(
-    world: World,
-    person: str | Person | None,
-    learner: Person | str | Path | None,
-    participant: str | None,
-    beliefs: Beliefs | None,
-    standardised: bool,
-    half_life: float | None,
-    alpha: float | None,
-) -> Person:
-    """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
-    if participant is not None and not isinstance(learner, (str, Path)):
-        raise InvalidInput("participant: names somebody in a learner file; give `learner`")
-    given = person if isinstance(person, Person) else learner
-    if given is None:
-        return person_for(
-            world,
-            beliefs="zero" if beliefs is None else beliefs,
-            standardised=standardised,
-            half_life=half_life,
-            alpha=alpha,
-        )
-    _refuse_choices(
-        beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
-    )
-    return given if isinstance(given, Person) else read_learner(given, world, participant)
-
-
-def _check_objective(problem: Problem, objective: str | None) -> None:
-    if objective is None:
-        return
-    if objective not in OBJECTIVES:
-        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
-    if not isinstance(problem.learner, Crowd):
-        raise InvalidInput(
-            "objective: compares the people of a crowd, but the plan is for one person; leave it "
-            "out, or plan for a crowd"
-        )
-
-
-def _plan(
-    problem: Problem,
-    objective: str | None,
-    time_limit: float | None,
-    seed: int,
-    progress: Progress | None,
-) -> Plan:
-    """Quick first; if that leaves much unproven and nobody set a limit, ten seconds more."""
-    if isinstance(problem.learner, Crowd):
-        return _plan_for_crowd(problem, objective, time_limit, seed, progress)
-    if not problem.learns_by_showings:
-        limit = PEOPLE_SECONDS if time_limit is None else time_limit
-        return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
-    seconds = QUICK_SECONDS if time_limit is None else time_limit
-    plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
-    if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
-        said = (
-            f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
-            f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
-        )
-        report(progress, "planning further", sentence=said)
-        longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
-        plan = min(plan, longer, key=lambda each: (each.value, each.gap))
-    return plan
-
-
-def _plan_for_crowd(
-    problem: Problem,
-    objective: str | None,
-    time_limit: float | None,
-    seed: int,
-    progress: Progress | None,
-) -> Plan:
-    """One plan for everybody, and what can be proven about it in the time that is left."""
-    many = counted(len(people_of(problem)), "kind")
-    said = f"Planning for {many} of person at once, since how this one learns is not known"
-    report(progress, "planning", sentence=said)
-    proofs = proofs_to_come(problem)
-    if time_limit is None:
-        seconds, each = PEOPLE_SECONDS, PROOF_SECONDS
-    else:
-        each = min(PROOF_SECONDS, _PROOF_SHARE * time_limit / max(proofs, 1))
-        seconds = time_limit - proofs * each
-    plan = solve(
-        problem,
-        "auto",
-        time_limit=seconds,
-        seed=seed,
-        objective=objective,
-        progress=_telling_first_find(progress, objective),
-    )
-    report(progress, "proving")
-    return with_proofs(plan, each, seed)
-
-
-def _telling_first_find(progress: Progress | None, objective: str | None) -> Progress | None:
-    """Says once in a sentence how good the first common plan is, for whoever waits."""
-    if progress is None:
-        return None
-    told = False
-
-    def tell(update: Update) -> None:
-        nonlocal told
-        if update.value is not None and not told and objective in (None, "regret"):
-            told = True
-            said = (
-                f"So far: a plan by which nobody loses more than {percent(update.value)} beyond "
-                "the best plan found for them; searching on"
-            )
-            update = update._replace(sentence=said)
-        progress(update)
-
-    return tell
-
-
-def _refuse_choices(**choices: object) -> None:
-    """What is already decided by the data must not be given again."""
-    given = [name for name, value in choices.items() if value is not None]
-    InvalidInput.raise_if(
-        f"{name}: already decided by what else is given; leave out `{name}`" for name in given
-    )

@@ -31,6 +31,7 @@ _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _NEGLIGIBLE_LATER = 1e-12
 _LAST_ROUNDS = 50
+_ORDERS, _FEWER_ORDERS = 24, 8
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
 
@@ -78,7 +79,9 @@ class Alternative:
         return self.value / plan.value - 1.0 if plan.value > 0.0 else 0.0
 
 
-def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Alternative, ...]:
+def alternatives(
+    plan: Plan, *, orders: int | None = None, seed: int = 0
+) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
     Parameters
@@ -86,7 +89,8 @@ def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Altern
     plan
         Whose problem they are for.
     orders
-        How many random orders to average over, at least 2.
+        How many random orders to average over, at least 2. If left out: 24, or 8 where people do
+        not learn by showings, since each has to be followed for every person.
     seed
         Seed of these orders.
 
@@ -108,6 +112,8 @@ def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Altern
     >>> ", ".join(rival.name for rival in alternatives(plan))
     'fixed, predictive, random'
     """
+    if orders is None:
+        orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
     if orders < 2:
         raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
     return tuple(rival(plan, orders, seed) for rival in _RIVALS)

@@ -125,3 +125,11 @@ def _by_test(
         faults.append(f"{what}: none for {', '.join(absent)}; give one for each test")
     InvalidInput.raise_if(faults)
     return np.array([float(numbers.get(name, missing or 0.0)) for name in world.tests])
+
+
+def refuse_choices(**choices: object) -> None:
+    """What is already decided by the data must not be given again."""
+    given = [name for name, value in choices.items() if value is not None]
+    InvalidInput.raise_if(
+        f"{name}: already decided by what else is given; leave out `{name}`" for name in given
+    )

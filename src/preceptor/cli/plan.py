@@ -120,8 +120,8 @@ def plan(
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Instead of --half-life: each showing divides the error by this; plans for somebody "
-            "who learns by showings."
+            help="Instead of --half-life: each showing divides the error by this. Plans for "
+            "somebody who learns by showings."
         ),
     ] = None,
     discount: Annotated[
@@ -150,8 +150,9 @@ def plan(
 ) -> None:
     """Plan which tests to show, from a table of cases, and write the plan and a report.
 
-    Without a table it plans a built-in example: body fat from tape measures. Unless told who the
-    person is (--person, --learner), it looks for a plan by which no kind of person loses much.
+    Without a table it plans a built-in example: body fat from tape measures.
+
+    Unless told who the person is (--person, --learner), it plans so that no kind loses much.
     """
     with readable_errors():
         if not dry_run:
