@@ -222,15 +222,16 @@ def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
     if commit is None or length is None:
         words = repeated_note(plan) or "never commits to one set"
         top.set_title(words, loc="left", fontsize=10)
+        settled = settles_after(plan.policy)
+        if settled and settled < rounds:
+            _shade(settled, rounds, panels)
     elif length == 0:
         top.set_title(f"always {names_of(plan, commit)}", loc="left", fontsize=10)
     elif length >= rounds:
         words = f"changes sets until case {length:,}, then always {names_of(plan, commit)}"
         top.set_title(words, loc="left", fontsize=10)
     else:
-        for axes in panels:
-            axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
-            axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+        _shade(length, rounds, panels)
         top.annotate(
             f"from case {length + 1:,}: always {names_of(plan, commit)}",
             xy=(length + 0.5, 1.0),
@@ -243,16 +244,25 @@ def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
         )
 
 
+def _shade(length: int, rounds: int, panels: list[Axes]) -> None:
+    for axes in panels:
+        axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
+        axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+
+
 def repeated_note(plan: Plan) -> str:
     """What is repeated after exploration, in a line; empty if nothing is, or only one set."""
     word, first = repeated_word(plan.policy), settles_after(plan.policy)
     if not word or plan.problem.horizon is not None:
         return ""
-    parts = [f"{names_of(plan, shown)} {often}" for shown, often in shares(word)[:_MOST_SETS]]
+    parts = [
+        f"{names_of(plan, shown)} in {often:,}" + (f" of {len(word):,} cases" if i == 0 else "")
+        for i, (shown, often) in enumerate(shares(word)[:_MOST_SETS])
+    ]
     rest = len(set(word)) - _MOST_SETS
     parts += [f"{rest} more"] if rest > 0 else []
-    begin = f"from case {first + 1:,}" if first else "always"
-    return f"{begin}, in every {len(word):,} cases: {', '.join(parts)}"
+    begin = f"from case {first + 1:,} over and over" if first else "over and over"
+    return f"{begin}: {', '.join(parts)}"
 
 
 def _headline(plan: Plan) -> str:
