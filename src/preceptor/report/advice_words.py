@@ -5,70 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from preceptor.report.people_words import (
-    PersonRow,
-    average_row,
-    person_rows,
-    worst_off,
-    worth_of_knowing,
-)
-from preceptor.report.phrases import section, wrap
+from preceptor.report.people_words import worst_off
+from preceptor.report.phrases import table
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.tables import rival_rows
-from preceptor.report.words import explain, sections
+from preceptor.report.words import explain
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice
     from preceptor.plan import Plan
 
-WHO = "Who would lose by this plan"
-# Names that begin so say how somebody learns.
-_TELLING = ("by outcomes", "by showings", "not learning")
-_WIDEST_NAME = 44
-
 
 def explain_advice(advice: Advice) -> str:
-    """What `preceptor plan` prints."""
-    plan = advice.plan
-    told = sections(plan, code=False)
-    if plan.regrets is not None:
-        # What to show comes first, then whom that suits.
-        at = 1 + [title for title, _ in told].index("What to show")
-        before, after = (
-            "\n\n".join(section(title, body) for title, body in part)
-            for part in (told[:at], told[at:])
-        )
-        return "\n\n".join([before, _who_would_lose(plan), after])
-    return "\n\n".join([explain(plan, code=False), _compared(advice)])
-
-
-def _who_would_lose(plan: Plan) -> str:
-    """A table of people, and what to make of it."""
-    assert plan.regrets is not None
-    rows, scale = person_rows(plan), scale_of(plan.problem)
-    head = ("person", "weight", "this plan", "predictive", "fixed set", "own plan")
-    cells = [
-        (_named(r), r.weight, r.plan + ("*" if r.is_worst else " "), r.predictive, r.fixed, r.own)
-        for r in rows
-    ]
-    mean = average_row(plan)
-    cells.append((mean.name, "", mean.plan + " ", mean.predictive, mean.fixed, ""))
-    unit = f", in {scale.unit}" if scale.unit else ""
-    legend = (
-        "Loss beyond the best plan found for that person, as a share of it (* the largest): by "
-        "this plan, by the most predictive tests, and by the set that suits everybody best if it "
-        f"is never changed. Own plan: its {scale.label}{unit}."
-    )
-    lines = [WHO, *_table([head, *cells]), *wrap(legend, "  ", "  "), ""]
-    return "\n".join([*lines, *wrap(" ".join(worth_of_knowing(plan.regrets)), "  ", "  ")])
-
-
-def _named(row: PersonRow) -> str:
-    """A name that says how the person learns stands alone; any other gets a few words."""
-    if row.name.startswith(_TELLING):
-        return row.name
-    how = row.how.split(":")[0].split(";")[0]
-    return f"{row.name} ({how})" if len(row.name) + len(how) <= _WIDEST_NAME else row.name
+    """What `preceptor plan` prints; for a crowd the table of its people has the rivals too."""
+    text = explain(advice.plan, code=False)
+    return text if advice.plan.regrets is not None else f"{text}\n\n{_compared(advice)}"
 
 
 def _compared(advice: Advice) -> str:
@@ -82,27 +33,13 @@ def _compared(advice: Advice) -> str:
     return "\n".join(
         [
             "Compared with other ways to choose tests",
-            *_table([head, *rows]),
+            *table([head, *rows]),
             "",
             f"{scale.label.capitalize()} over all cases{unit}.",
             best,
             "Excess loss: loss above the best achievable, as a multiple of the plan's.",
         ]
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns side by side, the first to the left, numbers to the right; a rule under the head."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return ["  " + line for line in (lines[0], rule, *lines[1:])]
 
 
 def advice_to_dict(advice: Advice) -> dict[str, Any]:
@@ -161,7 +98,7 @@ def _people_to_dict(plan: Plan) -> dict[str, Any]:
     regrets = plan.regrets
     if regrets is None:
         return {}
-    table, worst = regrets.table, worst_off(regrets)
+    losses, worst = regrets.table, worst_off(regrets)
     return {
         "objective": regrets.objective,
         "worst_regret": regrets.worst,
@@ -172,9 +109,9 @@ def _people_to_dict(plan: Plan) -> dict[str, Any]:
             {
                 "name": name,
                 "weight": float(regrets.weights[i]),
-                "regret": float(table[0, i]),
-                "regret_most_predictive": float(table[1, i]),
-                "regret_best_fixed_set": float(table[2, i]),
+                "regret": float(losses[0, i]),
+                "regret_most_predictive": float(losses[1, i]),
+                "regret_best_fixed_set": float(losses[2, i]),
                 "own_plan": float(regrets.best[i]),
                 "lower_bound": float(regrets.bounds[i]),
                 "how_bounded": regrets.bound_kinds[i],

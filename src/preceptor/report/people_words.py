@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor._base.words import listed, percent
 from preceptor.evaluation.expectations import people_of
-from preceptor.plan import Plan
 from preceptor.regrets import Regrets
-from preceptor.report.scale import per_case
+from preceptor.report.phrases import table, wrap
+from preceptor.report.scale import per_case, scale_of
+
+if TYPE_CHECKING:
+    from preceptor.plan import Plan
 
 # Regrets up to this are not worth finding out who somebody is.
 WORTH_KNOWING = 0.03
@@ -25,6 +28,12 @@ _SAYS_LITTLE = 0.2
 _NOTHING = 5e-4
 # Where the plan and its rivals stand among `regrets.policies`.
 _PLAN, _PREDICTIVE, _FIXED = 0, 1, 2
+
+
+WHO = "Who would lose by this plan"
+# Names that begin so say how somebody learns.
+_TELLING = ("by outcomes", "by showings", "not learning")
+_WIDEST_NAME = 44
 
 
 class PersonRow(NamedTuple):
@@ -45,7 +54,7 @@ def person_rows(plan: Plan) -> list[PersonRow]:
     regrets = plan.regrets
     if regrets is None:
         return []
-    table = regrets.table
+    losses = regrets.table
     people = people_of(plan.problem)
     worst = worst_off(regrets)
     return [
@@ -53,9 +62,9 @@ def person_rows(plan: Plan) -> list[PersonRow]:
             name,
             people[name].learning_in_words(),
             f"{regrets.weights[i]:.0%}",
-            share(table[_PLAN, i]),
-            share(table[_PREDICTIVE, i]),
-            share(table[_FIXED, i]),
+            share(losses[_PLAN, i]),
+            share(losses[_PREDICTIVE, i]),
+            share(losses[_FIXED, i]),
             f"{per_case(plan.problem, float(regrets.best[i])):#.3g}".rstrip("."),
             i == worst,
         )
@@ -156,3 +165,32 @@ def _little(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
         f"For {others} the only bound is what somebody who knows every weight would cost, and the "
         f"plan is {span} above that, which says little."
     ]
+
+
+def who_would_lose(plan: Plan) -> str:
+    """A table of people, and what to make of it."""
+    assert plan.regrets is not None
+    rows, scale = person_rows(plan), scale_of(plan.problem)
+    head = ("person", "weight", "this plan", "predictive", "fixed set", "own plan")
+    cells = [
+        (_named(r), r.weight, r.plan + ("*" if r.is_worst else " "), r.predictive, r.fixed, r.own)
+        for r in rows
+    ]
+    mean = average_row(plan)
+    cells.append((mean.name, "", mean.plan + " ", mean.predictive, mean.fixed, ""))
+    unit = f", in {scale.unit}" if scale.unit else ""
+    legend = (
+        "Loss beyond the best plan found for that person, as a share of it (* the largest): by "
+        "this plan, by the most predictive tests, and by the set that suits everybody best if it "
+        f"is never changed. Own plan: its {scale.label}{unit}."
+    )
+    lines = [WHO, *table([head, *cells]), *wrap(legend, "  ", "  "), ""]
+    return "\n".join([*lines, *wrap(" ".join(worth_of_knowing(plan.regrets)), "  ", "  ")])
+
+
+def _named(row: PersonRow) -> str:
+    """A name that says how the person learns stands alone; any other gets a few words."""
+    if row.name.startswith(_TELLING):
+        return row.name
+    how = row.how.split(":")[0].split(";")[0]
+    return f"{row.name} ({how})" if len(row.name) + len(how) <= _WIDEST_NAME else row.name

@@ -16,7 +16,7 @@ from preceptor._base.words import counted, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
-from preceptor.report.people_words import proven
+from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
 from preceptor.report.scale import per_case, scale_of
@@ -59,7 +59,12 @@ def explain(plan: Plan, *, code: bool = True) -> str:
     What to show
       Always show bmi.
     """
-    return "\n\n".join(section(title, body) for title, body in sections(plan, code=code))
+    parts = []
+    for title, body in sections(plan, code=code):
+        parts.append(section(title, body))
+        if title == "What to show" and plan.regrets is not None:
+            parts.append(who_would_lose(plan))
+    return "\n\n".join(parts)
 
 
 def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str | Row]]]:
