@@ -18,6 +18,7 @@ from preceptor._base.values import Value, plain
 from preceptor._base.words import counted, labelled, listed, percent, times
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy, runs
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
@@ -88,7 +89,7 @@ class Plan(Value):
     reason: str = ""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Certificate | None = None
+    certificate: Certificate | LinearCertificate | None = None
     regrets: Regrets | None = None
 
     @property
@@ -343,7 +344,7 @@ class Plan(Value):
             raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
         fields["notes"] = tuple(notes)
         if fields.get("certificate") is not None:
-            fields["certificate"] = Certificate.from_dict(fields["certificate"])
+            fields["certificate"] = _certificate(fields["certificate"])
         if fields.get("regrets") is not None:
             fields["regrets"] = Regrets.from_dict(fields["regrets"])
         return super().from_dict(fields)
@@ -382,3 +383,10 @@ class Plan(Value):
             Where to write it.
         """
         write_text(path, self.to_json() + "\n")
+
+
+def _certificate(data: object) -> Certificate | LinearCertificate:
+    """Either kind, told apart by what it holds."""
+    if not isinstance(data, Mapping):
+        raise InvalidFile(f"certificate: got {data!r}, expected a table")
+    return (Certificate if "log_weight" in data else LinearCertificate).from_dict(data)

@@ -232,15 +232,13 @@ class Moments:
         return adjoint
 
     def _solved_tail(self, tail: Tail, discount: float) -> FloatArray | None:
+        from preceptor.people._moment_kernels import turn_matrix
+
         size = self.start.shape[0]
         rows, columns = np.tril_indices(size)
-        constant = self._turn(np.zeros((size, size)), tail, discount)
-        matrix = np.empty((rows.size, rows.size))
-        unit = np.zeros((size, size))
-        for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
-            unit[i, j] = unit[j, i] = 1.0
-            matrix[:, at] = (self._turn(unit, tail, discount) - constant)[rows, columns]
-            unit[i, j] = unit[j, i] = 0.0
+        constant, matrix = np.empty((size, size)), np.empty((rows.size, rows.size))
+        word = np.array(tail, dtype=np.int64)
+        turn_matrix(word, discount, self.sets.prices, self.start, matrix, constant, *self._arrays)
         # Charging errors as well as the round tells whether they settle.
         charges = np.stack([constant[rows, columns], np.eye(size)[rows, columns]], axis=1)
         try:
@@ -320,7 +318,8 @@ class MomentWalk:
         self._before = np.zeros(self.rounds + 1)  # cost of the rounds before each
         self._weights = weights(self.discount, self.rounds + 1)
         self._rates = self.person.rates(0, self.rounds)
-        self._adjoint = np.zeros((size, size))
+        self._adjoints = np.zeros((self.rounds + 1, size, size))  # one at each round taken in
+        self._adjoint = self._adjoints[-1]
         self._room = np.zeros((size, size))
         self._total = np.inf
         self._prices = self.person.sets.prices
@@ -336,6 +335,7 @@ class MomentWalk:
             self._states, self._losses, self._before, *self.person.arrays,
         )  # fmt: skip
         self._total = float(self._before[-1]) + self._end_cost(tail)
+        self._adjoint = self._adjoints[-1]
         self._adjoint[:] = self._end_adjoint(tail)
         return self._total if np.isfinite(self._total) else np.inf
 
@@ -348,12 +348,12 @@ class MomentWalk:
 
     def _end_adjoint(self, tail: Tail) -> FloatArray:
         person = self.person
-        nothing = np.zeros_like(self._adjoint)
+        size = person.start.shape[0]
         if not tail:
-            return nothing
+            return np.zeros((size, size))
         if person.has_closed_tails:
             adjoint = person.tail_adjoint(tail, self.discount)
-            return np.full_like(nothing, np.inf) if adjoint is None else adjoint
+            return np.full((size, size), np.inf) if adjoint is None else adjoint
         path = person.long_tail(tail, self.discount)
         return person.adjoint_along(self._states[-1], path, self.rounds, self.discount)
 
@@ -383,11 +383,27 @@ class MomentWalk:
         from preceptor.people._moment_kernels import back
 
         self.schedule[t] = position
+        before = self._adjoints[t]
         back(
             self._adjoint, self._states[t], position, self._rates[t], self.discount,
-            self._prices[position], self._room, *self.person.arrays,
+            self._prices[position], before, *self.person.arrays,
         )  # fmt: skip
-        self._adjoint, self._room = self._room, self._adjoint
+        self._adjoint = before
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Several steps of the adjoint."""
+        from preceptor.people._moment_kernels import back_over
+
+        self.schedule[t : t + positions.size] = positions
+        back_over(
+            t, positions, self._states, self._rates, self.discount, self._prices,
+            self._adjoints, *self.person.arrays,
+        )  # fmt: skip
+        self._adjoint = self._adjoints[t]
+
+    def resume(self, t: int) -> None:
+        """The adjoint that was left at this round; says nothing new if surprises are capped."""
+        self._adjoint = self._adjoints[t]
 
     def block(self, t: int, positions: IntArray) -> float:
         """Exact where the adjoint is; otherwise the rest is played."""
