@@ -11,12 +11,12 @@ import time
 import numpy as np
 
 from preceptor.errors import NotApplicable
-from preceptor.evaluation.expectations import expectations, fixed_costs
+from preceptor.evaluation.expectations import expectations
 from preceptor.evaluation.value import evaluate
 from preceptor.planning import solve
-from preceptor.planning.crowd_plans import Search
 from preceptor.planning.finite import as_policy
 from preceptor.planning.people_search import policy_of
+from preceptor.planning.price_search import search_prices
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
@@ -83,17 +83,18 @@ def _descend_by_prices(problem: Problem, policy: Policy, seed: int) -> Policy | 
     # A word that is repeated begins where the searched rounds end.
     turned = (rounds - len(first)) % len(word) if word else 0
     until = time.perf_counter() + _PRICED_SECONDS
-    search = Search(
+    found = search_prices(
         expectations(problem),
-        rounds,
-        problem.discount,
-        infinite,
-        len(problem.sets),
+        rounds=rounds,
+        discount=problem.discount,
+        infinite=infinite,
+        sets=len(problem.sets),
+        starts=[(start, word[turned:] + word[:turned])],
         seed=seed,
+        max_kicks=0,
         stop=lambda: time.perf_counter() >= until,
     )
-    fixed = fixed_costs(problem).T
-    return policy_of(problem, search.alone(0, fixed, 0, [(start, word[turned:] + word[:turned])]))
+    return policy_of(problem, found)
 
 
 def _search(problem: Problem, seed: int) -> Policy:

@@ -1,8 +1,9 @@
 """What can be proven, in little time, about a plan for a crowd: person by person.
 
 Regrets compare a plan with the best one *found* for each person. How far that is from the best
-possible one is a matter of proof: a dual bound for people who learn by showings, the best fixed set
-for people who do not learn at all, and for everybody the floor of every case.
+possible one is a matter of proof: an exact method or a dual bound for people who learn by showings,
+the best fixed set for people who do not learn at all, a semidefinite program for people whose
+errors move linearly, and for everybody else the floor of every case.
 """
 
 from __future__ import annotations
@@ -11,11 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from preceptor.evaluation.expectations import expected_costs, fixed_costs, people_of
-from preceptor.people.person import BY_SHOWINGS, Person
+from preceptor._base.progress import Status
+from preceptor.errors import MissingExtra
+from preceptor.evaluation.expectations import (
+    expectations,
+    expected_costs,
+    fixed_costs,
+    people_of,
+)
+from preceptor.people.person import Person
 from preceptor.plan import Plan
-from preceptor.planning.bounds import instant_bound
-from preceptor.planning.certified import solve_certified
+from preceptor.planning import SOLVERS, solve
+from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
 from preceptor.problem import Problem
@@ -24,16 +32,18 @@ from preceptor.regrets import Regrets
 # A bound is kept where it is at least this share better than the one that is there.
 _BETTER = 1e-9
 # Families larger than this are not looked through whole.
-_MOST_SETS = 3_000
+_MANY_SETS = 3_000
+# States x sets that an exact method gets through in no time.
+_EXACT_WORK = 10**7
 
-DUAL = "dual bound"
-FIRST_CASES = "fastest learning possible"
+EXACT, DUAL, SEMIDEFINITE = "exact method", "dual bound", "semidefinite program"
 STANDS_STILL = "nothing is learned, so the best fixed set is best"
 
 
 def proofs_to_come(problem: Problem) -> int:
     """How many people of a crowd there are for whom a proof takes time."""
-    return sum(shape_of(problem.replace(learner=each)).has_dual for each in _by_showings(problem))
+    everybody = (problem.replace(learner=each) for each in people_of(problem).values())
+    return sum(_takes_time(alone) for alone in everybody)
 
 
 def with_proofs(plan: Plan, seconds: float, seed: int = 0) -> Plan:
@@ -44,7 +54,7 @@ def with_proofs(plan: Plan, seconds: float, seed: int = 0) -> Plan:
     plan
         For a crowd, with regrets.
     seconds
-        For each person with a dual bound.
+        For each person whose proof takes time.
     seed
         Seed of the search that goes with it.
 
@@ -57,32 +67,46 @@ def with_proofs(plan: Plan, seconds: float, seed: int = 0) -> Plan:
     if regrets is None:
         return plan
     for i, person in enumerate(people_of(plan.problem).values()):
-        alone = _alone(plan.problem, person)
-        if alone is None:
-            continue
-        own: Policy | None = None
-        if person.kind == BY_SHOWINGS and shape_of(alone).has_dual and seconds > 0:
-            found = solve_certified(alone, time_limit=seconds, seed=seed)
-            bound, kind, own = found.lower_bound, DUAL, found.policy
-        elif person.kind == BY_SHOWINGS:
-            bound, kind = instant_bound(alone), FIRST_CASES
-        else:
-            bound, kind = float(fixed_costs(alone).min()), STANDS_STILL
-        regrets = _raised(plan.problem, regrets, i, bound, kind, own)
+        found = _proof(plan.problem, person, seconds, seed)
+        if found is not None:
+            regrets = _raised(plan.problem, regrets, i, *found)
     return replace(plan, regrets=regrets)
 
 
-def _by_showings(problem: Problem) -> list[Person]:
-    return [each for each in people_of(problem).values() if each.kind == BY_SHOWINGS]
-
-
-def _alone(problem: Problem, person: Person) -> Problem | None:
-    """The problem of one person of whom more can be proven; None for all others."""
-    if problem.budget.count(problem.size) > _MOST_SETS:
+def _proof(
+    problem: Problem, person: Person, seconds: float, seed: int
+) -> tuple[float, str, Policy | None] | None:
+    """A bound, how it is known, and the plan that came with it."""
+    alone = problem.replace(learner=person)
+    if person.kind == "no-learning" and problem.budget.count(problem.size) <= _MANY_SETS:
+        return float(fixed_costs(alone).min()), STANDS_STILL, None
+    if not _takes_time(alone) or seconds <= 0.0:
         return None
-    if person.kind in (BY_SHOWINGS, "no-learning"):
-        return problem.replace(learner=person)
-    return None
+    if alone.learns_by_showings:
+        own = solve(alone, "auto", time_limit=seconds, seed=seed)
+        how = EXACT if own.status is Status.OPTIMAL and own.certificate is None else DUAL
+        return own.lower_bound, how, own.policy
+    (expected,) = expectations(alone)
+    try:
+        bound = semidefinite_bound(expected, problem.discount, problem.horizon, time_limit=seconds)
+    except MissingExtra:
+        return None
+    return None if isinstance(bound, str) else (bound.bound, SEMIDEFINITE, None)
+
+
+def _takes_time(alone: Problem) -> bool:
+    """Whether there is something to prove about one person that has to be worked out."""
+    sets = alone.budget.count(alone.size)
+    if alone.learner.kind == "no-learning" or sets > _MANY_SETS:
+        return False
+    if not alone.learns_by_showings:
+        return alone.size <= MOST_TESTS and sets <= MOST_SETS
+    if shape_of(alone).has_dual:
+        return True
+    exact = SOLVERS["lattice" if alone.horizon is None else "finite"]
+    if exact.why_not(alone) or exact.work is None:
+        return False
+    return exact.work(alone).states * sets <= _EXACT_WORK
 
 
 def _raised(
