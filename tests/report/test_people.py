@@ -83,7 +83,9 @@ def test_what_to_do_depends_on_what_knowing_is_worth():
 
 
 def test_what_is_proven_and_what_is_not_is_said():
-    regrets = replace(PLAN.regrets, bounds=PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5])
+    kinds = ("floor of every case", "dual bound", "exact method", "floor of every case")
+    bounds = PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5]
+    regrets = replace(PLAN.regrets, bounds=bounds, bound_kinds=kinds)
     text = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=0.0123))))
     assert 'at most 5.0% above the best possible for "by showings"' in text
     assert 'the best possible for "by showings, with a floor"' in text

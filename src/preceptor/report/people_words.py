@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 WORTH_KNOWING = 0.03
 # Gaps up to this are rounding.
 _ROUNDING = 1e-9
-# Gaps beyond this say little about a plan.
-_SAYS_LITTLE = 0.2
+# Gaps beyond this say little about a plan, if the bound is the one that holds for everybody.
+_SAYS_LITTLE, _FLOOR = 0.2, "floor of every case"
 # Regrets below this are shown as none.
 _NOTHING = 5e-4
 # Where the plan and its rivals stand among `regrets.policies`.
@@ -109,8 +109,8 @@ def worth_of_knowing(regrets: Regrets) -> list[str]:
         return [costs, "Take this plan: finding out who it is would hardly pay."]
     return [
         costs,
-        "Finding out would pay: vary what is shown, keep a log of the answers, and let "
-        "`preceptor fit` say how this person learns; then plan again.",
+        "Finding out may pay: vary what is shown, keep a log of the answers, and let "
+        "`preceptor fit` say how this person learns; or choose what to show by their answers.",
     ]
 
 
@@ -119,10 +119,13 @@ def proven(plan: Plan) -> list[str]:
     regrets = plan.regrets
     assert regrets is not None, "only a crowd has people to compare"
     gaps = regrets.costs[_PLAN] / regrets.bounds - 1.0
-    names = regrets.people
+    says_little = [
+        kind == _FLOOR and not gap <= _SAYS_LITTLE
+        for kind, gap in zip(regrets.bound_kinds, gaps, strict=True)
+    ]
     said = [
-        *_gaps_in_words(plan, [i for i in range(len(names)) if gaps[i] <= _SAYS_LITTLE], gaps),
-        *_little(plan, [i for i in range(len(names)) if not gaps[i] <= _SAYS_LITTLE], gaps),
+        *_gaps_in_words(plan, [i for i, little in enumerate(says_little) if not little], gaps),
+        *_little(plan, [i for i, little in enumerate(says_little) if little], gaps),
         "The plan, everybody's own plan and so the regrets are found by search, not proven.",
     ]
     if regrets.game is not None:

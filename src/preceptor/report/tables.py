@@ -175,7 +175,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
     ]
     if not plan.problem.learns_by_showings:
-        proof = "what every case costs somebody who knows every weight; it can be added up again"
+        proof = "a bound on every case, person by person; it can be computed again"
     elif plan.certificate is not None:
         proof = "dual multipliers for every round; they are in the plan file"
     else:
