@@ -12,10 +12,12 @@ from preceptor._base.progress import Progress, Status, report
 from preceptor.errors import MissingExtra
 from preceptor.evaluation.expectations import expectations
 from preceptor.people.crowd import Crowd
+from preceptor.people.quadratic import quadratic_rounds
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
+from preceptor.planning.conic import has_solver
 from preceptor.planning.people_search import solve_for_people
-from preceptor.planning.semidefinite import semidefinite_bound
+from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
 from preceptor.problem import Problem
 
 # Share of the time that the search may take; the rest is for the proof.
@@ -29,6 +31,16 @@ def why_not_certified(problem: Problem) -> str:
     if isinstance(problem.learner, Crowd):
         return "proves something about one person, not about a crowd"
     return ""
+
+
+def may_be_proven(problem: Problem) -> bool:
+    """Whether a semidefinite bound is worth trying: one linear person, few tests and sets."""
+    if isinstance(problem.learner, Crowd) or problem.size > MOST_TESTS:
+        return False
+    if problem.budget.count(problem.size) > MOST_SETS or not has_solver():
+        return False
+    (expected,) = expectations(problem)
+    return not isinstance(quadratic_rounds(expected), str)
 
 
 def certify_person(

@@ -19,6 +19,13 @@ from preceptor.errors import MissingExtra
 _MOST_STEPS = 100
 
 
+def has_solver() -> bool:
+    """Whether Clarabel is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("clarabel") is not None
+
+
 class Symmetric:
     """Symmetric matrices of one size as vectors."""
 
