@@ -110,7 +110,14 @@ class Plan(Value):
         return self.policy.exploration_length
 
     def how_sure(self) -> str:
-        """Status and gap in a few words."""
+        """Status and gap in a few words; for a crowd, what the worst off loses."""
+        if self.regrets is not None:
+            if self.regrets.worst <= _ROUNDING:
+                return "nobody was found to do better with a plan of their own"
+            return (
+                f"nobody loses more than {percent(self.regrets.worst)} beyond the best plan found "
+                "for them"
+            )
         if self.status is Status.OPTIMAL and self.gap <= _ROUNDING:
             return "no plan can do better"
         if not math.isfinite(self.gap):
@@ -158,8 +165,28 @@ class Plan(Value):
             return [first, ("then", f"{last} from case {length + 1:,} on")]
         if horizon is not None:
             return [("show", self._schedule_in_words(horizon))]
+        settled = self.policy.settles()
+        if settled is not None:
+            return self._word_in_words(*settled)
         first = ("first", self._schedule_in_words(_DRAWN_CASES))
         return [first, ("then", "goes on changing: it never settles on one set")]
+
+    def _word_in_words(
+        self, before: list[tuple[int, ...]], word: list[tuple[int, ...]]
+    ) -> list[tuple[str, str]]:
+        """What comes first, and how often each set comes in what is then repeated."""
+        often = Counter(word).most_common()
+        parts = [
+            f"{self._set_in_words(shown)} in {count:,}"
+            + (f" of {counted(len(word), 'case')}" if i == 0 else "")
+            for i, (shown, count) in enumerate(often[:_SETS])
+        ]
+        if len(often) > _SETS:
+            parts.append(counted(len(often) - _SETS, "other set"))
+        if not before:
+            return [("show", f"over and over: {listed(parts)}")]
+        then = f"from case {len(before) + 1:,} on, over and over: {listed(parts)}"
+        return [("first", self._schedule_in_words(len(before))), ("then", then)]
 
     def _schedule_in_words(self, rounds: int) -> str:
         looked_at = min(rounds, _CASES)
@@ -181,7 +208,8 @@ class Plan(Value):
 
     def _cases_drawn(self) -> int:
         """Exploration and a third more, within the horizon and what the eye can take in."""
-        length = self.exploration_length or 0
+        settled = self.policy.settles()
+        length = self.exploration_length or (0 if settled is None else len(settled[0]))
         return min(
             length + max(15, length // 3), self.problem.horizon or _DRAWN_CASES, _DRAWN_CASES
         )

@@ -23,6 +23,7 @@ from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric
 from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.matched import matched_delta_rate
 from preceptor.people.person import Affine, Person
 
 if TYPE_CHECKING:
@@ -302,10 +303,9 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
 def _delta_rate(world: World, half_life: float, tests: int | None) -> float:
     """The rate at which a test shown alone loses half of its error in so many showings.
 
-    Averaged over tests; at most a third of the inverse variance that is shown at once, since from
-    twice that on squared errors may grow without end.
+    Averaged over tests, with as many shown at once as may be.
     """
-    variances = np.diag(world.covariance)
-    share = 1.0 - 0.5 ** (1.0 / half_life)
-    most = np.sort(variances)[::-1][: world.size if tests is None else tests].sum()
-    return float(min(np.mean(share / variances), 1.0 / (3.0 * most)))
+    widest = np.argsort(-np.diag(world.covariance), kind="stable")[
+        : world.size if tests is None else tests
+    ]
+    return matched_delta_rate(world, 1.0 - 0.5 ** (1.0 / half_life), widest.tolist())
