@@ -238,8 +238,8 @@ def _plan(
     value = evaluate(problem, policy)
     if not np.isfinite(value):
         raise InvalidProblem(
-            "learner: whatever is shown, errors grow without end; the rate is too large for what is "
-            "shown at once, use a smaller one"
+            "learner: whatever is shown, errors grow without end; the rate is too large for what "
+            "is shown at once, use a smaller one"
         )
     bound = min(instant_bound(problem), value)
     return Plan(
