@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "preceptor-plan/1"
+# Gaps above this say nothing that a reader could use.
+_WIDE = 2.0
 # Gaps up to this are rounding.
 _ROUNDING = 1e-12
 # When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
@@ -120,6 +122,8 @@ class Plan(Value):
             return "no plan can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
+        if self.gap > _WIDE:
+            return "found by search; what is proven leaves room for much better plans"
         return f"at most {percent(self.gap)} above the best possible plan"
 
     def __repr__(self) -> str:

@@ -122,12 +122,23 @@ def test_people_by_showings_are_planned_for_as_well_as_certified_does(draw):
 
 
 def test_who_forgets_is_kept_in_practice():
-    problem = random_problem(0)
+    problem = random_problem(0).replace(horizon=250)
     paper = pr.solve(problem, "search", max_kicks=5, time_limit=None).policy
     forgetful = problem.replace(learner=simulation.people_of(problem)["forgets"])
     own = pr.solve(forgetful, "search", max_kicks=0, time_limit=None)
+    assert own.value < 0.85 * pr.evaluate(forgetful, paper)
+
+
+def test_who_forgets_is_shown_a_word_over_and_over():
+    # Three equal tests, one at a time: whichever is hidden fades.
+    world = pr.World.equicorrelated([1.0, 1.0, 1.0], 0.3)
+    person = pr.Forgetful([2.0, 2.0, 2.0], pr.Geometric(1.3), forgetting=0.05)
+    forgetful = pr.Problem(world, person, pr.Exactly(1), discount=0.95)
+    own = pr.solve(forgetful, "search", max_kicks=0, time_limit=None)
     assert isinstance(own.policy, pr.ExploreThenRepeat)
-    assert own.value < 0.8 * pr.evaluate(forgetful, paper)
+    first, word = own.policy.settles()
+    assert own.value < pr.solve(forgetful, "stationary").value
+    assert own.value <= pr.evaluate(forgetful, pr.ExploreThenCommit(first, word[0]))
 
 
 def test_many_sets_are_narrowed_down():

@@ -131,7 +131,7 @@ class Crowd(Person):
         >>> import preceptor as pr
         >>> crowd = Crowd.default(pr.World.equicorrelated([1.0, 0.8], 0.8))
         >>> print(", ".join(crowd.names[:2]))
-        by outcomes, ignoring correlation, slow, by outcomes, ignoring correlation, fast
+        by outcomes, ignoring correlations, slow, by outcomes, ignoring correlations, fast
         """
         from preceptor.people.no_learning import NoLearning
 
@@ -139,11 +139,11 @@ class Crowd(Person):
         if not is_number(half_life) or half_life <= 0:
             raise InvalidProblem(f"half_life: {half_life!r}, must be a positive number of showings")
         people: dict[str, tuple[Person, float]] = {}
-        for how, kappa, weight in (("ignoring correlation", 1.0, 0.25), ("knowing it", 0.0, 0.1)):
+        for how, kappa, weight in (("ignoring", 1.0, 0.25), ("knowing", 0.0, 0.1)):
             for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):
                 rate = _delta_rate(world, factor * half_life, tests)
                 person = DeltaRule(first, rate, kappa)
-                people[f"by outcomes, {how}, {pace}"] = (person, weight)
+                people[f"by outcomes, {how} correlations, {pace}"] = (person, weight)
         for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):
             curve = Geometric.from_half_life(factor * half_life, floor=_FLOOR**2)
             people[f"by showings, {pace}"] = (Learner(first, curve), 0.1)
@@ -289,7 +289,8 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
     faults += [f"people: {name!r} is there twice" for name in names if names.count(name) > 1][:1]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
         if not isinstance(person, Person) or isinstance(person, Crowd):
-            faults.append(f"{name}: {person!r} is not a person; use Learner, DeltaRule, ...")
+            given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"
+            faults.append(f"{name}: {given}, must be one person; use Learner, DeltaRule, ...")
         elif isinstance(members[0].person, Person) and person.size != members[0].person.size:
             faults.append(
                 f"{name}: beliefs about {person.size} tests, but {names[0]} has them about "

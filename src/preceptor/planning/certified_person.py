@@ -17,7 +17,12 @@ from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.conic import has_solver
 from preceptor.planning.people_search import solve_for_people
-from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
+from preceptor.planning.semidefinite import (
+    MOST_SETS,
+    MOST_TESTS,
+    SemidefiniteBound,
+    semidefinite_bound,
+)
 from preceptor.problem import Problem
 
 # Share of the time that the search may take; the rest is for the proof.
@@ -35,7 +40,7 @@ def why_not_certified(problem: Problem) -> str:
 
 def may_be_proven(problem: Problem) -> bool:
     """Whether a semidefinite bound is worth trying: one linear person, few tests and sets."""
-    if isinstance(problem.learner, Crowd) or problem.size > MOST_TESTS:
+    if isinstance(problem.learner, Crowd) or problem.size > MOST_TESTS or problem.discount == 0.0:
         return False
     if problem.budget.count(problem.size) > MOST_SETS or not has_solver():
         return False
@@ -60,8 +65,13 @@ def certify_person(
     report(progress, "proving", value=plan.value)
     (expected,) = expectations(problem)
     seconds = max(min(watch.left, _MOST_SECONDS), 1e-3)
+    found: SemidefiniteBound | str
     try:
-        found = semidefinite_bound(expected, problem.discount, problem.horizon, time_limit=seconds)
+        found = (
+            "Nothing after the first case counts."
+            if problem.discount == 0.0
+            else semidefinite_bound(expected, problem.discount, problem.horizon, time_limit=seconds)
+        )
     except MissingExtra as error:
         found = f"{error}"
     if isinstance(found, str) or found.bound <= plan.lower_bound:
