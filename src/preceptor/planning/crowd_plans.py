@@ -192,6 +192,7 @@ def plan_for_crowd(
     max_kicks: int = 10,
     own_kicks: int = 5,
     stop: Stop = lambda: False,
+    repair_stop: Stop | None = None,
     improved: Callable[[float], None] = lambda _value: None,
 ) -> CrowdPlan:
     """Find one schedule that is good for everybody, measured against their own best plans.
@@ -225,6 +226,9 @@ def plan_for_crowd(
         How many for each person's own plan.
     stop
         Asked often; the best so far is given back soon after it says True.
+    repair_stop
+        The same for looking again at people who do better with the common plan than with their
+        own, without which they would seem to lose nothing.
     improved
         Told about every better value of the objective.
 
@@ -248,7 +252,7 @@ def plan_for_crowd(
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
         plan = search.together(goal, own.alone, kicks, starts, improved)
-        own, repaired = _repaired(search, own, plan)
+        own, repaired = _repaired(search, own, plan, stop if repair_stop is None else repair_stop)
         if not repaired:
             break
         # The best plan so far is a good start, and the kicks have been spent.
@@ -256,14 +260,14 @@ def plan_for_crowd(
     return CrowdPlan(plan, own)
 
 
-def _repaired(search: Search, own: OwnPlans, plan: Found) -> tuple[OwnPlans, bool]:
+def _repaired(search: Search, own: OwnPlans, plan: Found, stop: Stop) -> tuple[OwnPlans, bool]:
     """Whoever does better with the common plan than with their own gets a new own plan from it."""
     better = np.flatnonzero(plan.costs < own.best * (1.0 - _BETTER))
     if not better.size:
         return own, False
     plans, best = list(own.plans), own.best.copy()
     for i in better.tolist():
-        plans[i] = search.alone(i, own.alone, 0, [_plain(plan)])
+        plans[i] = search.alone(i, own.alone, 0, [_plain(plan)], stop)
         best[i] = min(plan.costs[i], plans[i].costs[0])
     return OwnPlans(tuple(plans), _positive(best), own.alone), True
 

@@ -48,7 +48,10 @@ _WORDS = 3
 # Kicks of each person's own search, and of the common one, where no number is given.
 _OWN_KICKS, _KICKS = 5, 10
 # Shares of the time that own plans, and then the common plan, may take.
-_OWN_SHARE, _COMMON_SHARE = 0.45, 0.85
+_OWN_SHARE, _COMMON_SHARE = 0.5, 0.8
+# Own plans that turn out worse than the common one are looked at again even if that takes longer
+# than it should: regrets against them would be too small.
+_REPAIR_SHARE = 1.3
 
 _NOT_GAUSSIAN = (
     "These tests are not Gaussian; what is expected of people who learn from outcomes takes them "
@@ -158,6 +161,7 @@ def _solve_listed(
         seed=seed,
         max_kicks=_KICKS if max_kicks is None else max_kicks,
         stop=until(_COMMON_SHARE),
+        repair_stop=until(_REPAIR_SHARE),
         improved=lambda value: report(progress, "searching a plan for everybody", value=value),
     )
     plan = _plan(problem, policy_of(problem, common.plan), watch, common.plan, seed, notes)
@@ -229,7 +233,7 @@ def _until(watch: Watch) -> Callable[[float], Callable[[], bool]]:
     began, left = watch.seconds, watch.left
 
     def share(of: float) -> Callable[[], bool]:
-        return lambda: watch.stop() or watch.seconds >= began + of * left
+        return lambda: watch.interrupted or watch.seconds >= began + of * left
 
     return share
 

@@ -35,6 +35,7 @@ def compile_proof() -> None:
 def compile_for(problem: Problem) -> None:
     """Compile, or load from disk, what prices for these people need."""
     from preceptor.evaluation.expectations import family_of, people_of
+    from preceptor.people.expected import TakesStretches
 
     sets = family_of(problem, [problem.sets[i] for i in range(min(2, len(problem.sets)))])
     last = len(sets) - 1
@@ -46,6 +47,9 @@ def compile_for(problem: Problem) -> None:
         walk.prices(1, path)
         walk.back(1, last)
         walk.block(0, path[:1])
+        if isinstance(walk, TakesStretches):
+            walk.lay(path, (last,))
+            walk.back_over(0, path)
         walk.tails([(0,)])
         expected.losses(path)
         expected.total(path, 0.5, (0,))
