@@ -68,6 +68,9 @@ THROUGH = {
     "_reading": "tests/people/test_faces.py: people who act",
     "_directions": "tests/people/test_faces.py: people who act",
     "_spread_of": "tests/people/test_faces.py: people who act",
+    "_times": "tests/people/test_faces.py: people who act",
+    "_times_turned": "tests/people/test_faces.py: people who act",
+    "_add_turned_times": "tests/people/test_faces.py: playing again",
     "turn_matrix": "tests/people/test_faces.py: long sums",
 }
 
