@@ -103,55 +103,16 @@ class BayesianExpectation:
         self._numbers = (float(person.noise_variance), DAMPING)
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Expected loss of each round.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-
-        Returns
-        -------
-        array of shape (rounds,)
-            In squared units of the outcome.
-        """
+        """Expected loss of each round."""
         return self._play(self._unsure.copy(), self._moments.copy(), _positions(schedule))
 
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """Discounted loss of a schedule and its tail.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-        discount
-            What a round weighs, relative to the one before.
-        tail
-            Sets that are repeated forever afterwards; empty if there is no afterwards.
-
-        Returns
-        -------
-        float
-            In squared units of the outcome.
-        """
+        """Discounted loss of a schedule and its tail."""
         state = self._unsure.copy(), self._moments.copy()
         return self._to_the_end(*state, _positions(schedule), discount, tail)
 
     def walk(self, rounds: int, discount: float) -> BayesianWalk:
-        """Room for schedules of so many rounds.
-
-        Parameters
-        ----------
-        rounds
-            How many are searched.
-        discount
-            What a round weighs, relative to the one before.
-
-        Returns
-        -------
-        BayesianWalk
-            Lay a schedule first.
-        """
+        """Room for schedules of so many rounds."""
         return BayesianWalk(self, rounds, discount)
 
     def floors(self) -> FloatArray:
@@ -200,22 +161,7 @@ class BayesianWalk:
         self._make_room(_positions([0] * rounds))
 
     def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Walk a schedule forward.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, shape (rounds,).
-        tail
-            Sets that are repeated forever afterwards.
-        since
-            Rounds before it are those of the schedule that was laid last.
-
-        Returns
-        -------
-        float
-            What it costs in all.
-        """
+        """Walk a schedule forward."""
         if tail and self._discount >= 1.0:
             return math.inf
         since, self._changed = min(since, self._changed), self._rounds
@@ -235,20 +181,7 @@ class BayesianWalk:
         return self._before(self._played.size)
 
     def prices(self, t: int, positions: IntArray) -> FloatArray:
-        """What the whole schedule costs with each of these sets in round t, to first order.
-
-        Parameters
-        ----------
-        t
-            The round; everything after it has been taken in.
-        positions
-            The sets to price.
-
-        Returns
-        -------
-        array of shape (len(positions),)
-            For the set that is laid, its exact total.
-        """
+        """What the whole schedule costs with each of these sets in round t, to first order."""
         from preceptor.people._bayesian_kernels import prices
 
         C, A, P = self._unsure[t], self._unsure[t + 1], self._moments[t]
@@ -265,15 +198,7 @@ class BayesianWalk:
         return self._before(t) + self._discount**t * answers
 
     def back(self, t: int, position: int) -> None:
-        """Take in what is shown in round t.
-
-        Parameters
-        ----------
-        t
-            The round; everything after it has been taken in.
-        position
-            The set.
-        """
+        """Take in what is shown in round t."""
         if self._played[t] == position:
             self._backward(t, t + 1)
             return
@@ -283,20 +208,7 @@ class BayesianWalk:
         self._backward(t)
 
     def block(self, t: int, positions: IntArray) -> float:
-        """What the whole schedule costs with these sets from round t on, by playing it.
-
-        Parameters
-        ----------
-        t
-            First round of the block.
-        positions
-            The sets of rounds t, t + 1, ...
-
-        Returns
-        -------
-        float
-            The exact total of this expectation.
-        """
+        """What the whole schedule costs with these sets from round t on, by playing it."""
         now = self._played[t : self._rounds].copy()
         now[: len(positions)] = positions
         state = self._unsure[t].copy(), self._moments[t].copy()
@@ -304,18 +216,7 @@ class BayesianWalk:
         return self._before(t) + self._discount**t * rest
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
-        """What the laid schedule costs with each of these tails.
-
-        Parameters
-        ----------
-        tails
-            Sets that are repeated forever.
-
-        Returns
-        -------
-        array of shape (len(tails),)
-            Totals.
-        """
+        """What the laid schedule costs with each of these tails."""
         none = _positions([])
         ends = [(self._unsure[self._rounds].copy(), self._moments[self._rounds].copy())
                 for _ in tails]  # fmt: skip

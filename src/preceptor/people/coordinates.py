@@ -112,18 +112,7 @@ class Coordinates:
         return (self.keep, self.push, *calm, *self.deviations.arrays)
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Expected loss of each round, from the start.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-
-        Returns
-        -------
-        array of shape (rounds,)
-            Squared errors and prices.
-        """
+        """Expected loss of each round, from the start."""
         from preceptor.people._coordinate_kernels import play
 
         sets = positions_of(schedule)
@@ -132,22 +121,7 @@ class Coordinates:
         return out
 
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """Discounted loss of a schedule and of its tail repeated forever.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-        discount
-            What a round weighs against the one before.
-        tail
-            Sets that are repeated afterwards, in order; none if empty.
-
-        Returns
-        -------
-        float
-            From the start.
-        """
+        """Discounted loss of a schedule and of its tail repeated forever."""
         from preceptor.people._coordinate_kernels import play, quadratic
 
         sets = positions_of(schedule)
@@ -182,20 +156,7 @@ class Coordinates:
         return adjoint
 
     def walk(self, rounds: int, discount: float) -> CoordinateWalk:
-        """Room for schedules of so many rounds.
-
-        Parameters
-        ----------
-        rounds
-            Of all schedules that will be laid.
-        discount
-            What a round weighs against the one before.
-
-        Returns
-        -------
-        CoordinateWalk
-            With nothing laid yet.
-        """
+        """Room for schedules of so many rounds."""
         return CoordinateWalk(self, rounds, discount)
 
     def floors(self) -> FloatArray:
@@ -224,22 +185,7 @@ class CoordinateWalk:
         self._scratch = (np.zeros(n), np.empty((widest, n)), np.empty(widest))
 
     def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Walk a schedule forward; gives what it costs in all.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, one for each round.
-        tail
-            What is repeated afterwards.
-        since
-            Rounds before this one are as they were laid last.
-
-        Returns
-        -------
-        float
-            Discounted loss, tail included.
-        """
+        """Walk a schedule forward; gives what it costs in all."""
         sets = positions_of(schedule)
         self._kernels.walk_errors(
             sets, since, self._discount, *self._maps, self._states, self._paid
@@ -252,20 +198,7 @@ class CoordinateWalk:
         return float(self._paid[-1] + self._weights[-1] * rest)
 
     def prices(self, t: int, positions: IntArray) -> FloatArray:
-        """What the whole schedule costs in all with each of these sets in round t instead.
-
-        Parameters
-        ----------
-        t
-            The round before the one taken in last.
-        positions
-            Of the sets to price.
-
-        Returns
-        -------
-        array of shape (len(positions),)
-            Exact.
-        """
+        """What the whole schedule costs in all with each of these sets in round t instead."""
         out = np.empty(positions.size)
         self._kernels.error_prices(
             positions_of(positions), self._states[t], self._paid[t], self._weights[t],
@@ -274,58 +207,23 @@ class CoordinateWalk:
         return out
 
     def back(self, t: int, position: int) -> None:
-        """Take in that this set is shown in round t.
-
-        Parameters
-        ----------
-        t
-            The round before the one taken in last.
-        position
-            Of the set.
-        """
+        """Take in that this set is shown in round t."""
         before = self._adjoints[t]
         before[:] = self._adjoint
         self._kernels.step_back(position, self._discount, *self._maps, before, *self._scratch)
         self._adjoint = before
 
     def back_over(self, t: int, positions: IntArray) -> None:
-        """Take in rounds t, t + 1, ..., which end where the walk stands.
-
-        Parameters
-        ----------
-        t
-            First of the rounds.
-        positions
-            Of their sets.
-        """
+        """Take in rounds t, t + 1, ..., which end where the walk stands."""
         for later in range(positions.size - 1, -1, -1):
             self.back(t + later, int(positions[later]))
 
     def resume(self, t: int) -> None:
-        """Stand at round t again; rounds from t on are as they were when last taken in.
-
-        Parameters
-        ----------
-        t
-            A round that the walk was taken back to.
-        """
+        """Stand at round t again; rounds from t on are as they were when last taken in."""
         self._adjoint = self._adjoints[t]
 
     def block(self, t: int, positions: IntArray) -> float:
-        """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead.
-
-        Parameters
-        ----------
-        t
-            First round of the block, which ends where the walk stands.
-        positions
-            Of the sets in the block.
-
-        Returns
-        -------
-        float
-            Exact.
-        """
+        """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead."""
         sets = positions_of(positions)
         errors = self._states[t].copy()
         block = self._kernels.play(sets, self._discount, *self._maps, errors, np.empty(sets.size))
@@ -334,18 +232,7 @@ class CoordinateWalk:
         return float(self._paid[t] + self._weights[t] * block + after * rest)
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
-        """What the laid schedule costs in all with each of these tails instead of its own.
-
-        Parameters
-        ----------
-        tails
-            Words of sets; an empty one is the end.
-
-        Returns
-        -------
-        array of shape (len(tails),)
-            Exact.
-        """
+        """What the laid schedule costs in all with each of these tails instead of its own."""
         rest = np.empty(len(tails))
         words, lengths = packed_words(tails)
         if words.size:

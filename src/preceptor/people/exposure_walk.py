@@ -48,22 +48,7 @@ class ExposureWalk:
         return self._expected.arrays(self._rounds + rest)
 
     def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Walk a schedule forward; gives what it costs in all.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, one for each round.
-        tail
-            What is repeated afterwards.
-        since
-            Rounds before this one are as they were laid last.
-
-        Returns
-        -------
-        float
-            Discounted loss, tail included.
-        """
+        """Walk a schedule forward; gives what it costs in all."""
         if tail:
             check_endless(self._discount)
         self._schedule[:] = schedule
@@ -105,20 +90,7 @@ class ExposureWalk:
         self._togo = self._rest
 
     def prices(self, t: int, positions: IntArray) -> FloatArray:
-        """What the whole schedule costs in all with each of these sets in round t instead.
-
-        Parameters
-        ----------
-        t
-            The round before the one taken in last.
-        positions
-            Of the sets to price.
-
-        Returns
-        -------
-        array of shape (len(positions),)
-            Exact if nothing is forgotten, else good to first order.
-        """
+        """What the whole schedule costs in all with each of these sets in round t instead."""
         out = np.empty(positions.size)
         self._kernels.exposure_prices(
             positions_of(positions), self._schedule[t], self._states[t], self._errors[t],
@@ -128,15 +100,7 @@ class ExposureWalk:
         return out
 
     def back(self, t: int, position: int) -> None:
-        """Take in that this set is shown in round t.
-
-        Parameters
-        ----------
-        t
-            The round before the one taken in last.
-        position
-            Of the set.
-        """
+        """Take in that this set is shown in round t."""
         arrays = self._arrays(self._tail)
         if position == self._schedule[t]:
             self._kernels.take_back(
@@ -155,15 +119,7 @@ class ExposureWalk:
         self._togo = float(later + self._weights[self._rounds - t] * self._rest)
 
     def back_over(self, t: int, positions: IntArray) -> None:
-        """Take in rounds t, t + 1, ... at once; what has moved is played again only once.
-
-        Parameters
-        ----------
-        t
-            First of the rounds, which end where the walk stands.
-        positions
-            Of their sets.
-        """
+        """Take in rounds t, t + 1, ... at once; what has moved is played again only once."""
         end = t + positions.size
         moved = not np.array_equal(self._schedule[t:end], positions)
         if moved:
@@ -178,20 +134,7 @@ class ExposureWalk:
         self._togo = float(here + self._weights[end - t] * self._togo)
 
     def block(self, t: int, positions: IntArray) -> float:
-        """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead.
-
-        Parameters
-        ----------
-        t
-            First round of the block.
-        positions
-            Of the sets in the block; what comes after it is the present schedule.
-
-        Returns
-        -------
-        float
-            Played again, so exact.
-        """
+        """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead."""
         changed = self._schedule.copy()
         changed[t : t + len(positions)] = positions
         exposures = self._states[t].copy()
@@ -203,18 +146,7 @@ class ExposureWalk:
         return float(self._paid[t] + self._weights[t] * later + self._weights[-1] * rest)
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
-        """What the present schedule costs in all with each of these tails instead of its own.
-
-        Parameters
-        ----------
-        tails
-            Words of sets; an empty one is the end.
-
-        Returns
-        -------
-        array of shape (len(tails),)
-            Exact.
-        """
+        """What the present schedule costs in all with each of these tails instead of its own."""
         end = self._states[-1]
         rest = [
             self._expected.tail_value(end, self._discount, tail, self._rounds) for tail in tails

@@ -223,18 +223,7 @@ class Exposures:
         return out
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Expected loss of each round, from the start.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-
-        Returns
-        -------
-        array of shape (rounds,)
-            Squared errors and prices.
-        """
+        """Expected loss of each round, from the start."""
         from preceptor.people._exposure_kernels import replay
 
         sets = positions_of(schedule)
@@ -243,22 +232,7 @@ class Exposures:
         return out
 
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """Discounted loss of a schedule and of its tail repeated forever.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-        discount
-            What a round weighs against the one before.
-        tail
-            Sets that are repeated afterwards, in order; none if empty.
-
-        Returns
-        -------
-        float
-            From the start.
-        """
+        """Discounted loss of a schedule and of its tail repeated forever."""
         from preceptor.people._exposure_kernels import replay
 
         sets = positions_of(schedule)
@@ -329,20 +303,7 @@ class Exposures:
         return out
 
     def walk(self, rounds: int, discount: float) -> ExposureWalk:
-        """Room for schedules of so many rounds.
-
-        Parameters
-        ----------
-        rounds
-            Of all schedules that will be laid.
-        discount
-            What a round weighs against the one before.
-
-        Returns
-        -------
-        ExposureWalk
-            With nothing laid yet.
-        """
+        """Room for schedules of so many rounds."""
         from preceptor.people.exposure_walk import ExposureWalk
 
         return ExposureWalk(self, rounds, discount)

@@ -76,38 +76,12 @@ class Sampled:
             ) from error
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Mean loss of each round.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-
-        Returns
-        -------
-        array of shape (rounds,)
-            In squared units of the outcome.
-        """
+        """Mean loss of each round."""
         means: FloatArray = self.played(schedule).mean(axis=0)
         return means
 
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """Mean discounted loss of a schedule and its tail; notes its standard error.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, round by round.
-        discount
-            What a round weighs, relative to the one before.
-        tail
-            Sets that are repeated forever afterwards; empty if there is no afterwards.
-
-        Returns
-        -------
-        float
-            In squared units of the outcome.
-        """
+        """Mean discounted loss of a schedule and its tail; notes its standard error."""
         if tail and discount >= 1.0:
             return math.inf
         whole = np.concatenate([_positions(schedule), _played_tail(tail, discount)])
@@ -165,20 +139,7 @@ class Sampled:
         return self._judged(schedule, cases, answers)
 
     def walk(self, rounds: int, discount: float) -> SampledWalk:
-        """Room for schedules of so many rounds.
-
-        Parameters
-        ----------
-        rounds
-            How many are searched.
-        discount
-            What a round weighs, relative to the one before.
-
-        Returns
-        -------
-        SampledWalk
-            Lay a schedule first.
-        """
+        """Room for schedules of so many rounds."""
         return SampledWalk(self, rounds, discount)
 
     def floors(self) -> FloatArray:
@@ -245,22 +206,7 @@ class SampledWalk:
         self._changed = 0  # the first round whose loss is not that of the schedule
 
     def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Walk a schedule forward.
-
-        Parameters
-        ----------
-        schedule
-            Positions of sets, shape (rounds,).
-        tail
-            Sets that are repeated forever afterwards.
-        since
-            Rounds before it are those of the schedule that was laid last.
-
-        Returns
-        -------
-        float
-            What it costs in all.
-        """
+        """Walk a schedule forward."""
         self._tail = tail
         self._forget(min(since, self._changed))
         self._schedule[:] = schedule
@@ -268,68 +214,23 @@ class SampledWalk:
         return self._cost(self._rounds, _positions([]))
 
     def prices(self, t: int, positions: IntArray) -> FloatArray:
-        """What the whole schedule costs with each of these sets in round t instead.
-
-        Parameters
-        ----------
-        t
-            The round.
-        positions
-            The sets to price.
-
-        Returns
-        -------
-        array of shape (len(positions),)
-            Totals of the crowd, each by playing on.
-        """
+        """What the whole schedule costs with each of these sets in round t instead."""
         return np.array([self.block(t, _positions([x])) for x in positions])
 
     def back(self, t: int, position: int) -> None:
-        """Take in what is shown in round t.
-
-        Parameters
-        ----------
-        t
-            The round.
-        position
-            The set.
-        """
+        """Take in what is shown in round t."""
         if self._schedule[t] != position:
             self._schedule[t] = position
             self._forget(t)
 
     def block(self, t: int, positions: IntArray) -> float:
-        """What the whole schedule costs with these sets from round t on.
-
-        Parameters
-        ----------
-        t
-            First round of the block.
-        positions
-            The sets of rounds t, t + 1, ...
-
-        Returns
-        -------
-        float
-            The crowd's total, by playing on.
-        """
+        """What the whole schedule costs with these sets from round t on."""
         now = self._schedule[t:].copy()
         now[: len(positions)] = positions
         return self._cost(t, now)
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
-        """What the schedule costs with each of these tails.
-
-        Parameters
-        ----------
-        tails
-            Sets that are repeated forever.
-
-        Returns
-        -------
-        array of shape (len(tails),)
-            Totals of the crowd.
-        """
+        """What the schedule costs with each of these tails."""
         self._catch_up()
         none = _positions([])
         return np.array([self._cost(self._rounds, none, tail) for tail in tails])
