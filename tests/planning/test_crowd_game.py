@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from preceptor.planning.crowd_game import crowd_game, solve_game
-from preceptor.planning.crowd_plans import plan_for_crowd
+from preceptor.planning.crowd_plans import Search, plan_for_crowd
 from tests.people.reference import all_costs, cast
 
 SETS = [(0,), (1,), (2,)]
@@ -35,8 +35,8 @@ def test_as_good_as_a_mixture_of_all_schedules(seed):
     people = [cast(seed, SETS)[kind] for kind in KINDS]
     costs = np.column_stack([all_costs(p, 5, DISCOUNT) for p in people])
     exact = solve_game(costs / costs.min(axis=0) - 1)[0]
-    options = {"rounds": 5, "discount": DISCOUNT, "infinite": False, "sets": 3}
-    game = crowd_game(people, **options)
+    search = Search(tuple(people), 5, DISCOUNT, False, 3)
+    game = crowd_game(search)
     assert game.finished
     assert exact - 1e-9 <= game.upper <= exact + 2e-3
     assert game.lower <= game.upper
@@ -49,13 +49,12 @@ def test_as_good_as_a_mixture_of_all_schedules(seed):
     assert_allclose(regrets, game.regrets, atol=1e-9)
     assert np.max(game.chances @ regrets) == pytest.approx(game.upper, abs=1e-9)
     # No single plan is better than the best mixture.
-    single = plan_for_crowd(people, **options).plan
+    single = plan_for_crowd(search).plan
     assert single.value >= exact - 1e-9
 
 
 def test_a_limit_on_responses_is_kept():
     people = [cast(0, SETS)[kind] for kind in KINDS]
-    game = crowd_game(
-        people, rounds=5, discount=DISCOUNT, infinite=False, sets=3, max_responses=0, tolerance=0.0
-    )
+    search = Search(tuple(people), 5, DISCOUNT, False, 3)
+    game = crowd_game(search, max_responses=0, tolerance=0.0)
     assert len(game.plans) <= len(people) + 1

@@ -214,9 +214,8 @@ def crowd():
 def test_best_common_schedule(crowd, name):
     people, costs = crowd
     weights = np.array([0.4, 0.3, 0.2, 0.1])
-    plan = plan_for_crowd(
-        people, rounds=6, discount=DISCOUNT, infinite=False, sets=3, objective=name, weights=weights
-    )
+    search = Search(tuple(people), 6, DISCOUNT, False, 3)
+    plan = plan_for_crowd(search, objective=name, weights=weights)
     best = costs.min(axis=0)
     assert_allclose(plan.own.best, best, rtol=1e-9)
     objective = {
@@ -245,4 +244,4 @@ def test_what_is_missing_is_named():
     with pytest.raises(InvalidInput, match="rounds: 0"):
         search_prices([person], rounds=0, discount=0.9, infinite=False, sets=3)
     with pytest.raises(InvalidInput, match="must be one of mean, regret, cvar"):
-        plan_for_crowd([person], rounds=3, discount=0.9, infinite=False, sets=3, objective="median")
+        plan_for_crowd(Search((person,), 3, 0.9, False, 3), objective="median")

@@ -15,11 +15,9 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.people.expected import Expected, Tail
 from preceptor.planning.crowd_plans import OwnPlans, Search, own_plans
 from preceptor.planning.objectives import Mean
 from preceptor.planning.price_search import Found
-from preceptor.planning.priced_schedule import Stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,20 +41,13 @@ class CrowdGame:
 
 
 def crowd_game(
-    people: Sequence[Expected],
+    search: Search,
     *,
-    rounds: int,
-    discount: float,
-    infinite: bool,
-    sets: int,
     own: OwnPlans | None = None,
     plans: Sequence[Found] = (),
-    tails: Sequence[Tail] = (),
     tolerance: float = 1e-3,
     max_responses: int = 40,
-    seed: int = 0,
     max_kicks: int = 5,
-    stop: Stop = lambda: False,
 ) -> CrowdGame:
     """Estimate the value of the game by a double oracle.
 
@@ -66,39 +57,24 @@ def crowd_game(
 
     Parameters
     ----------
-    people
-        What is expected of each of them, all with the same list of sets.
-    rounds
-        How many are searched, at least 1.
-    discount
-        What a round weighs against the one before.
-    infinite
-        Whether something is repeated forever after the searched rounds (then discount < 1).
-    sets
-        How many sets there are.
+    search
+        The crowd and its rounds.
     own
         Everybody's own plans, if they are known.
     plans
         Plans to begin with besides those, such as the one with the least worst regret.
-    tails
-        Words worth trying after the searched rounds, besides single sets.
     tolerance
         How close the estimates must come, in regret.
     max_responses
         How many plans to add at most.
-    seed
-        Of the random kicks.
     max_kicks
-        How many for each plan.
-    stop
-        Asked often; what is known by then is given back soon after it says True.
+        Random kicks for each plan.
 
     Returns
     -------
     CrowdGame
         Both estimates, and who draws what.
     """
-    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
     own = own_plans(search, max_kicks) if own is None else own
     pool = [*own.plans, *plans]
     costs = [search.costs(plan.schedule, plan.tail) for plan in pool]

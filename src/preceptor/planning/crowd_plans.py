@@ -178,20 +178,13 @@ def own_plans(
 
 
 def plan_for_crowd(
-    people: Sequence[Expected],
+    search: Search,
     *,
-    rounds: int,
-    discount: float,
-    infinite: bool,
-    sets: int,
     weights: npt.ArrayLike | None = None,
     objective: str = "regret",
-    tails: Sequence[Tail] = (),
     own: OwnPlans | None = None,
-    seed: int = 0,
     max_kicks: int = 10,
     own_kicks: int = 5,
-    stop: Stop = lambda: False,
     repair_stop: Stop | None = None,
     improved: Callable[[float], None] = lambda _value: None,
 ) -> CrowdPlan:
@@ -199,36 +192,22 @@ def plan_for_crowd(
 
     Parameters
     ----------
-    people
-        What is expected of each of them, all with the same list of sets.
-    rounds
-        How many are searched, at least 1.
-    discount
-        What a round weighs against the one before.
-    infinite
-        Whether something is repeated forever after the searched rounds (then discount < 1).
-    sets
-        How many sets there are.
+    search
+        The crowd and its rounds.
     weights
         How much each person counts, shape (people,); equally if left out. The worst regret does
         not ask.
     objective
         "regret" (the worst), "mean" or "cvar" (of costs relative to the own best).
-    tails
-        Words worth trying after the searched rounds, besides single sets.
     own
         Everybody's own plans, if they are known.
-    seed
-        Of the random kicks.
     max_kicks
-        How many for the common plan.
+        Random kicks for the common plan.
     own_kicks
-        How many for each person's own plan.
-    stop
-        Asked often; the best so far is given back soon after it says True.
+        Random kicks for each person's own plan.
     repair_stop
-        The same for looking again at people who do better with the common plan than with their
-        own, without which they would seem to lose nothing.
+        When to stop looking again at people who do better with the common plan than with their
+        own, without which they would seem to lose nothing; the search's own if left out.
     improved
         Told about every better value of the objective.
 
@@ -244,15 +223,16 @@ def plan_for_crowd(
     """
     if objective not in _OBJECTIVES:
         raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(_OBJECTIVES)}")
-    search = Search(tuple(people), rounds, discount, infinite, sets, tuple(tails), seed, stop)
-    shares = np.ones(len(people)) if weights is None else np.asarray(weights, dtype=np.float64)
+    equal = np.ones(len(search.people))
+    shares = equal if weights is None else np.asarray(weights, dtype=np.float64)
+    repair_stop = search.stop if repair_stop is None else repair_stop
     own = own_plans(search, own_kicks) if own is None else own
     starts = [_plain(plan) for plan in own.plans]
     kicks = max_kicks
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
         plan = search.together(goal, own.alone, kicks, starts, improved)
-        own, repaired = _repaired(search, own, plan, stop if repair_stop is None else repair_stop)
+        own, repaired = _repaired(search, own, plan, repair_stop)
         if not repaired:
             break
         # The best plan so far is a good start, and the kicks have been spent.

@@ -149,18 +149,11 @@ def _solve_listed(
         return _plan(problem, policy, watch, found, seed, notes)
     report(progress, "searching a plan for everybody")
     common = plan_for_crowd(
-        everybody,
-        rounds=schedule.rounds,
-        discount=problem.discount,
-        infinite=schedule.infinite,
-        sets=len(problem.sets),
+        replace(search, stop=until(_COMMON_SHARE)),
         weights=weights_of(problem),
         objective=objective or "regret",
-        tails=tails,
         own=own,
-        seed=seed,
         max_kicks=_KICKS if max_kicks is None else max_kicks,
-        stop=until(_COMMON_SHARE),
         repair_stop=until(_REPAIR_SHARE),
         improved=lambda value: report(progress, "searching a plan for everybody", value=value),
     )
@@ -169,16 +162,7 @@ def _solve_listed(
     if not watch.stop() and len(everybody) > 1:
         report(progress, "asking what a randomised plan could guarantee")
         found_game = crowd_game(
-            everybody,
-            rounds=schedule.rounds,
-            discount=problem.discount,
-            infinite=schedule.infinite,
-            sets=len(problem.sets),
-            own=common.own,
-            plans=(common.plan,),
-            tails=tails,
-            seed=seed,
-            stop=until(1.0),
+            replace(search, stop=until(1.0)), own=common.own, plans=(common.plan,)
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, search, common, objective or "regret", game)
