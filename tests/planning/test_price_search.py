@@ -12,8 +12,9 @@ import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Resumable, TakesStretches
 from preceptor.planning.crowd_plans import Search, own_plans, plan_for_crowd
+from preceptor.planning.fixed_sets import fixed_sets
 from preceptor.planning.objectives import CVaR, Mean, Regret
-from preceptor.planning.price_search import fixed_sets, search_prices
+from preceptor.planning.price_search import search_prices
 from preceptor.planning.priced_schedule import PricedSchedule
 from tests.people.examples import INDIVIDUALS, WORLD
 from tests.people.reference import Rough, all_costs, cast

@@ -208,7 +208,8 @@ class DeltaRule(Person):
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact by second moments; with a cap, approximate."""
-        from preceptor.people.moments import Moments, delta_rule_rounds
+        from preceptor.people.linear_rounds import delta_rule_rounds
+        from preceptor.people.moments import Moments
 
         return Moments(self, world, sets, delta_rule_rounds(self, world, sets))
 

@@ -149,7 +149,8 @@ class Folding(Curved):
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
-        from preceptor.people.moments import Moments, folding_rounds
+        from preceptor.people.linear_rounds import folding_rounds
+        from preceptor.people.moments import Moments
 
         return Moments(self, world, sets, folding_rounds(self, world, sets))
 

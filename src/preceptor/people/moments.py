@@ -16,130 +16,25 @@ fourth moments of Gaussian tests enter (Isserlis); with other marginals 𝓜 is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.discounting import discounted_sum, negligible_after, weight_after, weights
+from preceptor._base.discounting import discounted_sum, negligible_after, weight_after
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.expected import Tail
+from preceptor.people.linear_rounds import LinearRounds, readings_of
 from preceptor.people.person import Person
 
 if TYPE_CHECKING:
-    from preceptor.people.delta_rule import DeltaRule
-    from preceptor.people.folding import Folding
+    from preceptor.people.moment_walk import MomentWalk
 
 # Beyond this many tests a tail is summed round by round instead of solved for.
 _SOLVED_SIZE = 40
 # Rounds of a tail that has no closed form: a decaying rate, capped surprises.
 _MOST_ROUNDS = 3_000
-
-
-@dataclass(frozen=True, eq=False)
-class Readings:
-    """What somebody reads off each set, as arrays padded to the widest set."""
-
-    variance: FloatArray  # (sets, k, k): V
-    solved: FloatArray  # (sets, k, k): Ω_SS⁻¹
-    offset: FloatArray  # (sets, k): c
-    residual: FloatArray  # (sets,): r2
-
-
-@dataclass(frozen=True, eq=False)
-class LinearRounds:
-    """How a round with each set moves somebody: see the head of this file."""
-
-    own: FloatArray  # (sets, k)
-    pull: FloatArray  # (sets, k, k)
-    second: FloatArray  # (sets, k, k): V, or E[xx'/q²] of normalised steps
-    gain2: FloatArray  # (sets,): squared rate of Isserlis' 𝓜; 0 for none
-    fourth: FloatArray  # (sets, k, k, k, k): 𝓜 itself for normalised steps, or empty
-    all_weights: bool = False
-    cap: float = 0.0  # of surprises; 0 for none
-    decay: float = 0.0
-
-
-def readings_of(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
-    """What a person who fills in from Ω reads off each set."""
-    count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
-    sigma, truth = world.covariance, world.coefficients
-    target, believed = sigma @ truth, omega @ truth
-    explained = float(truth @ target)
-    variance = np.zeros((count, widest, widest))
-    solved = np.zeros((count, widest, widest))
-    offset = np.zeros((count, widest))
-    residual = np.full(count, world.noise_variance + explained)
-    for size in np.unique(sets.sizes):
-        if size == 0:
-            continue
-        rows = np.flatnonzero(sets.sizes == size)
-        members = sets.members[rows, :size]
-        shown = sigma[members[:, :, None], members[:, None, :]]
-        best = np.linalg.solve(shown, target[members][:, :, None])[:, :, 0]
-        inverse = np.linalg.inv(omega[members[:, :, None], members[:, None, :]])
-        variance[rows, :size, :size] = shown
-        solved[rows, :size, :size] = inverse
-        offset[rows, :size] = best - np.einsum("mij,mj->mi", inverse, believed[members])
-        left = explained - np.sum(best * target[members], axis=1)
-        residual[rows] = world.noise_variance + np.maximum(left, 0.0)
-    if np.array_equal(omega, sigma):
-        offset[:] = 0.0
-    return Readings(variance, solved, offset, residual)
-
-
-def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> LinearRounds:
-    """The delta rule: K = ηVU, 𝓜[W] = η²(VWV + tr(VW)V), N2 = η² r2 V; or normalised steps."""
-    readings = readings_of(world, person.imputing_covariance(world), sets)
-    V, count = readings.variance, len(sets)
-    widest = V.shape[1]
-    own = np.zeros((count, widest))
-    if person.normalised is None:
-        return LinearRounds(
-            own=own,
-            pull=person.rate * V,
-            second=V,
-            gain2=np.full(count, person.rate**2),
-            fourth=np.empty((0, widest, widest, widest, widest)),
-            all_weights=person.all_weights,
-            cap=person.cap or 0.0,
-            decay=person.decay,
-        )
-    from preceptor.people.normalised import normalised_moments
-
-    pull, second = np.zeros_like(V), np.zeros_like(V)
-    fourth = np.zeros((count, widest, widest, widest, widest))
-    for s, size in enumerate(sets.sizes):
-        if size == 0:
-            continue
-        moments = normalised_moments(V[s, :size, :size], person.normalised)
-        first = moments.first
-        square = np.einsum("ia,bj->ijab", first, first)
-        full = np.asarray(moments.fourth).reshape(size, size, size, size)
-        pull[s, :size, :size] = person.rate * first
-        second[s, :size, :size] = person.rate**2 * moments.second
-        fourth[s, :size, :size, :size, :size] = person.rate**2 * (full - square)
-    return LinearRounds(
-        own, pull, second, np.zeros(count), fourth, all_weights=False, decay=person.decay
-    )
-
-
-def folding_rounds(person: Folding, world: World, sets: SetFamily) -> LinearRounds:
-    """Shown weights move by K = (1 - ratio)((1 - λ) I_S + λ U); no chance in it."""
-    count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
-    ratios = np.array([float(curve.ratio or 0.0) for curve in person.curve_of])
-    learned = np.where(sets.members >= 0, 1.0 - ratios[np.maximum(sets.members, 0)], 0.0)
-    learned = np.pad(learned, ((0, 0), (0, widest - learned.shape[1])))
-    pull = person.folding * learned[:, :, None] * np.eye(widest)
-    return LinearRounds(
-        own=(1.0 - person.folding) * learned,
-        pull=pull,
-        second=np.zeros_like(pull),
-        gain2=np.zeros(count),
-        fourth=np.empty((0, widest, widest, widest, widest)),
-    )
 
 
 class Moments:
@@ -291,137 +186,11 @@ class Moments:
 
     def walk(self, rounds: int, discount: float) -> MomentWalk:
         """Room for schedules of so many rounds."""
+        from preceptor.people.moment_walk import MomentWalk
+
         return MomentWalk(self, rounds, discount)
 
     @property
     def arrays(self) -> Any:
         """What kernels take, in their order."""
         return self._arrays
-
-
-@dataclass(eq=False)
-class MomentWalk:
-    """A schedule with the states before all rounds, and one adjoint that goes backward."""
-
-    person: Moments
-    rounds: int
-    discount: float
-    schedule: IntArray = field(init=False)
-    tail: Tail = field(init=False, default=())
-
-    def __post_init__(self) -> None:
-        size = self.person.start.shape[0]
-        self.schedule = np.zeros(self.rounds, dtype=np.int64)
-        self._states = np.empty((self.rounds + 1, size, size))
-        self._states[0] = self.person.start
-        self._losses = np.zeros(self.rounds)
-        self._before = np.zeros(self.rounds + 1)  # cost of the rounds before each
-        self._weights = weights(self.discount, self.rounds + 1)
-        self._rates = self.person.rates(0, self.rounds)
-        self._adjoints = np.zeros((self.rounds + 1, size, size))  # one at each round taken in
-        self._adjoint = self._adjoints[-1]
-        self._room = np.zeros((size, size))
-        self._total = np.inf
-        self._prices = self.person.sets.prices
-
-    def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Forward from `since`; the adjoint stands behind the last round."""
-        from preceptor.people._moment_kernels import lay
-
-        self.schedule[:] = schedule
-        self.tail = tail
-        lay(
-            self.schedule, since, self._rates, self._prices, self._weights,
-            self._states, self._losses, self._before, *self.person.arrays,
-        )  # fmt: skip
-        self._total = float(self._before[-1]) + self._end_cost(tail)
-        self._adjoint = self._adjoints[-1]
-        self._adjoint[:] = self._end_adjoint(tail)
-        return self._total if np.isfinite(self._total) else np.inf
-
-    def _end_cost(self, tail: Tail) -> float:
-        if not tail:
-            return 0.0
-        weight = float(self._weights[-1])
-        cost = self.person.tail_cost(self._states[-1], self.rounds, self.discount, tail)
-        return weight * cost
-
-    def _end_adjoint(self, tail: Tail) -> FloatArray:
-        person = self.person
-        size = person.start.shape[0]
-        if not tail:
-            return np.zeros((size, size))
-        if person.has_closed_tails:
-            adjoint = person.tail_adjoint(tail, self.discount)
-            return np.full((size, size), np.inf) if adjoint is None else adjoint
-        path = person.long_tail(tail, self.discount)
-        return person.adjoint_along(self._states[-1], path, self.rounds, self.discount)
-
-    def prices(self, t: int, positions: IntArray) -> FloatArray:
-        """One product with the adjoint for each set."""
-        from preceptor.people._moment_kernels import prices
-
-        out = np.empty(positions.size)
-        prices(
-            self._states[t], self._adjoint, self._rates[t], self.discount, positions,
-            self._prices, out, *self.person.arrays,
-        )  # fmt: skip
-        costs = self._before[t] + self._weights[t] * out
-        if self.person.exact_prices:
-            return np.asarray(costs)
-        # A gradient prices differences only: count them from the set that is shown now.
-        mine = self.schedule[t : t + 1]
-        base = np.empty(1)
-        prices(
-            self._states[t], self._adjoint, self._rates[t], self.discount, mine, self._prices,
-            base, *self.person.arrays,
-        )  # fmt: skip
-        return np.asarray(self._total + self._weights[t] * (out - base[0]))
-
-    def back(self, t: int, position: int) -> None:
-        """One step of the adjoint."""
-        from preceptor.people._moment_kernels import back
-
-        self.schedule[t] = position
-        before = self._adjoints[t]
-        back(
-            self._adjoint, self._states[t], position, self._rates[t], self.discount,
-            self._prices[position], before, *self.person.arrays,
-        )  # fmt: skip
-        self._adjoint = before
-
-    def back_over(self, t: int, positions: IntArray) -> None:
-        """Several steps of the adjoint."""
-        from preceptor.people._moment_kernels import back_over
-
-        self.schedule[t : t + positions.size] = positions
-        back_over(
-            t, positions, self._states, self._rates, self.discount, self._prices,
-            self._adjoints, *self.person.arrays,
-        )  # fmt: skip
-        self._adjoint = self._adjoints[t]
-
-    def resume(self, t: int) -> None:
-        """The adjoint that was left at this round; says nothing new if surprises are capped."""
-        self._adjoint = self._adjoints[t]
-
-    def block(self, t: int, positions: IntArray) -> float:
-        """Exact where the adjoint is; otherwise the rest is played."""
-        person = self.person
-        if not person.exact_prices:
-            changed = self.schedule.copy()
-            changed[t : t + positions.size] = positions
-            return person.total(changed, self.discount, self.tail)
-        from preceptor.people._moment_kernels import play
-
-        last = t + positions.size
-        losses, end = np.empty(positions.size), self._room
-        play(self._states[t], positions, self._rates[t:last], losses, end, *person.arrays)
-        here = float((losses + self._prices[positions]) @ self._weights[t:last])
-        later = float(np.sum(self._adjoint * end))
-        return float(self._before[t]) + here + float(self._weights[last]) * later
-
-    def tails(self, tails: Sequence[Tail]) -> FloatArray:
-        """The laid rounds, then each of the tails."""
-        head = float(self._before[-1])
-        return np.array([head + self._end_cost(tail) for tail in tails])

@@ -16,8 +16,9 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
+from preceptor.planning.fixed_sets import FixedSets, fixed_sets
 from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
-from preceptor.planning.price_search import FixedSets, Found, fixed_sets, search_prices
+from preceptor.planning.price_search import Found, search_prices
 from preceptor.planning.priced_schedule import Stop
 
 # A plan is better for somebody than their own if it saves this share.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
+from preceptor.planning.fixed_sets import FixedSets, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
 
@@ -36,8 +36,6 @@ _LONGEST = 64
 _RARE = 16
 # So few prices a pass that every start may be followed to its end.
 _SMALL = 3000
-# Rounds after which a fixed set's loss is taken to stay as it is, for a first estimate.
-_SETTLED = 64
 # Between borders of runs, a quick pass looks at every so many rounds.
 _SAMPLED = 8
 # Fixed sets whose cost is computed in full.
@@ -164,62 +162,6 @@ def search_prices(
         if len(people) == 1:
             begun.append(search.greedy(people[0]))
         return search.run(begun, max_kicks)
-
-
-class FixedSets(NamedTuple):
-    """About what each set costs each person if always shown, and its loss then after a while.
-
-    Both have the shape (sets, people); only their order should be trusted.
-    """
-
-    costs: FloatArray
-    late: FloatArray
-
-
-def fixed_sets(
-    people: Sequence[Expected],
-    sets: int,
-    rounds: int,
-    discount: float,
-    infinite: bool,
-    ids: IntArray | None = None,
-) -> FixedSets:
-    """Play each set alone for some rounds, and take the last loss to stay.
-
-    Parameters
-    ----------
-    people
-        Whose losses.
-    sets
-        How many sets there are.
-    rounds
-        How many rounds there are.
-    discount
-        What a round weighs against the one before.
-    infinite
-        Whether it goes on forever.
-    ids
-        Positions of the sets to play; all if left out. The others are infinitely bad.
-
-    Returns
-    -------
-    FixedSets
-        Estimates.
-    """
-    costs = np.full((sets, len(people)), np.inf)
-    late = np.full((sets, len(people)), np.inf)
-    played = range(sets) if ids is None else ids.tolist()
-    for i, person in enumerate(people):
-        known = min(rounds, 8 if getattr(person, "slow", False) else _SETTLED)
-        weights = discount ** np.arange(known, dtype=np.float64)
-        if infinite:
-            weights[-1] += discount**known / (1.0 - discount)
-        else:
-            weights[-1] += np.sum(discount ** np.arange(known, rounds, dtype=np.float64))
-        for s in played:
-            losses = person.losses(np.full(known, s, dtype=np.int64))
-            costs[s, i], late[s, i] = weights @ losses, losses[-1]
-    return FixedSets(_numbers(costs), _numbers(late))
 
 
 class _Search:
