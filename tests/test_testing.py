@@ -11,6 +11,7 @@ from preceptor.planning import SOLVERS, Solver
 from preceptor.testing import (
     brute_force,
     check_budget,
+    check_person,
     check_plan,
     check_risk,
     check_solver,
@@ -187,3 +188,23 @@ def test_a_compiled_form_of_another_risk_is_noticed():
     with pytest.raises(pr.InvalidInput, match="compiled form 2 disagrees"):
         check_risk(Mistaken(1.0))
     assert np.isfinite(Mistaken(1.0).expected(1.0))
+
+
+def test_people_of_the_package_keep_their_promises():
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    check_person(pr.DeltaRule([0.2, 1.3], 0.1, 0.5), world)
+    check_person(pr.Forgetful([0.2, 1.3], pr.Geometric(1.2)), world)
+
+
+def test_a_person_whose_faces_differ_is_found_out():
+    class Hasty(pr.DeltaRule):
+        """Expected to learn at the rate given, but acts twice as fast."""
+
+        def learn(self, world, state, filled, shown, outcome):
+            twice = pr.DeltaRule(self.initial, 2.0 * self.rate)
+            return twice.learn(world, state, filled, shown, outcome)
+
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    with pytest.raises(pr.InvalidInput, match="moves: says other weights") as found:
+        check_person(Hasty([0.2, 1.3], 0.2), world)
+    assert "people who act cost" in str(found.value)

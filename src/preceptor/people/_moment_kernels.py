@@ -279,6 +279,21 @@ def back(
 
 
 @jit
+def back_over(
+    first, path, states, rates, discount, prices, adjoints, members, sizes, omega, variance,
+    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+):  # fmt: skip
+    """Adjoints before each of the rounds first, first + 1, ... with these sets, from the last."""
+    for t in range(first + path.size - 1, first - 1, -1):
+        s = path[t - first]
+        back(
+            adjoints[t + 1], states[t], s, rates[t], discount, prices[s], adjoints[t], members,
+            sizes, omega, variance, solved, offset, residual, own, pull, second, gain2, fourth,
+            all_weights, cap,
+        )  # fmt: skip
+
+
+@jit
 def prices(
     P, Q, rate, discount, positions, costs, out, members, sizes, omega, variance, solved, offset,
     residual, own, pull, second, gain2, fourth, all_weights, cap,

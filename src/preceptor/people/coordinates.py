@@ -218,7 +218,8 @@ class CoordinateWalk:
         self._weights = weights(discount, rounds + 1)
         self._states = np.tile(expected.start, (rounds + 1, 1))
         self._paid = np.zeros(rounds + 1)
-        self._adjoint = np.zeros((n + 1, n + 1))
+        self._adjoints = np.zeros((rounds + 1, n + 1, n + 1))  # one at each round taken in
+        self._adjoint = self._adjoints[-1]
         self._tails: dict[Tail, FloatArray] = {}
         self._scratch = (np.zeros(n), np.empty((widest, n)), np.empty(widest))
 
@@ -245,6 +246,7 @@ class CoordinateWalk:
         )
         if tail not in self._tails:
             self._tails[tail] = self._expected.tail_adjoint(tail, self._discount)
+        self._adjoint = self._adjoints[-1]
         self._adjoint[:] = self._tails[tail]
         rest = self._kernels.quadratic(self._adjoint, self._states[-1])
         return float(self._paid[-1] + self._weights[-1] * rest)
@@ -281,9 +283,33 @@ class CoordinateWalk:
         position
             Of the set.
         """
-        self._kernels.step_back(
-            position, self._discount, *self._maps, self._adjoint, *self._scratch
-        )
+        before = self._adjoints[t]
+        before[:] = self._adjoint
+        self._kernels.step_back(position, self._discount, *self._maps, before, *self._scratch)
+        self._adjoint = before
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Take in rounds t, t + 1, ..., which end where the walk stands.
+
+        Parameters
+        ----------
+        t
+            First of the rounds.
+        positions
+            Of their sets.
+        """
+        for later in range(positions.size - 1, -1, -1):
+            self.back(t + later, int(positions[later]))
+
+    def resume(self, t: int) -> None:
+        """Stand at round t again; rounds from t on are as they were when last taken in.
+
+        Parameters
+        ----------
+        t
+            A round that the walk was taken back to.
+        """
+        self._adjoint = self._adjoints[t]
 
     def block(self, t: int, positions: IntArray) -> float:
         """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead.

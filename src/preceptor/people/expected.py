@@ -9,7 +9,7 @@ on. Where prices are exact, no schedule is ever played again to price a change.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from preceptor._base.values import FloatArray, IntArray
 
@@ -71,3 +71,23 @@ class Walk(Protocol):
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
         """What the laid schedule costs in all with each of these tails instead of its own."""
+
+
+@runtime_checkable
+class TakesStretches(Protocol):
+    """What a walk may offer besides: many rounds at once, where that is quicker."""
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Take in rounds t, t + 1, ..., which end where the walk stands, at once."""
+
+
+@runtime_checkable
+class Resumable(TakesStretches, Protocol):
+    """What a walk may offer if what comes after a round does not depend on what is before it.
+
+    It remembers every round that it was taken back to; a planner that has changed an early round
+    need not take in all the later ones again.
+    """
+
+    def resume(self, t: int) -> None:
+        """Stand at round t again; rounds from t on are as they were when last taken in."""

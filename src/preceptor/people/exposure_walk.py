@@ -154,6 +154,29 @@ class ExposureWalk:
         later = self._costs[t:] @ self._weights[: self._rounds - t]
         self._togo = float(later + self._weights[self._rounds - t] * self._rest)
 
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Take in rounds t, t + 1, ... at once; what has moved is played again only once.
+
+        Parameters
+        ----------
+        t
+            First of the rounds, which end where the walk stands.
+        positions
+            Of their sets.
+        """
+        end = t + positions.size
+        moved = not np.array_equal(self._schedule[t:end], positions)
+        if moved:
+            self._schedule[t:end] = positions
+            self._forward(t)
+            end = self._rounds
+        self._kernels.take_back_all(
+            self._schedule[:end], t, self._discount, *self._arrays(self._tail), self._states,
+            self._errors, self._lin, self._cross,
+        )  # fmt: skip
+        here = self._costs[t:end] @ self._weights[: end - t]
+        self._togo = float(here + self._weights[end - t] * self._togo)
+
     def block(self, t: int, positions: IntArray) -> float:
         """What the whole schedule costs in all with these sets in rounds t, t + 1, ... instead.
 

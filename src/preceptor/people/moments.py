@@ -320,7 +320,8 @@ class MomentWalk:
         self._before = np.zeros(self.rounds + 1)  # cost of the rounds before each
         self._weights = weights(self.discount, self.rounds + 1)
         self._rates = self.person.rates(0, self.rounds)
-        self._adjoint = np.zeros((size, size))
+        self._adjoints = np.zeros((self.rounds + 1, size, size))  # one at each round taken in
+        self._adjoint = self._adjoints[-1]
         self._room = np.zeros((size, size))
         self._total = np.inf
         self._prices = self.person.sets.prices
@@ -336,6 +337,7 @@ class MomentWalk:
             self._states, self._losses, self._before, *self.person.arrays,
         )  # fmt: skip
         self._total = float(self._before[-1]) + self._end_cost(tail)
+        self._adjoint = self._adjoints[-1]
         self._adjoint[:] = self._end_adjoint(tail)
         return self._total if np.isfinite(self._total) else np.inf
 
@@ -348,12 +350,12 @@ class MomentWalk:
 
     def _end_adjoint(self, tail: Tail) -> FloatArray:
         person = self.person
-        nothing = np.zeros_like(self._adjoint)
+        size = person.start.shape[0]
         if not tail:
-            return nothing
+            return np.zeros((size, size))
         if person.has_closed_tails:
             adjoint = person.tail_adjoint(tail, self.discount)
-            return np.full_like(nothing, np.inf) if adjoint is None else adjoint
+            return np.full((size, size), np.inf) if adjoint is None else adjoint
         path = person.long_tail(tail, self.discount)
         return person.adjoint_along(self._states[-1], path, self.rounds, self.discount)
 
@@ -383,11 +385,27 @@ class MomentWalk:
         from preceptor.people._moment_kernels import back
 
         self.schedule[t] = position
+        before = self._adjoints[t]
         back(
             self._adjoint, self._states[t], position, self._rates[t], self.discount,
-            self._prices[position], self._room, *self.person.arrays,
+            self._prices[position], before, *self.person.arrays,
         )  # fmt: skip
-        self._adjoint, self._room = self._room, self._adjoint
+        self._adjoint = before
+
+    def back_over(self, t: int, positions: IntArray) -> None:
+        """Several steps of the adjoint."""
+        from preceptor.people._moment_kernels import back_over
+
+        self.schedule[t : t + positions.size] = positions
+        back_over(
+            t, positions, self._states, self._rates, self.discount, self._prices,
+            self._adjoints, *self.person.arrays,
+        )  # fmt: skip
+        self._adjoint = self._adjoints[t]
+
+    def resume(self, t: int) -> None:
+        """The adjoint that was left at this round; says nothing new if surprises are capped."""
+        self._adjoint = self._adjoints[t]
 
     def block(self, t: int, positions: IntArray) -> float:
         """Exact where the adjoint is; otherwise the rest is played."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def crowd_game(
         # From what is in the mix: an answer to slightly other weights is rarely far from it.
         mixed = np.argsort(-chances, kind="stable")[:3].tolist()
         starts = [(pool[j].schedule, pool[j].tail) for j in mixed]
-        answer = search.together(Mean(weights, best), own.fixed, max_kicks, starts)
+        answer = search.together(Mean(weights, best), own.alone, max_kicks, starts)
         # Other people's infinite costs may meet a weight of 0.
         lower = answer.value - 1.0
         if lower >= upper - tolerance:
@@ -161,7 +162,7 @@ def solve_game(regrets: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     if not plans:
         return np.inf, np.full(len(regrets), 1 / len(regrets)), np.full(people, 1 / people)
     stakes = regrets[usable]
-    found = linprog(
+    found: Any = linprog(
         np.append(np.zeros(plans), 1.0),
         A_ub=np.column_stack([stakes.T, -np.ones(people)]),
         b_ub=np.zeros(people),

@@ -17,7 +17,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
 from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
-from preceptor.planning.price_search import Found, fixed_costs, search_prices
+from preceptor.planning.price_search import FixedSets, Found, fixed_sets, search_prices
 from preceptor.planning.priced_schedule import Stop
 
 # A plan is better for somebody than their own if it saves this share.
@@ -38,13 +38,18 @@ _OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
 class OwnPlans:
     """The best known plan for each person alone.
 
-    `plans` has one a person, `best` (people,) what each costs its person, `fixed` (sets, people)
-    about what each set costs if always shown.
+    `plans` has one a person, `best` (people,) what each costs its person, `alone` about what each
+    set costs if always shown.
     """
 
     plans: tuple[Found, ...]
     best: FloatArray
-    fixed: FloatArray
+    alone: FixedSets
+
+    @property
+    def fixed(self) -> FloatArray:
+        """About what each set costs each person if always shown (sets, people)."""
+        return self.alone.costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ class Search:
     def alone(
         self,
         who: int,
-        fixed: FloatArray,
+        fixed: FixedSets,
         max_kicks: int,
         starts: Sequence[tuple[IntArray, Tail]] = (),
     ) -> Found:
@@ -90,7 +95,7 @@ class Search:
             sets=self.sets,
             starts=starts,
             tails=self.tails,
-            fixed=fixed[:, who : who + 1],
+            fixed=FixedSets(fixed.costs[:, [who]], fixed.late[:, [who]]),
             seed=self.seed + who,
             max_kicks=max_kicks,
             stop=self.stop,
@@ -99,7 +104,7 @@ class Search:
     def together(
         self,
         objective: Objective,
-        fixed: FloatArray,
+        fixed: FixedSets,
         max_kicks: int,
         starts: Sequence[tuple[IntArray, Tail]],
         improved: Callable[[float], None] = lambda _value: None,
@@ -141,13 +146,7 @@ def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
     OwnPlans
         One plan a person.
     """
-    ids = np.arange(search.sets)
-    fixed = np.column_stack(
-        [
-            fixed_costs(person, ids, search.rounds, search.discount, search.infinite)
-            for person in search.people
-        ]
-    )
+    fixed = fixed_sets(search.people, search.sets, search.rounds, search.discount, search.infinite)
     plans = [search.alone(i, fixed, max_kicks) for i in range(len(search.people))]
     table = np.array([search.costs(*_plain(plan)) for plan in plans])
     for i, plan in enumerate(plans):
@@ -230,7 +229,7 @@ def plan_for_crowd(
     kicks = max_kicks
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
-        plan = search.together(goal, own.fixed, kicks, starts, improved)
+        plan = search.together(goal, own.alone, kicks, starts, improved)
         own, repaired = _repaired(search, own, plan)
         if not repaired:
             break
@@ -246,9 +245,9 @@ def _repaired(search: Search, own: OwnPlans, plan: Found) -> tuple[OwnPlans, boo
         return own, False
     plans, best = list(own.plans), own.best.copy()
     for i in better.tolist():
-        plans[i] = search.alone(i, own.fixed, 0, [_plain(plan)])
+        plans[i] = search.alone(i, own.alone, 0, [_plain(plan)])
         best[i] = min(plan.costs[i], plans[i].costs[0])
-    return OwnPlans(tuple(plans), _positive(best), own.fixed), True
+    return OwnPlans(tuple(plans), _positive(best), own.alone), True
 
 
 def _plain(plan: Found) -> tuple[IntArray, Tail]:

@@ -61,6 +61,11 @@ class Objective(ABC):
         """
         return (self,)
 
+    def least(self, people: int) -> FloatArray:
+        """Costs that nobody is known to stay below, shape (people,)."""
+        best: FloatArray = getattr(self, "best", np.zeros(people))
+        return best
+
     def margin(self, value: float, share: float) -> float:
         """How much a value must change to change by this share."""
         return share * max(abs(value), self.unit)

@@ -156,7 +156,8 @@ def _solve_listed(
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, policy, common, objective or "regret", game)
-    return replace(plan, regrets=regrets, seconds=watch.seconds)
+    bound = min(float(regrets.weights @ regrets.bounds), plan.value)
+    return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds)
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ def regrets_of(
         rivals[f"plan for {name}"] = policy_of(problem, own)
     costs = np.array([expected_costs(problem, rival) for rival in rivals.values()])
     best = np.minimum(found.own.best, costs.min(axis=0))
-    bounds, kinds = bounds_of(problem, everybody)
+    bounds, kinds = bounds_of(problem)
     return Regrets(
         people=names,
         weights=weights_of(problem),
@@ -284,9 +285,11 @@ def _best_fixed(problem: Problem, own: OwnPlans) -> TestSet:
     return problem.sets[int(np.argmin(worst))]
 
 
-def bounds_of(
-    problem: Problem, everybody: tuple[Expected, ...]
-) -> tuple[FloatArray, tuple[str, ...]]:
+def bounds_of(problem: Problem) -> tuple[FloatArray, tuple[str, ...]]:
     """What nobody's plan can go below (people,), and how that is known."""
-    floor = instant_bound(problem)
-    return np.full(len(everybody), floor), ("floor of every case",) * len(everybody)
+    bounds, kinds = [], []
+    for person in people_of(problem).values():
+        alone = problem.replace(learner=person)
+        bounds.append(instant_bound(alone))
+        kinds.append("instant bound" if alone.learns_by_showings else "floor of every case")
+    return np.array(bounds), tuple(kinds)
