@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import people_measured as measured
-from people_measured import FIVE, FIXED, OTHERS, PAPER, PREDICTIVE, ROBUST, ROUNDS
+from people_measured import FIVE, FIXED, PAPER, PREDICTIVE, ROBUST, ROUNDS
 
 import preceptor as pr
 from preceptor._base.values import FloatArray
@@ -246,10 +246,7 @@ def _in_random_order(name: str, person: pr.Person, orders: int = 50) -> float:
     full = np.flatnonzero(sizes == sizes.max())
     return float(
         np.mean(
-            [
-                expected.total(rng.choice(full, ROUNDS), setting.discount, ())
-                for _ in range(orders)
-            ]
+            [expected.total(rng.choice(full, ROUNDS), setting.discount, ()) for _ in range(orders)]
         )
     )
 

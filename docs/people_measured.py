@@ -78,11 +78,12 @@ def twelve_others(name: str) -> dict[str, pr.Person]:
     """Slower and faster neighbours of the five; none of them is one of the five."""
     learner, people = problem(name).by_showings, five(name)
     delta, bayes = people["least mean squares"], people["Bayesian"]
-    assert isinstance(delta, pr.DeltaRule) and isinstance(bayes, pr.Bayesian)
+    assert isinstance(delta, pr.DeltaRule)
+    assert isinstance(bayes, pr.Bayesian)
     found: dict[str, pr.Person] = {}
     for pace, q, scatter, unsure, fading in (
-        ("slow", 0.6, 0.67, 0.33, 0.013),
-        ("fast", 1.6, 1.5, 3.0, 0.03),
+        ("slow", 0.6, 1.5, 0.33, 0.013),
+        ("fast", 1.6, 0.67, 3.0, 0.03),
     ):
         paced = learner.faster(q)
         curves = paced.curves
@@ -93,7 +94,7 @@ def twelve_others(name: str) -> dict[str, pr.Person]:
             f"delta rule, {pace}": pr.DeltaRule(delta.initial, rate),
             f"delta rule that ignores correlation, {pace}": pr.DeltaRule(delta.initial, rate, 1.0),
             f"Bayesian, {pace}": pr.Bayesian(
-                bayes.initial, unsure * bayes.prior_variance, scatter * bayes.noise_variance
+                bayes.initial, unsure * bayes.prior_variance, scatter**2 * bayes.noise_variance
             ),
             f"forgets, {pace}": pr.Forgetful(learner.initial, curves, fading),
         }

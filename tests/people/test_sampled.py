@@ -209,7 +209,6 @@ def test_who_cannot_be_looked_into_says_so():
         lambda: person.weights_of(WORLD, None),
         lambda: person.learn(WORLD, None, nothing, seen, nothing),
         lambda: person.moves(WORLD, None, nothing, seen, nothing),
-        lambda: person.imputing_covariance(WORLD),
     ):
         with pytest.raises(pr.NotApplicable, match="Disguised is given by how they act"):
             ask()

@@ -194,10 +194,6 @@ class OwnPerson(Person):
         """Not known."""
         raise self._closed("way to learn")
 
-    def imputing_covariance(self, world: World) -> FloatArray:
-        """Not known."""
-        raise self._closed("way to fill in hidden tests")
-
     def _closed(self, what: str) -> NotApplicable:
         return NotApplicable(
             f"{type(self.human).__name__} is given by how they act, so their {what} cannot be "
