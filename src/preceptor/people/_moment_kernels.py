@@ -477,3 +477,39 @@ def lay(
         )  # fmt: skip
         losses[t] = loss + prices[path[t]]
         before[t + 1] = before[t] + weights[t] * losses[t]
+
+
+@jit
+def turn_matrix(
+    word, discount, prices, state, matrix, constant, members, sizes, omega, variance, solved,
+    offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+):  # fmt: skip
+    """One turn of a repeated word as an affine map of the adjoint's lower triangle."""
+    N = constant.shape[0]
+    unit = np.zeros((N, N))
+    now = np.empty((N, N))
+    earlier = np.empty((N, N))
+    column = -1
+    for i in range(-1, N):
+        for j in range(max(i, 0) + 1):
+            now[:, :] = unit
+            if i >= 0:
+                now[i, j] = 1.0
+                now[j, i] = 1.0
+            for at in range(word.size - 1, -1, -1):
+                s = word[at]
+                back(
+                    now, state, s, 1.0, discount, prices[s], earlier, members, sizes, omega,
+                    variance, solved, offset, residual, own, pull, second, gain2, fourth,
+                    all_weights, cap,
+                )  # fmt: skip
+                now, earlier = earlier, now
+            if i < 0:
+                constant[:, :] = now
+                continue
+            column += 1
+            row = 0
+            for a in range(N):
+                for b in range(a + 1):
+                    matrix[row, column] = now[a, b] - constant[a, b]
+                    row += 1

@@ -232,15 +232,13 @@ class Moments:
         return adjoint
 
     def _solved_tail(self, tail: Tail, discount: float) -> FloatArray | None:
+        from preceptor.people._moment_kernels import turn_matrix
+
         size = self.start.shape[0]
         rows, columns = np.tril_indices(size)
-        constant = self._turn(np.zeros((size, size)), tail, discount)
-        matrix = np.empty((rows.size, rows.size))
-        unit = np.zeros((size, size))
-        for at, (i, j) in enumerate(zip(rows, columns, strict=True)):
-            unit[i, j] = unit[j, i] = 1.0
-            matrix[:, at] = (self._turn(unit, tail, discount) - constant)[rows, columns]
-            unit[i, j] = unit[j, i] = 0.0
+        constant, matrix = np.empty((size, size)), np.empty((rows.size, rows.size))
+        word = np.array(tail, dtype=np.int64)
+        turn_matrix(word, discount, self.sets.prices, self.start, matrix, constant, *self._arrays)
         # Charging errors as well as the round tells whether they settle.
         charges = np.stack([constant[rows, columns], np.eye(size)[rows, columns]], axis=1)
         try:

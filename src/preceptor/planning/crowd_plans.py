@@ -126,6 +126,11 @@ class Search:
             improved=improved,
         )
 
+    def always(self, position: int) -> tuple[IntArray, Tail]:
+        """One set throughout, as a schedule and its tail."""
+        schedule = np.full(self.rounds, position, dtype=np.int64)
+        return schedule, (position,) if self.infinite else ()
+
     def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
         """What a plan costs each person (people,)."""
         return np.array([p.total(schedule, self.discount, tail) for p in self.people])

@@ -14,23 +14,22 @@ import numpy as np
 
 from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Progress, Status, report
-from preceptor._base.values import FloatArray
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import (
     expectations,
-    expected_costs,
     people_of,
     weights_of,
 )
 from preceptor.evaluation.value import evaluate
-from preceptor.model.sets import TestSet
 from preceptor.people.crowd import Crowd
 from preceptor.people.expected import Expected, Tail
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.crowd_game import crowd_game
-from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
+from preceptor.planning.crowd_plans import CrowdPlan, Search, own_plans, plan_for_crowd
 from preceptor.planning.price_search import Found
 from preceptor.planning.restricted import first_candidates, listed
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
@@ -64,6 +63,19 @@ def solve_for_people(
 ) -> Plan:
     """The best schedule found for one person, or the best common one for a crowd."""
     check_objective(problem, objective)
+    with one_blas_thread():
+        return _solve_some(problem, watch, max_kicks, seed, objective, progress)
+
+
+def _solve_some(
+    problem: Problem,
+    watch: Watch,
+    max_kicks: int | None,
+    seed: int,
+    objective: str | None,
+    progress: Progress | None,
+) -> Plan:
+    """With all sets, or with the promising ones where there are too many."""
     if problem.budget.count(problem.size) <= _MOST_SETS:
         return _solve_listed(problem, watch, max_kicks, seed, objective, progress)
     candidates = first_candidates(problem)
@@ -137,8 +149,7 @@ def _solve_listed(
         stop=until(_COMMON_SHARE),
         improved=lambda value: report(progress, "searching a plan for everybody", value=value),
     )
-    policy = policy_of(problem, common.plan)
-    plan = _plan(problem, policy, watch, common.plan, seed, notes)
+    plan = _plan(problem, policy_of(problem, common.plan), watch, common.plan, seed, notes)
     game: tuple[float, float] | None = None
     if not watch.stop() and len(everybody) > 1:
         report(progress, "asking what a randomised plan could guarantee")
@@ -155,7 +166,7 @@ def _solve_listed(
             stop=until(1.0),
         )
         game = (float(found_game.upper), float(found_game.lower))
-    regrets = regrets_of(problem, policy, common, objective or "regret", game)
+    regrets = regrets_of(problem, search, common, objective or "regret", game)
     bound = min(float(regrets.weights @ regrets.bounds), plan.value)
     return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds)
 
@@ -240,22 +251,24 @@ def _floor(problem: Problem, plan: Plan) -> float:
 
 def regrets_of(
     problem: Problem,
-    policy: Policy,
+    search: Search,
     found: CrowdPlan,
     objective: str,
     game: tuple[float, float] | None,
 ) -> Regrets:
     """What the plan and its rivals cost each person beside their own best plan."""
-    everybody = expectations(problem)
-    names = tuple(people_of(problem))
-    rivals: dict[str, Policy] = {
-        PLAN: policy,
-        PREDICTIVE: Stationary(most_predictive_set(problem)),
-        FIXED: Stationary(_best_fixed(problem, found.own)),
+    everybody, names = search.people, tuple(people_of(problem))
+    predictive = int(np.argmin(problem.oracle.floors()))
+    fixed = int(np.argmin(np.max(found.own.fixed / found.own.best, axis=1)))
+    rivals: dict[str, tuple[IntArray, Tail]] = {
+        PLAN: (found.plan.schedule, found.plan.tail),
+        PREDICTIVE: search.always(predictive),
+        FIXED: search.always(fixed),
     }
     for name, own in zip(names, found.own.plans, strict=True):
-        rivals[f"plan for {name}"] = policy_of(problem, own)
-    costs = np.array([expected_costs(problem, rival) for rival in rivals.values()])
+        rivals[f"plan for {name}"] = (own.schedule, own.tail)
+    weigh = _beyond(problem, search)
+    costs = np.array([weigh(*rival) for rival in rivals.values()])
     best = np.minimum(found.own.best, costs.min(axis=0))
     bounds, kinds = bounds_of(problem)
     return Regrets(
@@ -274,15 +287,17 @@ def regrets_of(
     )
 
 
-def most_predictive_set(problem: Problem) -> TestSet:
-    """The set that reads best once every weight is known."""
-    return problem.sets[int(np.argmin(problem.oracle.floors()))]
+def _beyond(problem: Problem, search: Search) -> Callable[[IntArray, Tail], FloatArray]:
+    """What a schedule costs each person, its last set repeated to the end of a long horizon."""
+    horizon = problem.horizon
+    if horizon is None or horizon <= search.rounds:
+        return search.costs
 
+    def costs(schedule: IntArray, _tail: Tail) -> FloatArray:
+        rest = np.full(horizon - schedule.size, schedule[-1], dtype=np.int64)
+        return search.costs(np.concatenate([schedule, rest]), ())
 
-def _best_fixed(problem: Problem, own: OwnPlans) -> TestSet:
-    """The fixed set with the smallest worst regret."""
-    worst = np.max(own.fixed / own.best, axis=1)
-    return problem.sets[int(np.argmin(worst))]
+    return costs
 
 
 def bounds_of(problem: Problem) -> tuple[FloatArray, tuple[str, ...]]:
