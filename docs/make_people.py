@@ -30,6 +30,7 @@ from preceptor.people.bayesian_report import reported_losses
 from preceptor.people.exposures import Exposures
 from preceptor.planning.crowd_plans import Search, own_plans
 from preceptor.planning.maintenance import best_mixes, maintenance_words
+from preceptor.planning.price_search import search_prices
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "people.md"
@@ -190,16 +191,24 @@ def _kept_up(name: str, share: float) -> FloatArray:
         expected.total([position] * ROUNDS, setting.discount, ())
         for position in range(len(setting.sets))
     )
-    search = Search((expected,), ROUNDS, setting.discount, False, len(setting.sets))
-    own = own_plans(search, measured.KICKS)
-    again = search.alone(0, own.fixed, 0, [(repeated, ())])
+    searched = [
+        search_prices(
+            [expected],
+            rounds=ROUNDS,
+            discount=setting.discount,
+            infinite=False,
+            sets=len(setting.sets),
+            starts=starts,
+            max_kicks=measured.KICKS,
+        )
+        for starts in ([], [(repeated, ())])
+    ]
     costs = np.array(
         [
             fixed,
             expected.total(repeated, setting.discount, ()),
             expected.total(_then_word(setting, expected), setting.discount, ()),
-            own.plans[0].costs[0],
-            again.costs[0],
+            *(found.costs[0] for found in searched),
         ]
     )
     lost: FloatArray = costs / costs.min() - 1.0

@@ -35,9 +35,9 @@ def regrets_picture(name: str, title: str, table: list[list[str]]) -> str:
     for i, (policy, row) in enumerate(zip(names, values, strict=True)):
         middle = top + _ROW * (i + 0.5)
         parts += [segment(left, middle, frame.right, middle, GRID), frame.draw_name(policy, middle)]
-        for j, value in enumerate(row):
-            place = f"translate({frame.x(value):.1f} {middle + _apart(row, j):.1f})"
-            parts.append(_mark(j, place))
+        across = [frame.x(value) for value in row]
+        for j, x in enumerate(across):
+            parts.append(_mark(j, f"translate({x:.1f} {middle + _apart(across, j):.1f})"))
     samples = [(_mark(j, "translate(18 0)"), who) for j, who in enumerate(people)]
     names_below, end = legend(samples, end)
     told = "; ".join(f"{row[0]}: worst {row[-1].strip('*')} %" for row in rows)
@@ -70,9 +70,9 @@ def _mark(who: int, place: str) -> str:
     )
 
 
-def _apart(row: list[float], who: int) -> float:
+def _apart(across: list[float], who: int) -> float:
     """Marks that would lie on each other stand a little above and below the line."""
-    near = [j for j, value in enumerate(row) if abs(value - row[who]) < 0.25]
+    near = [j for j, x in enumerate(across) if abs(x - across[who]) < 8.0]
     return 4.0 * (near.index(who) - (len(near) - 1) / 2) if len(near) > 1 else 0.0
 
 
