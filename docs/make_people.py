@@ -176,7 +176,7 @@ def forgetting() -> str:
     for share in (0.02, 0.05):
         lost = np.array([_kept_up(name, share) for name in DRAWS[:6]]).mean(axis=0)
         cells = [_percent(x, 2) for x in lost]
-        lines.append(_row([f"forgetting {share:.0%}", *cells[:3], " / ".join(cells[3:])]))
+        lines.append(_row([f"forgetting {100 * share:g} %", *cells[:3], " / ".join(cells[3:])]))
     return "\n".join(lines)
 
 
@@ -280,7 +280,7 @@ def late() -> str:
         losses = expected.orbit_losses(tuple(word)).mean()
         costs = f"{best_mixes(expected)[0].loss:.4f} / {losses:.4f}"
         lines.append(
-            _row([f"forgetting {share:.0%}", f"from case {SEARCHED_FIRST + 1} on: {told}", costs])
+            _row([f"forgetting {100 * share:g} %", f"from case {SEARCHED_FIRST + 1} on: {told}", costs])
         )
     return "\n".join(lines)
 
