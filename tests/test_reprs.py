@@ -117,7 +117,12 @@ def test_a_plan():
         (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), None, "bp (5 times) and bmi (5 times)"),
         (pr.ExploreThenCommit([(1,), (0,)] * 5, (1,)), 4, "bp (twice) and bmi (twice) in 4 cases"),
         (pr.ExploreThenCommit([(1,), (0,)], (1,)), 2, "show     bp for 1 case, then bmi for 1"),
-        (pr.Alternating([(0,), (1,)]), None, "never settles on one set"),
+        (pr.Alternating([(0,), (1,)]), None, "over and over: bmi in 1 of 2 cases and bp in 1"),
+        (
+            pr.ExploreThenRepeat([(1,)] * 3, [(0,), (0,), (1,)]),
+            None,
+            "from case 4 on, over and over: bmi in 2 of 3 cases and bp in 1",
+        ),
         (pr.Alternating([(0,), (1,)]), 3, "show     bmi for 1 case, then bp for 1 case, then bmi"),
     ],
 )

@@ -67,7 +67,7 @@ def table(tmp_path):
 
 def test_the_way_is_short_and_as_the_page_says(table, tmp_path):
     def work() -> None:
-        advice = pr.advise(table, "y", tests=1, half_life=1, cases=4)
+        advice = pr.advise(table, "y", tests=1, half_life=1, cases=4, person="by-showings")
         advice.save(tmp_path / "plan.json", tmp_path / "report.html")
 
     work()  # whatever is loaded only once is loaded now

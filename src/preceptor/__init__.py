@@ -44,6 +44,7 @@ from preceptor.people.folding import Folding
 from preceptor.people.forgetful import Forgetful
 from preceptor.people.indirect import Indirect
 from preceptor.people.no_learning import NoLearning
+from preceptor.people.own_person import OwnPerson
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.planning import solve, solve_many
@@ -118,6 +119,7 @@ __all__ = [
     "NotApplicable",
     "NotSerializable",
     "OneShot",
+    "OwnPerson",
     "Person",
     "Plan",
     "Policy",

@@ -18,6 +18,7 @@ from preceptor._base.values import Value, plain
 from preceptor._base.words import counted, labelled, listed, percent, times
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy, runs
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "preceptor-plan/1"
+# Gaps above this say nothing that a reader could use.
+_WIDE = 2.0
 # Gaps up to this are rounding.
 _ROUNDING = 1e-12
 # When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
@@ -88,7 +91,7 @@ class Plan(Value):
     reason: str = ""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Certificate | None = None
+    certificate: Certificate | LinearCertificate | None = None
     regrets: Regrets | None = None
 
     @property
@@ -107,11 +110,20 @@ class Plan(Value):
         return self.policy.exploration_length
 
     def how_sure(self) -> str:
-        """Status and gap in a few words."""
+        """Status and gap in a few words; for a crowd, what the worst off loses."""
+        if self.regrets is not None:
+            if self.regrets.worst <= _ROUNDING:
+                return "nobody was found to do better with a plan of their own"
+            return (
+                f"nobody loses more than {percent(self.regrets.worst)} beyond the best plan found "
+                "for them"
+            )
         if self.status is Status.OPTIMAL and self.gap <= _ROUNDING:
             return "no plan can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
+        if self.gap > _WIDE:
+            return "found by search; what is proven leaves room for much better plans"
         return f"at most {percent(self.gap)} above the best possible plan"
 
     def __repr__(self) -> str:
@@ -153,8 +165,28 @@ class Plan(Value):
             return [first, ("then", f"{last} from case {length + 1:,} on")]
         if horizon is not None:
             return [("show", self._schedule_in_words(horizon))]
+        settled = self.policy.settles()
+        if settled is not None:
+            return self._word_in_words(*settled)
         first = ("first", self._schedule_in_words(_DRAWN_CASES))
         return [first, ("then", "goes on changing: it never settles on one set")]
+
+    def _word_in_words(
+        self, before: list[tuple[int, ...]], word: list[tuple[int, ...]]
+    ) -> list[tuple[str, str]]:
+        """What comes first, and how often each set comes in what is then repeated."""
+        often = Counter(word).most_common()
+        parts = [
+            f"{self._set_in_words(shown)} in {count:,}"
+            + (f" of {counted(len(word), 'case')}" if i == 0 else "")
+            for i, (shown, count) in enumerate(often[:_SETS])
+        ]
+        if len(often) > _SETS:
+            parts.append(counted(len(often) - _SETS, "other set"))
+        if not before:
+            return [("show", f"over and over: {listed(parts)}")]
+        then = f"from case {len(before) + 1:,} on, over and over: {listed(parts)}"
+        return [("first", self._schedule_in_words(len(before))), ("then", then)]
 
     def _schedule_in_words(self, rounds: int) -> str:
         looked_at = min(rounds, _CASES)
@@ -176,7 +208,8 @@ class Plan(Value):
 
     def _cases_drawn(self) -> int:
         """Exploration and a third more, within the horizon and what the eye can take in."""
-        length = self.exploration_length or 0
+        settled = self.policy.settles()
+        length = self.exploration_length or (0 if settled is None else len(settled[0]))
         return min(
             length + max(15, length // 3), self.problem.horizon or _DRAWN_CASES, _DRAWN_CASES
         )
@@ -315,7 +348,7 @@ class Plan(Value):
             raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
         fields["notes"] = tuple(notes)
         if fields.get("certificate") is not None:
-            fields["certificate"] = Certificate.from_dict(fields["certificate"])
+            fields["certificate"] = _certificate(fields["certificate"])
         if fields.get("regrets") is not None:
             fields["regrets"] = Regrets.from_dict(fields["regrets"])
         return super().from_dict(fields)
@@ -354,3 +387,10 @@ class Plan(Value):
             Where to write it.
         """
         write_text(path, self.to_json() + "\n")
+
+
+def _certificate(data: object) -> Certificate | LinearCertificate:
+    """Either kind, told apart by what it holds."""
+    if not isinstance(data, Mapping):
+        raise InvalidFile(f"certificate: got {data!r}, expected a table")
+    return (Certificate if "log_weight" in data else LinearCertificate).from_dict(data)

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice.advising import MORE_SECONDS, QUICK_SECONDS
+from preceptor.advice.deciding import MORE_SECONDS, QUICK_SECONDS
 from preceptor.estimation import fit_world
 
 Y = ("--outcome", "y")
 # Somebody who learns fast in few cases is planned for in no time.
-QUICK = (*Y, "--half-life", 1, "--cases", 4)
+FAST = (*Y, "--half-life", 1, "--cases", 4)
+ALONE = ("--person", "by-showings")
+QUICK = (*FAST, *ALONE)
 
 
 def planned(run, *arguments, quick=QUICK):
@@ -46,7 +48,9 @@ def test_a_dry_run_writes_nothing(run, cases, tmp_path):
 
 
 def test_people_s_words_become_the_model_s_numbers(run, cases):
-    problem = planned(run, cases, "--tests", 2, "--half-life", 3, "--cases", 5, quick=Y).problem
+    alone = (*Y, *ALONE)
+    options = ("--tests", 2, "--half-life", 3, "--cases", 5)
+    problem = planned(run, cases, *options, quick=alone).problem
     assert problem.learner.curves.alpha == pytest.approx(2 ** (1 / 3))
     assert problem.discount == pytest.approx(1 - 1 / 5)
     assert problem.horizon is None
@@ -54,7 +58,7 @@ def test_people_s_words_become_the_model_s_numbers(run, cases):
     assert np.all(problem.learner.initial == 0)
     exact = planned(run, cases, "--alpha", 1.5, "--discount", 0.8, quick=Y).problem
     assert (exact.learner.curves.alpha, exact.discount) == (1.5, 0.8)
-    usual = planned(run, cases, "--drop", "bp", "--tests", 1, quick=Y).problem
+    usual = planned(run, cases, "--drop", "bp", "--tests", 1, quick=alone).problem
     assert usual.learner.curves.retention(14) == pytest.approx(0.5)
     assert usual.discount == pytest.approx(0.99)
 
@@ -149,7 +153,7 @@ def test_other_kinds_of_tables(run, cases, tmp_path, suffix):
 
 
 def test_without_a_table_it_plans_body_fat(run, tmp_path):
-    result = run("plan", "--dry-run", "--json", "--time-limit", "0.05")
+    result = run("plan", "--dry-run", "--json", "--time-limit", "0.05", *ALONE)
     assert result.exit_code == 0
     plan = pr.Plan.from_dict(json.loads(result.stdout)["plan"])
     assert plan.problem.size == 13
@@ -176,7 +180,7 @@ def test_a_wide_gap_is_worth_more_time(run, cases, monkeypatch, gap, asked, seco
         bound = value / (1 + gap)
         return pr.Plan(problem, pr.Stationary((0,)), value, bound, status, method, time_limit)
 
-    monkeypatch.setattr("preceptor.advice.advising.solve", solve)
+    monkeypatch.setattr("preceptor.advice.deciding.solve", solve)
     plan = planned(run, cases, *asked)
     assert spent == seconds
     assert plan.seconds == seconds[-1]
@@ -187,7 +191,7 @@ def test_the_example_is_planned_in_three_seconds_when_warm(tmp_path):
     """From the start of the process to its end, report and files included; best of five."""
     if os.getloadavg()[0] > 1.0:
         pytest.skip("the machine is busy with something else, so times mean nothing")
-    command = [sys.executable, "-m", "preceptor.cli", "plan"]
+    command = [sys.executable, "-m", "preceptor.cli", "plan", *ALONE]
     times = []
     for _ in range(5):
         began = time.perf_counter()

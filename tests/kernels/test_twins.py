@@ -59,6 +59,16 @@ THROUGH = {
     "take_back_all": "exposure_prices",
     "take_back_word": "exposure_prices",
     "exposure_prices": "tests/people/test_exposures.py: playing again",
+    "invert": "tests/people/test_bayesian_expectation.py: a plain recursion",
+    "look": "tests/people/test_bayesian_expectation.py: a plain recursion",
+    "gain": "tests/people/test_bayesian_expectation.py: finite differences",
+    "backward": "tests/people/test_bayesian_expectation.py: finite differences",
+    "added": "tests/people/test_bayesian_expectation.py: a plain recursion",
+    "_capped": "tests/people/test_faces.py: people who act",
+    "_reading": "tests/people/test_faces.py: people who act",
+    "_directions": "tests/people/test_faces.py: people who act",
+    "_spread_of": "tests/people/test_faces.py: people who act",
+    "turn_matrix": "tests/people/test_faces.py: long sums",
 }
 
 

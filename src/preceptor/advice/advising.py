@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_text
-from preceptor._base.progress import Progress, Status, report
+from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
 from preceptor._base.words import labelled
 from preceptor.advice.alternatives import Alternative, alternatives
-from preceptor.advice.choices import Beliefs, budget_for, discount_from, person_for
-from preceptor.advice.learner_file import read_learner
+from preceptor.advice.choices import Beliefs, budget_for, discount_from, refuse_choices
+from preceptor.advice.deciding import plan_for
 from preceptor.advice.sensitivity import Change, sensitivity
-from preceptor.errors import InvalidInput
+from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
-from preceptor.model.world import World
-from preceptor.people.by_showings import Learner
+from preceptor.people.person import Person
 from preceptor.plan import Plan
-from preceptor.planning import solve
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
     from preceptor.verification import Verification
-
-# Enough for most tables; where the proof leaves a wide gap, more is taken.
-QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
-_WIDE = 0.05
 
 
 @dataclass(frozen=True)
@@ -156,7 +149,9 @@ def advise(
     costs: Mapping[str, float] | None = None,
     prices: Mapping[str, float] | None = None,
     limit: float | None = None,
-    learner: Learner | str | Path | None = None,
+    person: str | Person | None = None,
+    objective: str | None = None,
+    learner: Person | str | Path | None = None,
     participant: str | None = None,
     beliefs: Beliefs | None = None,
     standardised: bool = False,
@@ -193,9 +188,15 @@ def advise(
         By name of test: what showing it adds to the loss of a case.
     limit
         What the tests of one case may cost together.
+    person
+        Whom to plan for: "crowd" (the default: seven kinds of person, since one rarely knows how
+        somebody learns), one kind ("by-showings", "delta-rule", "bayesian", "forgetful", ...), or a
+        `Person` or `Crowd`. A kind is made of the four arguments after `participant`.
+    objective
+        What a plan for a crowd minimises: "regret" (the default: the most that anybody loses beyond
+        their own best plan), "mean" or "cvar".
     learner
-        The person, or the path of a learner file; if left out, made of the four arguments after
-        `participant`.
+        A person who was estimated, or the path of a learner file, in place of `person`.
     participant
         Who in the learner file; everybody pooled if left out.
     beliefs
@@ -205,17 +206,19 @@ def advise(
     half_life
         Showings after which half of a weight's error is gone (14 if left out).
     alpha
-        What a showing divides a weight's error by, in place of `half_life`.
+        What a showing divides a weight's error by, in place of `half_life`. It is about people who
+        learn by showings, so it plans for one of them unless `person` says otherwise.
     cases
         About how many cases are to come (100 if left out).
     discount
         The discount factor, in place of `cases`.
     time_limit
-        Seconds to search and to prove; half a second if left out, then ten more if the gap is wide.
+        Seconds to search and to prove. If left out: four; for somebody who learns by showings half
+        a second, then ten more if the gap is wide.
     verify
         Prove value and bound again; may take minutes.
     vary
-        Also plan with changed assumptions.
+        Also plan with changed assumptions (not for a crowd: there, people are varied instead).
     seed
         Seed of everything random.
     progress
@@ -238,17 +241,17 @@ def advise(
     >>> import preceptor as pr
     >>> table = {"age": [50, 61, 47, 70, 39, 58], "bmi": [22, 31, 25, 28, 24, 33],
     ...          "risk": [2.0, 5.1, 2.2, 5.0, 1.4, 5.3]}
-    >>> advice = pr.advise(table, "risk", tests=1, cases=4, vary=False)
+    >>> advice = pr.advise(table, "risk", tests=1, cases=4, person="by-showings", vary=False)
     >>> advice.plan.status.value, [rival.name for rival in advice.rivals]
     ('optimal', ['fixed', 'predictive', 'random'])
     """
     estimate: WorldEstimate | None = None
     if isinstance(data, Problem):
-        _refuse_choices(
+        refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            learner=learner, participant=participant, beliefs=beliefs, half_life=half_life,
-            alpha=alpha, standardised=standardised or None, cases=cases, discount=discount,
-            drop=tuple(drop) or None,
+            person=person, learner=learner, participant=participant, beliefs=beliefs,
+            half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
+            discount=discount, drop=tuple(drop) or None,
         )  # fmt: skip
         problem = data
     else:
@@ -258,24 +261,30 @@ def advise(
         report(progress, "estimating")
         weight = discount_from(cases, discount)
         if isinstance(data, WorldEstimate):
-            _refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
+            refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
             estimate = data
         else:
             estimate = fit_source(data, outcome, unit=unit, drop=drop, seed=seed)
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")
-        world = estimate.world
-        person = _person(world, learner, participant, beliefs, standardised, half_life, alpha)
-        budget = budget_for(world, tests=tests, costs=costs, prices=prices, limit=limit)
-        try:
-            problem = Problem(world, person, budget, weight)
-        except InvalidInput as error:
-            # Here a budget is made of `tests`, so that is what the message should name.
-            faults = [re.sub(r"^budget:", "tests:", fault) for fault in error.faults]
-            raise type(error)(faults) from None
+        problem = problem_for(
+            estimate.world,
+            budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
+            weight,
+            person=person,
+            learner=learner,
+            participant=participant,
+            beliefs=beliefs,
+            standardised=standardised,
+            half_life=half_life,
+            alpha=alpha,
+            progress=progress,
+        )
     with one_blas_thread():
-        plan = _plan(problem, time_limit, seed, progress)
+        plan = plan_for(
+            problem, objective=objective, time_limit=time_limit, seed=seed, progress=progress
+        )
     return advice_on(
         plan,
         estimate=estimate,
@@ -313,52 +322,3 @@ def advice_on(
     cases = None if estimate is None else estimate.rows
     provenance = Provenance(source, outcome, cases, seed, VERSION)
     return Advice(plan, rivals, changes, provenance, estimate, proof)
-
-
-def _person(
-    world: World,
-    learner: Learner | str | Path | None,
-    participant: str | None,
-    beliefs: Beliefs | None,
-    standardised: bool,
-    half_life: float | None,
-    alpha: float | None,
-) -> Learner:
-    """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
-    if participant is not None and not isinstance(learner, (str, Path)):
-        raise InvalidInput("participant: names somebody in a learner file; give `learner`")
-    if learner is None:
-        return person_for(
-            world,
-            beliefs="zero" if beliefs is None else beliefs,
-            standardised=standardised,
-            half_life=half_life,
-            alpha=alpha,
-        )
-    _refuse_choices(
-        beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
-    )
-    return learner if isinstance(learner, Learner) else read_learner(learner, world, participant)
-
-
-def _plan(problem: Problem, time_limit: float | None, seed: int, progress: Progress | None) -> Plan:
-    """Quick first; if that leaves much unproven and nobody set a limit, ten seconds more."""
-    seconds = QUICK_SECONDS if time_limit is None else time_limit
-    plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
-    if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
-        said = (
-            f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
-            f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
-        )
-        report(progress, "planning further", sentence=said)
-        longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
-        plan = min(plan, longer, key=lambda each: (each.value, each.gap))
-    return plan
-
-
-def _refuse_choices(**choices: object) -> None:
-    """What is already decided by the data must not be given again."""
-    given = [name for name, value in choices.items() if value is not None]
-    InvalidInput.raise_if(
-        f"{name}: already decided by what else is given; leave out `{name}`" for name in given
-    )

@@ -7,7 +7,6 @@ change it; show what predicts best for somebody who has learned everything; show
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +14,8 @@ import numpy as np
 from preceptor._base.discounting import discounted_sum, rounds_until, weight_between
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.value import commit_value, losses_along, running_counts
+from preceptor.evaluation.expectations import expectations, fixed_costs, weights_of
+from preceptor.evaluation.value import commit_value, evaluate, losses_along, running_counts
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
@@ -30,6 +30,8 @@ from preceptor.problem import Problem
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _NEGLIGIBLE_LATER = 1e-12
+_LAST_ROUNDS = 50
+_ORDERS, _FEWER_ORDERS = 24, 8
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
 
@@ -77,7 +79,9 @@ class Alternative:
         return self.value / plan.value - 1.0 if plan.value > 0.0 else 0.0
 
 
-def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Alternative, ...]:
+def alternatives(
+    plan: Plan, *, orders: int | None = None, seed: int = 0
+) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
     Parameters
@@ -85,7 +89,8 @@ def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Altern
     plan
         Whose problem they are for.
     orders
-        How many random orders to average over, at least 2.
+        How many random orders to average over, at least 2. If left out: 24, or 8 where people do
+        not learn by showings, since each has to be followed for every person.
     seed
         Seed of these orders.
 
@@ -107,9 +112,11 @@ def alternatives(plan: Plan, *, orders: int = 24, seed: int = 0) -> tuple[Altern
     >>> ", ".join(rival.name for rival in alternatives(plan))
     'fixed, predictive, random'
     """
+    if orders is None:
+        orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
     if orders < 2:
         raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
-    return tuple(rival(plan.problem, orders, seed) for rival in _RIVALS)
+    return tuple(rival(plan, orders, seed) for rival in _RIVALS)
 
 
 def followed_rounds(problem: Problem) -> int:
@@ -122,12 +129,18 @@ def followed_rounds(problem: Problem) -> int:
     return min(max(weigh, _FEWEST_ROUNDS), _MOST_ROUNDS)
 
 
-def best_fixed_set(problem: Problem) -> TestSet:
+def best_fixed_set(problem: Problem, best: FloatArray | None = None) -> TestSet:
     """The set that costs least when it is shown from the first round to the last.
 
-    Where sets are too many to list, the best of the promising ones.
+    Where sets are too many to list, the best of the promising ones. For a crowd, the one that costs
+    least on average; or, with what each person's own `best` plan costs (people,), the one by which
+    nobody loses much.
     """
     among = _listable(problem)
+    if not among.learns_by_showings:
+        costs = fixed_costs(among)
+        judged = weights_of(among) @ costs if best is None else (costs.T / best).max(axis=1)
+        return among.sets[int(np.argmin(judged))]
     nothing_yet = np.zeros((1, among.size), dtype=np.int64)
     _, chosen = CommitValues(among, 0, among.horizon).best(nothing_yet)
     return among.sets[int(chosen[0])]
@@ -161,36 +174,48 @@ def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
     ]
 
 
-def _fixed(problem: Problem, orders: int, seed: int) -> Alternative:
-    return _stationary(problem, "fixed", "The best fixed set", best_fixed_set)
+def _fixed(plan: Plan, orders: int, seed: int) -> Alternative:
+    best = None if plan.regrets is None else plan.regrets.best
+    shown = best_fixed_set(plan.problem, best)
+    return _stationary(plan.problem, "fixed", "The best fixed set", shown)
 
 
-def _predictive(problem: Problem, orders: int, seed: int) -> Alternative:
-    return _stationary(problem, "predictive", "The most predictive tests", most_predictive_set)
+def _predictive(plan: Plan, orders: int, seed: int) -> Alternative:
+    shown = most_predictive_set(plan.problem)
+    return _stationary(plan.problem, "predictive", "The most predictive tests", shown)
 
 
-def _stationary(
-    problem: Problem, name: str, title: str, choose: Callable[[Problem], TestSet]
-) -> Alternative:
-    shown = choose(problem)
-    counts = np.array(problem.start_counts, dtype=np.int64)
-    value = commit_value(problem, counts, shown, problem.horizon).value
+def _stationary(problem: Problem, name: str, title: str, shown: TestSet) -> Alternative:
+    policy = Stationary(shown)
+    if problem.learns_by_showings:
+        counts = np.array(problem.start_counts, dtype=np.int64)
+        value = commit_value(problem, counts, shown, problem.horizon).value
+    else:
+        value = evaluate(problem, policy)
     losses = losses_along(problem, [shown] * followed_rounds(problem))
-    return Alternative(name, title, Stationary(shown), value, losses)
+    return Alternative(name, title, policy, value, losses)
 
 
-def _random(problem: Problem, orders: int, seed: int) -> Alternative:
+def _random(plan: Plan, orders: int, seed: int) -> Alternative:
     """Each round one of the full sets, each as likely as the others."""
+    problem = plan.problem
     rng = np.random.default_rng(seed)
     rounds = followed_rounds(problem)
     sets = full_sets(problem, rng)
     picks = rng.integers(len(sets), size=(orders, rounds))
-    schedules = [[sets[i] for i in order] for order in picks]
-    losses = _losses_of_orders(problem, schedules)
+    if problem.learns_by_showings:
+        schedules = [[sets[i] for i in order] for order in picks]
+        losses = _losses_of_orders(problem, schedules)
+    else:
+        losses = _expected_losses_of_orders(problem, sets, picks)
     values = np.array([discounted_sum(each, problem.discount) for each in losses])
-    if weight_between(problem.discount, rounds, problem.horizon) > 0.0:
+    left = weight_between(problem.discount, rounds, problem.horizon)
+    if left > 0.0 and problem.learns_by_showings:
         counts = np.stack([running_counts(problem, schedule)[-1] for schedule in schedules])
         values += _later(problem, sets, counts, rounds, rng)
+    elif left > 0.0:
+        # Nobody can be followed forever; what is late goes on as the last rounds went on average.
+        values += left * losses[:, -_LAST_ROUNDS:].mean()
     return Alternative(
         "random",
         "A random order",
@@ -199,6 +224,20 @@ def _random(problem: Problem, orders: int, seed: int) -> Alternative:
         losses.mean(axis=0),
         float(np.std(values, ddof=1) / math.sqrt(orders)),
     )
+
+
+def _expected_losses_of_orders(
+    problem: Problem, sets: list[TestSet], picks: IntArray
+) -> FloatArray:
+    """Losses (orders, rounds), on average over the people of a problem."""
+    among = problem.replace(budget=listed(problem, list(dict.fromkeys(sets))))
+    position = {shown: column for column, shown in enumerate(among.sets)}
+    columns = np.array([position[shown] for shown in sets], dtype=np.int64)
+    weights, everybody = weights_of(among), expectations(among)
+    losses: FloatArray = np.array(
+        [weights @ np.array([each.losses(columns[order]) for each in everybody]) for order in picks]
+    )
+    return losses
 
 
 def _later(

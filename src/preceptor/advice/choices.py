@@ -35,7 +35,7 @@ def person_for(
     half_life: float | None = None,
     alpha: float | None = None,
 ) -> Learner:
-    """Somebody who starts with these beliefs and learns at this speed.
+    """Somebody who starts with these beliefs and learns by showings at this speed.
 
     `beliefs` is "zero", "equal" or "marginal"; or weights by name of column, in units of the
     outcome per unit of the test (per standard deviation of it if `standardised`), 0 for columns
@@ -125,3 +125,11 @@ def _by_test(
         faults.append(f"{what}: none for {', '.join(absent)}; give one for each test")
     InvalidInput.raise_if(faults)
     return np.array([float(numbers.get(name, missing or 0.0)) for name in world.tests])
+
+
+def refuse_choices(**choices: object) -> None:
+    """What is already decided by the data must not be given again."""
+    given = [name for name, value in choices.items() if value is not None]
+    InvalidInput.raise_if(
+        f"{name}: already decided by what else is given; leave out `{name}`" for name in given
+    )

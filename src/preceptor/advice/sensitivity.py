@@ -88,8 +88,9 @@ _ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | No
 def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Change, ...]:
     """The plan under each assumption somewhat less and somewhat more, what hurts most first.
 
-    A change that cannot be made (correlations of 0, or so high that more is impossible) is left
-    out.
+    A change that cannot be made (correlations of 0, or so high that more is impossible; faster
+    learning of somebody who does not learn) is left out. For a crowd there is none: what its plan
+    costs each of its people (`plan.regrets`) says more.
 
     Parameters
     ----------
@@ -120,6 +121,8 @@ def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Chang
     """
     if not 0.0 < share < 1.0:
         raise InvalidInput(f"share: {share}, must be between 0 and 1 (0.2 means 20%)")
+    if plan.regrets is not None:
+        return ()
     wanted = []
     for assumption, less, more, change in _ASSUMPTIONS:
         for words, factor in ((less, 1.0 - share), (more, 1.0 + share)):

@@ -6,28 +6,62 @@ exactly. Each function here gives the problem that would be true instead.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.model.matrices import average_correlation
 from preceptor.model.world import World
+from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
+from preceptor.people.curved import Curved
+from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.person import Person
 from preceptor.problem import Problem
 
 # A correlation matrix is never made worse conditioned than this.
 _MOST_CONDITION = 1e8
 
 
-def faster(problem: Problem, factor: float) -> Problem:
-    """Learning `factor` times as fast: so many times fewer showings for the same progress."""
-    return problem.replace(learner=problem.by_showings.faster(factor))
+def faster(problem: Problem, factor: float) -> Problem | None:
+    """Learning `factor` times as fast: so many times fewer showings for the same progress.
+
+    For somebody who learns from outcomes, steps that are so many times larger, or a prior that is
+    so much wider; None for somebody who does not learn, or in a way of their own.
+    """
+    if problem.learns_by_showings:
+        return problem.replace(learner=problem.by_showings.faster(factor))
+    person = problem.learner
+    if isinstance(person, Curved):
+        curves = [curve.faster(factor) for curve in person.curve_of]
+        same = all(curve == curves[0] for curve in curves)
+        return _with(problem, curves=curves[0].to_dict() if same else [c.to_dict() for c in curves])
+    if isinstance(person, DeltaRule):
+        return _with(problem, rate=factor * person.rate)
+    if isinstance(person, Bayesian):
+        return _with(problem, prior_variance=(factor * person.prior_variance).tolist())
+    return None
 
 
-def further_off(problem: Problem, factor: float) -> Problem:
+def further_off(problem: Problem, factor: float) -> Problem | None:
     """First beliefs `factor` times as far from the truth, in the same direction."""
-    truth, learner = problem.world.coefficients, problem.by_showings
+    truth, learner = problem.world.coefficients, problem.learner
     initial = truth - factor * (truth - learner.initial)
-    return problem.replace(learner=Learner(initial, learner.curves, learner.imputation))
+    if problem.learns_by_showings:
+        known = problem.by_showings
+        return problem.replace(learner=Learner(initial, known.curves, known.imputation))
+    return _with(problem, initial=initial.tolist())
+
+
+def _with(problem: Problem, **fields: Any) -> Problem | None:
+    """The problem with a person who differs in some fields; None for people of one's own."""
+    try:
+        person = Person.from_dict({**problem.learner.to_dict(), **fields})
+    except (NotSerializable, InvalidInput):
+        return None
+    return problem.replace(learner=person)
 
 
 def more_correlated(problem: Problem, factor: float) -> Problem | None:

@@ -47,13 +47,12 @@ def next_tests(
                 for column in world.columns_of([name]):
                     counts[column] = count
         chosen = found.policy.recommend(counts)
-        errors = problem.by_showings.errors(world, counts)[None, :]
-        loss = float(problem.oracle.loss_of(errors, chosen)[0])
+        loss = _expected_loss(problem, counts, chosen)
         names = list(world.name_of(chosen))
     from preceptor.report.scale import scale_of
 
     scale = scale_of(problem)
-    expected = float(scale.of(loss))
+    expected = None if loss is None else float(scale.of(loss))
     if as_json:
         data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
         typer.echo(json.dumps(data | {"forever": chosen == found.policy.commit}))
@@ -62,8 +61,24 @@ def next_tests(
     from preceptor.report.phrases import joined
 
     typer.echo(sentence(f"show {joined(found, chosen)}"))
+    if expected is None:
+        return
     unit = f" ({scale.unit})" if scale.unit else ""
     typer.echo(f"Expected {scale.label} of this case: {expected:.3g}{unit}.")
+
+
+def _expected_loss(
+    problem: preceptor.Problem, counts: list[int], chosen: tuple[int, ...]
+) -> float | None:
+    """What the next case costs; None where counts alone do not say what somebody knows by now."""
+    if problem.learns_by_showings:
+        errors = problem.by_showings.errors(problem.world, counts)[None, :]
+        return float(problem.oracle.loss_of(errors, chosen)[0])
+    if tuple(counts) != tuple(problem.start_counts):
+        return None
+    from preceptor.evaluation.value import losses_along
+
+    return float(losses_along(problem, [chosen])[0])
 
 
 def _counts(path: Path) -> dict[str, int]:

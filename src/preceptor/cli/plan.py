@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from preceptor.advice.kinds import KINDS
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
 from preceptor.people.beliefs import BELIEFS
+from preceptor.regrets import OBJECTIVES
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -22,6 +24,8 @@ _EXAMPLES = """[bold]Examples[/bold]
   preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100
 
   preceptor plan cases.csv --outcome y --beliefs marginal --costs costs.csv --limit 30
+
+  preceptor plan cases.csv --outcome y --person by-showings --half-life 14
 
   preceptor plan cases.csv --outcome y --learner learner.json --json
 """
@@ -78,6 +82,24 @@ def plan(
     limit: Annotated[
         float | None, typer.Option(help="What the tests shown in one case may cost together.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Whom to plan for: {', '.join(KINDS)} (default: crowd, since one rarely knows "
+            "how somebody learns).",
+            metavar="KIND",
+            autocompletion=lambda: list(KINDS),
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            help="For a crowd: the worst loss beyond a person's own best plan (regret), its mean, "
+            "or that of the worst fifth (cvar) (default: regret).",
+            metavar="|".join(OBJECTIVES),
+            autocompletion=lambda: list(OBJECTIVES),
+        ),
+    ] = None,
     learner: Annotated[
         Path | None,
         typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
@@ -97,7 +119,10 @@ def plan(
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Instead of --half-life: each showing divides the error by this."),
+        typer.Option(
+            help="Instead of --half-life: each showing divides the error by this. Plans for "
+            "somebody who learns by showings."
+        ),
     ] = None,
     discount: Annotated[
         float | None, typer.Option(help="Instead of --cases: the discount factor.")
@@ -105,7 +130,8 @@ def plan(
     time_limit: Annotated[
         float | None,
         typer.Option(
-            help="Seconds to search and to prove (default: 0.5, then 10 if the gap is wide).",
+            help="Seconds to search and to prove (default: 4; for somebody who learns by showings "
+            "0.5, then 10 if the gap is wide).",
             min=0.0,
         ),
     ] = None,
@@ -125,6 +151,8 @@ def plan(
     """Plan which tests to show, from a table of cases, and write the plan and a report.
 
     Without a table it plans a built-in example: body fat from tape measures.
+
+    Unless told who the person is (--person, --learner), it plans so that no kind loses much.
     """
     with readable_errors():
         if not dry_run:
@@ -144,6 +172,8 @@ def plan(
                 costs=found.get("cost"),
                 prices=found.get("price"),
                 limit=limit,
+                person=person,
+                objective=objective,
                 learner=learner,
                 participant=participant,
                 beliefs=_beliefs(beliefs),

@@ -10,11 +10,17 @@ import typer
 
 import preceptor
 from preceptor._base.discounting import rounds_until
+from preceptor.advice.choices import DEFAULT_HALF_LIFE
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.errors import InvalidInput
+from preceptor.evaluation.expectations import people_of
+from preceptor.people.by_showings import Learner
+from preceptor.people.curves import Geometric
 
 if TYPE_CHECKING:
+    from preceptor import Problem
+    from preceptor.people.human import Human
     from preceptor.plan import Plan
     from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
@@ -46,13 +52,13 @@ def simulate(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
     people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
     human: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How the people learn.",
+            help="How the people learn (default: as those that the plan was made for).",
             metavar="|".join((*HUMANS, "all")),
             autocompletion=lambda: [*HUMANS, "all"],
         ),
-    ] = "paper",
+    ] = None,
     rounds: Annotated[
         int | None,
         typer.Option(
@@ -77,15 +83,15 @@ def simulate(
     with readable_errors():
         if log is not None:
             check_target(log, plan)
-        names = _names(human)
-        if log is not None and len(names) > 1:
+        if human is not None:
+            _names(human)
+        if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
         found = preceptor.Plan.load(plan)
         played = _rounds(found) if rounds is None else rounds
-        from preceptor.simulation import RandomOrder, compare, humans_of, most_predictive, rollout
+        from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 
-        cast = humans_of(found.problem, response_noise=noise)
-        players = {name: cast[name] for name in names}
+        players = _players(found.problem, human, noise)
         rivals: dict[str, Chooser] = {
             "this plan": found,
             "most predictive": most_predictive(found.problem),
@@ -94,7 +100,7 @@ def simulate(
         with spinner("simulating") as tell:
             table = compare(found.problem, rivals, players, played, people, rng=seed, progress=tell)
         if log is not None:
-            person = players[names[0]]
+            person = _one_of(found.problem, players, noise)
             rollout(found.problem, found, played, people, rng=seed, human=person).log.write(log)
             say(f"Wrote {people * played:,} rounds to {log}")
     if as_json:
@@ -104,6 +110,37 @@ def simulate(
         typer.echo(str(table))
         if noise == 0.0:
             _expected(found, table)
+
+
+def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Human]:
+    """Who plays, by name: the people of the plan, or those of the cast who resemble them."""
+    from preceptor.simulation import humans_of
+    from preceptor.simulation.cast import acting_in
+
+    if human is None and not problem.learns_by_showings:
+        everybody = people_of(problem).items()
+        return {name: acting_in(problem, person, noise) for name, person in everybody}
+    cast = humans_of(_resembled(problem), response_noise=noise)
+    return {name: cast[name] for name in _names(human or "paper")}
+
+
+def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
+    """The one who plays; for a crowd, whoever is drawn from it."""
+    from preceptor.simulation.cast import acting_in
+
+    if len(players) == 1:
+        return next(iter(players.values()))
+    return acting_in(problem, problem.learner, noise)
+
+
+def _resembled(problem: Problem) -> Problem:
+    """The problem with somebody who learns by showings, whom the cast can resemble."""
+    if problem.learns_by_showings:
+        return problem
+    known = [each for each in people_of(problem).values() if isinstance(each, Learner)]
+    usual = Geometric.from_half_life(DEFAULT_HALF_LIFE)
+    person = known[0] if known else Learner(problem.learner.initial, usual)
+    return problem.replace(learner=person)
 
 
 def _names(human: str) -> list[str]:
@@ -125,7 +162,7 @@ def _rounds(plan: Plan) -> int:
 
 def _expected(plan: Plan, table: Comparison) -> None:
     """What theory says about the person the plan was made for, over the same rounds."""
-    if "paper" not in table.humans:
+    if "paper" not in table.humans or not plan.problem.learns_by_showings:
         return
     from preceptor._base.discounting import discounted_sum
     from preceptor.evaluation.value import losses_along

@@ -23,6 +23,7 @@ from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric
 from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.matched import matched_delta_rate
 from preceptor.people.person import Affine, Person
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Crowd(Person):
         >>> import preceptor as pr
         >>> crowd = Crowd.default(pr.World.equicorrelated([1.0, 0.8], 0.8))
         >>> print(", ".join(crowd.names[:2]))
-        by outcomes, ignoring correlation, slow, by outcomes, ignoring correlation, fast
+        by outcomes, ignoring correlations, slow, by outcomes, ignoring correlations, fast
         """
         from preceptor.people.no_learning import NoLearning
 
@@ -138,11 +139,11 @@ class Crowd(Person):
         if not is_number(half_life) or half_life <= 0:
             raise InvalidProblem(f"half_life: {half_life!r}, must be a positive number of showings")
         people: dict[str, tuple[Person, float]] = {}
-        for how, kappa, weight in (("ignoring correlation", 1.0, 0.25), ("knowing it", 0.0, 0.1)):
+        for how, kappa, weight in (("ignoring", 1.0, 0.25), ("knowing", 0.0, 0.1)):
             for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):
                 rate = _delta_rate(world, factor * half_life, tests)
                 person = DeltaRule(first, rate, kappa)
-                people[f"by outcomes, {how}, {pace}"] = (person, weight)
+                people[f"by outcomes, {how} correlations, {pace}"] = (person, weight)
         for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):
             curve = Geometric.from_half_life(factor * half_life, floor=_FLOOR**2)
             people[f"by showings, {pace}"] = (Learner(first, curve), 0.1)
@@ -288,7 +289,8 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
     faults += [f"people: {name!r} is there twice" for name in names if names.count(name) > 1][:1]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
         if not isinstance(person, Person) or isinstance(person, Crowd):
-            faults.append(f"{name}: {person!r} is not a person; use Learner, DeltaRule, ...")
+            given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"
+            faults.append(f"{name}: {given}, must be one person; use Learner, DeltaRule, ...")
         elif isinstance(members[0].person, Person) and person.size != members[0].person.size:
             faults.append(
                 f"{name}: beliefs about {person.size} tests, but {names[0]} has them about "
@@ -302,10 +304,9 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
 def _delta_rate(world: World, half_life: float, tests: int | None) -> float:
     """The rate at which a test shown alone loses half of its error in so many showings.
 
-    Averaged over tests; at most a third of the inverse variance that is shown at once, since from
-    twice that on squared errors may grow without end.
+    Averaged over tests, with as many shown at once as may be.
     """
-    variances = np.diag(world.covariance)
-    share = 1.0 - 0.5 ** (1.0 / half_life)
-    most = np.sort(variances)[::-1][: world.size if tests is None else tests].sum()
-    return float(min(np.mean(share / variances), 1.0 / (3.0 * most)))
+    widest = np.argsort(-np.diag(world.covariance), kind="stable")[
+        : world.size if tests is None else tests
+    ]
+    return matched_delta_rate(world, 1.0 - 0.5 ** (1.0 / half_life), widest.tolist())

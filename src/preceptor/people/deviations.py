@@ -55,7 +55,8 @@ def deviations_of(world: World, sets: SetFamily, imputation_covariance: FloatArr
         For all sets, in their order.
     """
     sigma, truth = world.covariance, world.coefficients
-    omega = np.ascontiguousarray(imputation_covariance, dtype=np.float64)
+    # A copy, because kernels would be compiled once more for what cannot be written.
+    omega = np.array(imputation_covariance, dtype=np.float64)
     target, believed = sigma @ truth, omega @ truth
     explained = float(truth @ target)
     knows_correlations = np.array_equal(omega, sigma)

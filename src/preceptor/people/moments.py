@@ -160,7 +160,7 @@ class Moments:
         if members.shape[1] == 0:
             members = np.zeros((len(sets), 1), dtype=np.int64)
         self._arrays: Any = (
-            members, sets.sizes, np.ascontiguousarray(omega), readings.variance, readings.solved,
+            members, sets.sizes, np.array(omega), readings.variance, readings.solved,
             readings.offset, readings.residual, rounds.own, rounds.pull, rounds.second,
             rounds.gain2, rounds.fourth, rounds.all_weights, rounds.cap,
         )  # fmt: skip

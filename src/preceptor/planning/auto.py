@@ -9,6 +9,7 @@ from preceptor.errors import InvalidInput
 from preceptor.plan import Plan
 from preceptor.planning.anytime import check_time_limit
 from preceptor.planning.certified import solve_certified
+from preceptor.planning.certified_person import may_be_proven
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
 from preceptor.planning.independent import solve_independent
 from preceptor.planning.lattice import LATTICE
@@ -56,6 +57,9 @@ def solve_auto(
     check_time_limit(time_limit)
     # No clock is fine where an exact method answers; the searches ask for one themselves.
     check_search_options(time_limit or DEFAULT_SECONDS, None, seed)
+    if not problem.learns_by_showings and objective is None and may_be_proven(problem):
+        plan = solve_certified(problem, time_limit=time_limit, seed=seed, progress=progress)
+        return replace(plan, reason="small enough for a proof, so searched and bounded")
     if not problem.learns_by_showings:
         plan = solve_search(
             problem, time_limit=time_limit, seed=seed, objective=objective, progress=progress

@@ -26,6 +26,7 @@ from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.certified_person import certify_person, why_not_certified
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
 from preceptor.planning.lattice import solve_lattice
 from preceptor.planning.reduction import to_instance
@@ -33,7 +34,7 @@ from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import solve_truncated
-from preceptor.planning.warm_up import compile_proof, compile_search
+from preceptor.planning.warm_up import compile_for, compile_proof, compile_search
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
@@ -103,6 +104,19 @@ def solve_certified(
     if width is not None and not is_count(width, least=1):
         raise InvalidInput(f"width: {width!r}, must be a whole number of at least 1, or None")
     check_search_options(time_limit, max_iterations, seed)
+    if not problem.learns_by_showings:
+        if why_not_certified(problem):
+            raise NotApplicable(f"certified: {why_not_certified(problem)}")
+        compile_for(problem)
+        with watching(time_limit) as watch:
+            return certify_person(
+                problem,
+                watch,
+                target_gap=target_gap,
+                max_iterations=max_iterations,
+                seed=seed,
+                progress=progress,
+            )
     shape = shape_of(problem)
     if shape.has_dual:
         compile_search()
@@ -326,4 +340,10 @@ class _Work:
         )
 
 
-CERTIFIED = Solver("certified", solve_certified, proves="a bound on the gap, down to the target")
+CERTIFIED = Solver(
+    "certified",
+    solve_certified,
+    proves="a bound on the gap, down to the target",
+    why_not=why_not_certified,
+    all_people=True,
+)

@@ -16,7 +16,7 @@ from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.evaluation.expectations import (
     expectations,
     people_of,
@@ -49,6 +49,11 @@ _OWN_KICKS, _KICKS = 5, 10
 # Shares of the time that own plans, and then the common plan, may take.
 _OWN_SHARE, _COMMON_SHARE = 0.45, 0.85
 
+_NOT_GAUSSIAN = (
+    "These tests are not Gaussian; what is expected of people who learn from outcomes takes them "
+    "to be, so costs are approximate."
+)
+
 PLAN, PREDICTIVE, FIXED = "this plan", "most predictive", "best fixed set"
 
 
@@ -63,7 +68,8 @@ def solve_for_people(
 ) -> Plan:
     """The best schedule found for one person, or the best common one for a crowd."""
     check_objective(problem, objective)
-    with one_blas_thread():
+    # Whoever diverges makes infinities on the way; they are never chosen if anything else can be.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         return _solve_some(problem, watch, max_kicks, seed, objective, progress)
 
 
@@ -129,6 +135,8 @@ def _solve_listed(
     kicks = _OWN_KICKS if max_kicks is None else max_kicks
     own = own_plans(search, kicks)
     notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
+    if not problem.world.is_gaussian:
+        notes += (_NOT_GAUSSIAN,)
     if not isinstance(problem.learner, Crowd):
         (found,) = own.plans
         policy = policy_of(problem, found)
@@ -228,6 +236,11 @@ def _plan(
     notes: tuple[str, ...],
 ) -> Plan:
     value = evaluate(problem, policy)
+    if not np.isfinite(value):
+        raise InvalidProblem(
+            "learner: whatever is shown, errors grow without end; the rate is too large for what is "
+            "shown at once, use a smaller one"
+        )
     bound = min(instant_bound(problem), value)
     return Plan(
         problem=problem,

@@ -319,7 +319,8 @@ class PricedSchedule:
         """
         least = self.objective.least(self.costs.size)
         costs, bar = least.copy(), self._bar()
-        order = np.argsort(-self.costs / np.maximum(least, 1e-300), kind="stable").tolist()
+        relative = self.costs / np.where(least > 0.0, least, 1.0)
+        order = np.argsort(-relative, kind="stable").tolist()
         value = np.inf
         for i in order:
             costs[i] = self._walks[i].block(start, block)

@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from preceptor.report.people_words import worst_off
+from preceptor.report.phrases import table
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.tables import rival_rows
 from preceptor.report.words import explain
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice
+    from preceptor.plan import Plan
 
 
 def explain_advice(advice: Advice) -> str:
-    """What `preceptor plan` prints."""
+    """What `preceptor plan` prints; for a crowd the table of its people has the rivals too."""
+    text = explain(advice.plan, code=False)
+    return text if advice.plan.regrets is not None else f"{text}\n\n{_compared(advice)}"
+
+
+def _compared(advice: Advice) -> str:
+    """A table of what else could be done."""
     plan = advice.plan
     scale = scale_of(plan.problem)
     head = ("way to choose", scale.label, "loss vs plan", "excess loss")
@@ -23,30 +32,14 @@ def explain_advice(advice: Advice) -> str:
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
         [
-            explain(plan, code=False),
-            "",
             "Compared with other ways to choose tests",
-            *_table([head, *rows]),
+            *table([head, *rows]),
             "",
             f"{scale.label.capitalize()} over all cases{unit}.",
             best,
             "Excess loss: loss above the best achievable, as a multiple of the plan's.",
         ]
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns side by side, the first to the left, numbers to the right; a rule under the head."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return ["  " + line for line in (lines[0], rule, *lines[1:])]
 
 
 def advice_to_dict(advice: Advice) -> dict[str, Any]:
@@ -90,10 +83,40 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
             }
             for change in advice.changes
         ],
+        **_people_to_dict(plan),
         "world": {
             "cases": None if estimate is None else estimate.rows,
             "notes": [] if estimate is None else list(estimate.notes),
             "doubts": [] if estimate is None else list(estimate.doubts),
         },
         "plan": plan.to_dict(),
+    }
+
+
+def _people_to_dict(plan: Plan) -> dict[str, Any]:
+    """For a crowd: what the plan means to each of its people."""
+    regrets = plan.regrets
+    if regrets is None:
+        return {}
+    losses, worst = regrets.table, worst_off(regrets)
+    return {
+        "objective": regrets.objective,
+        "worst_regret": regrets.worst,
+        "mean_regret": regrets.mean,
+        "loses_most": None if worst is None else regrets.people[worst],
+        "randomised_regret": regrets.game,
+        "people": [
+            {
+                "name": name,
+                "weight": float(regrets.weights[i]),
+                "regret": float(losses[0, i]),
+                "regret_most_predictive": float(losses[1, i]),
+                "regret_best_fixed_set": float(losses[2, i]),
+                "own_plan": float(regrets.best[i]),
+                "lower_bound": float(regrets.bounds[i]),
+                "how_bounded": regrets.bound_kinds[i],
+                "exact": regrets.exact[i],
+            }
+            for i, name in enumerate(regrets.people)
+        ],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from preceptor.evaluation.expectations import people_of, weights_of
 from preceptor.plan import Plan
 from preceptor.problem import Problem
 from preceptor.report.phrases import Row
@@ -21,6 +22,12 @@ def assumptions(plan: Plan) -> list[Row]:
         ("Time", problem.time_in_words()),
         ("What no test explains", _noise_words(problem)),
     ]
+    if plan.regrets is not None:
+        people = people_of(problem).items()
+        for (name, person), weight in zip(people, weights_of(problem), strict=True):
+            unseen = person.imputation_in_words()
+            learning = person.learning_in_words()
+            rows.append((f"{weight:.0%}", f"{name}: {learning}; unseen tests {unseen}"))
     return rows
 
 

@@ -1,4 +1,4 @@
-"""Charts as SVG text: lines, a timeline, bars. They know numbers and words, and nothing of plans.
+"""Charts as SVG text: lines, a timeline, bars, dots. They know numbers and words, but no plans.
 
 Every chart has an id and a description, is as wide as `svg.WIDTH`, and as tall as what is in it
 needs. Colours are given; dashes, names and lengths tell the same without them.
@@ -42,6 +42,7 @@ DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "15 4", "4 4", "9 3 2 3 2 3", "15 3 4 3
 
 _PLOT_HEIGHT = 210.0
 _ROW, _FILLED = 20.0, 0.8  # the height of a row, and the share of it that a bar takes
+_MARK = 4.5  # half the size of a dot
 # Names beside a chart take at most this share of its width.
 _SHARE_OF_NAMES = 0.46
 
@@ -91,6 +92,16 @@ class Bar:
     value: float
     words: str
     most: float
+
+
+@dataclass(frozen=True)
+class Dots:
+    """A series of a dot chart: what the legend calls it, a value per row, colour and shape."""
+
+    name: str
+    values: Sequence[float]
+    colour: str
+    shape: str
 
 
 def line_chart(
@@ -181,6 +192,57 @@ def bar_chart(
         parts.append(text(bar.words, frame.x(bar.value) + 4.0, top + height / 2 + TO_BASELINE))
     names, end = legend([(box_sample(colour), value_name), (box_sample(GRID), most_name)], end)
     return drawing(name, description, end, parts + names)
+
+
+def dot_chart(
+    name: str,
+    description: str,
+    rows: Sequence[str],
+    series: Sequence[Dots],
+    *,
+    x_axis: Axis,
+    x_label: str,
+) -> str:
+    """A row for each name with a mark for each series; one that is not finite has no mark.
+
+    Names may be long, so they stand above their rows. Shapes tell series apart without colours,
+    and marks do not hide each other: the first series is drawn last, the others are hollow.
+    """
+    pitch = LINE_HEIGHT + _ROW
+    left = max(GAP + _MARK, text_width(x_axis.labels[0]) / 2)
+    right = WIDTH - RIGHT_MARGIN - _MARK
+    frame = Frame(left, 0.0, right, pitch * max(len(rows), 1) + 2.0, x_axis)
+    parts, end = frame.draw_x_axis(x_label)
+    for i, row in enumerate(rows):
+        middle = pitch * i + LINE_HEIGHT + _ROW / 2
+        parts.append(text(row, frame.left, pitch * i + 14.0, room=WIDTH - frame.left))
+        parts.append(segment(frame.left, middle, frame.right, middle, GRID))
+        for position, dots in reversed(list(enumerate(series))):
+            value = dots.values[i]
+            if math.isfinite(value):
+                x = frame.x(min(max(value, x_axis.low), x_axis.high))
+                parts.append(mark(dots.shape, x, middle, dots.colour, is_filled=position == 0))
+    samples = [
+        (mark(dots.shape, 14.0, 0.0, dots.colour, is_filled=position == 0), dots.name)
+        for position, dots in enumerate(series)
+    ]
+    names, end = legend(samples, end)
+    return drawing(name, description, end, parts + names)
+
+
+def mark(shape: str, x: float, y: float, colour: str, *, is_filled: bool) -> str:
+    """A small shape around a point, filled or hollow."""
+    r = _MARK
+    fill = colour if is_filled else "none"
+    if shape == "circle":
+        return element("circle", cx=x, cy=y, r=r, fill=fill, stroke=colour, stroke_width=1.8)
+    corners = {
+        "square": ((-r, -r), (r, -r), (r, r), (-r, r)),
+        "triangle": ((0.0, -1.2 * r), (1.1 * r, 0.8 * r), (-1.1 * r, 0.8 * r)),
+        "diamond": ((0.0, -1.3 * r), (1.3 * r, 0.0), (0.0, 1.3 * r), (-1.3 * r, 0.0)),
+    }[shape]
+    points = " ".join(f"{number(x + dx)},{number(y + dy)}" for dx, dy in corners)
+    return element("polygon", points=points, fill=fill, stroke=colour, stroke_width=1.8)
 
 
 def _drawn(line: Line, frame: Frame) -> list[str]:

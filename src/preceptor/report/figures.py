@@ -15,9 +15,11 @@ from preceptor.report.axes import Axis
 from preceptor.report.charts import (
     DASHES,
     Bar,
+    Dots,
     Line,
     Row,
     bar_chart,
+    dot_chart,
     line_chart,
     timeline_chart,
 )
@@ -30,10 +32,12 @@ from preceptor.report.plots import (
     MAX_ROWS,
     OKABE_ITO,
     VERMILION,
+    repeated_note,
     rounds_shown,
     rows_of,
 )
 from preceptor.report.scale import scale_of
+from preceptor.report.settling import settles_after
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
@@ -44,6 +48,14 @@ _STYLES = {
     "predictive": (OKABE_ITO[1], DASHES[3]),
     "random": (OKABE_ITO[4], DASHES[5]),
 }
+# The first policies of `Regrets`, in its order, and how they are marked.
+_POLICIES = (
+    ("This plan", BLACK, "circle"),
+    ("Most predictive tests", OKABE_ITO[1], "diamond"),
+    ("Best fixed set", VERMILION, "square"),
+)
+# Regrets beyond this, in percent, need a logarithmic axis; it begins at the other number.
+_LOG_FROM, _LEAST_ON_LOG = 300.0, 0.1
 # Names of a set that are spelled out above the timeline.
 _MOST_NAMES = 4
 
@@ -66,13 +78,13 @@ def timeline(plan: Plan) -> str:
         x_axis=_cases(rounds),
         x_label="case",
         note=_commit_note(plan, rounds),
-        shaded_from=(plan.exploration_length or 0) + 0.5 if commits_in_sight(plan) else None,
+        shaded_from=(settles_after(plan.policy) or 0) + 0.5 if commits_in_sight(plan) else None,
     )
 
 
 def commits_in_sight(plan: Plan) -> bool:
     """Whether the timeline has a shaded part: cases after exploration that are still drawn."""
-    length = plan.exploration_length
+    length = settles_after(plan.policy)
     return length is not None and 0 < length < rounds_shown(plan)
 
 
@@ -170,6 +182,38 @@ def sensitivities(changes: Sequence[Change]) -> str:
     )
 
 
+def people(plan: Plan) -> str:
+    """Who would lose how much, by this plan and by its rivals."""
+    assert plan.regrets is not None, "only a crowd has people to compare"
+    regrets = plan.regrets
+    shares = 100.0 * np.maximum(regrets.table[: len(_POLICIES)], 0.0)
+    shown = shares[np.isfinite(shares)]
+    is_log = bool(shown.max(initial=0.0) > _LOG_FROM)
+    if is_log:
+        shares = np.maximum(shares, _LEAST_ON_LOG)
+        shown = np.append(shown[shown > _LEAST_ON_LOG], _LEAST_ON_LOG)
+    axis = Axis.covering([*shown.tolist(), *([] if is_log else [0.0])], is_log=is_log)
+    least = f" ({_LEAST_ON_LOG:g} or less at the left edge)" if is_log else ""
+    rows = [
+        f"{name} ({weight:.0%})"
+        for name, weight in zip(regrets.people, regrets.weights, strict=True)
+    ]
+    worst = regrets.people[int(np.argmax(shares[0]))]
+    return dot_chart(
+        "people",
+        "What each person loses beyond the best plan found for them, by this plan, by the most "
+        f"predictive tests and by the best fixed set; by this plan at most {shares[0].max():.1f}%, "
+        f"by {worst}",
+        rows,
+        [
+            Dots(title, shares[i].tolist(), colour, shape)
+            for i, (title, colour, shape) in enumerate(_POLICIES)
+        ],
+        x_axis=axis,
+        x_label=f"loss beyond the best plan found for that person, %{least}",
+    )
+
+
 def _cases(rounds: int) -> Axis:
     return Axis.counting(0.5, rounds + 0.5)
 
@@ -194,7 +238,7 @@ def _commit_note(plan: Plan, rounds: int) -> str:
     """What is shown after exploration, and from when on."""
     commit, length = plan.policy.commit, plan.exploration_length
     if commit is None or length is None:
-        return "never commits to one set"
+        return repeated_note(plan) or "never commits to one set"
     names = plan.problem.world.name_of(commit)
     more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
     always = f"always {' + '.join([*names[:_MOST_NAMES], *more]) or 'nothing'}"

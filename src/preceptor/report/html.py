@@ -18,8 +18,10 @@ from preceptor.errors import MissingExtra
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
+from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
 from preceptor.report.phrases import joined
 from preceptor.report.scale import per_case, scale_of
+from preceptor.report.settling import repeated_word, settles_after
 from preceptor.report.tables import (
     certificate_rows,
     change_rows,
@@ -95,6 +97,9 @@ def render_report(advice: Advice | Plan) -> str:
         rivals=rival_rows(plan, rivals),
         scale=scale_of(plan.problem),
         weights=weight_rows(plan),
+        people=person_rows(plan),
+        average=average_row(plan) if plan.regrets is not None else None,
+        worth_of_knowing=[] if plan.regrets is None else worth_of_knowing(plan.regrets),
         changes=change_rows(plan, changes),
         most_sensitive=most_sensitive(changes),
         certificate=certificate_rows(plan, advice.verification),
@@ -116,8 +121,12 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
         cards.append(
             ("Best fixed set", f"{per_case(problem, rival.value):.3g}", "one set for every case")
         )
-    cards.append(("Commits to one set", *_commit_card(plan.exploration_length)))
-    cards.append(("Proven", *_gap_card(plan)))
+    cards.append(("Commits to one set", *_commit_card(plan)))
+    if plan.regrets is None:
+        cards.append(("Proven", *_gap_card(plan)))
+    else:
+        regret = share(plan.regrets.worst)
+        cards.append(("Nobody loses more than", regret, "beyond the best plan found for them"))
     return {"outcome": scale.unit, "cards": cards}
 
 
@@ -127,9 +136,13 @@ def _provenance(origin: Provenance) -> str:
     return f"From {origin.source}{cases}; seed {origin.seed}; Preceptor {origin.version}"
 
 
-def _commit_card(length: int | None) -> tuple[str, str]:
+def _commit_card(plan: Plan) -> tuple[str, str]:
+    length = plan.exploration_length
     if length is None:
-        return "never", ""
+        word, first = repeated_word(plan.policy), settles_after(plan.policy)
+        if not word:
+            return "never", ""
+        return "never", f"repeats {len(word):,} cases from case {(first or 0) + 1:,} on"
     return (
         ("at once", "no exploration")
         if length == 0
@@ -149,9 +162,12 @@ def _figures(
     drawn = {
         "timeline": figures.timeline(plan),
         "losses": figures.losses(plan, rivals),
-        "learning": figures.learning(plan),
         "correlations": figures.correlations(plan),
     }
+    if plan.problem.learns_by_showings:
+        drawn["learning"] = figures.learning(plan)
+    if plan.regrets is not None:
+        drawn["people"] = figures.people(plan)
     if changes:
         drawn["sensitivities"] = figures.sensitivities(changes)
     return drawn

@@ -58,3 +58,17 @@ def plus(plan: Plan, shown: TestSet) -> str:
 def cases(number: int) -> str:
     """So many cases."""
     return counted(number, "case")
+
+
+def table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Columns side by side, the first to the left, numbers to the right; a rule under the head."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if column == 0 else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return ["  " + line for line in (lines[0], rule, *lines[1:])]

@@ -18,6 +18,7 @@ from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.model.sets import TestSet
 from preceptor.report.phases import runs
+from preceptor.report.settling import repeated_word, settles_after, shares
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _DENSE_ROUNDS = 150
 MAX_ROWS = 12
 # Losses that differ by more than this factor are drawn on a logarithmic axis.
 _LOG_RATIO = 30.0
+# Sets of a repeated word that are named above a picture.
+_MOST_SETS = 3
 
 
 def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
@@ -54,16 +57,19 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     schedule = plan.policy.schedule(rounds)
     rows = rows_of(plan, schedule, MAX_ROWS)
     height = 0.55 + 0.3 * max(len(rows), 2)
-    figure = make_figure(figsize=(10.0, height + 5.4), dpi=120, layout="constrained")
-    timeline, losses, errors = figure.subplots(3, 1, sharex=True, height_ratios=[height, 2.5, 2.1])
-    draw_timeline(timeline, plan, schedule, rows)
-    _draw_losses(losses, plan, schedule)
-    _draw_errors(errors, plan, schedule)
-    errors.set_xlabel("case")
-    errors.set_xlim(0.5, rounds + 0.5)
-    errors.xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
+    # Only of people by showings is there one error per weight that a schedule decides.
+    heights = [height, 2.5, 2.1] if plan.problem.learns_by_showings else [height, 2.5]
+    figure = make_figure(figsize=(10.0, sum(heights) + 0.8), dpi=120, layout="constrained")
+    panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
+    draw_timeline(panels[0], plan, schedule, rows)
+    _draw_losses(panels[1], plan, schedule)
+    if len(panels) > 2:
+        _draw_errors(panels[2], plan, schedule)
+    panels[-1].set_xlabel("case")
+    panels[-1].set_xlim(0.5, rounds + 0.5)
+    panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
     figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
-    mark_commit(plan, rounds, [timeline, losses, errors])
+    mark_commit(plan, rounds, panels)
     if path is not None:
         _write(figure, Path(path))
     return figure
@@ -86,8 +92,9 @@ def check_picture_path(path: str | Path) -> None:
 
 def rounds_shown(plan: Plan) -> int:
     """Exploration and a third more, within the horizon and what the eye can take in."""
-    length = plan.exploration_length
-    wanted = length + max(15, length // 3) if length else _ROUNDS_IF_FIXED
+    length = settles_after(plan.policy)
+    more = len(repeated_word(plan.policy))
+    wanted = length + max(15, length // 3, more) if length else max(_ROUNDS_IF_FIXED, more)
     return min(wanted, _MAX_ROUNDS, plan.problem.horizon or _MAX_ROUNDS)
 
 
@@ -213,16 +220,18 @@ def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
     commit, length = plan.policy.commit, plan.exploration_length
     top = panels[0]
     if commit is None or length is None:
-        top.set_title("never commits to one set", loc="left", fontsize=10)
+        words = repeated_note(plan) or "never commits to one set"
+        top.set_title(words, loc="left", fontsize=10)
+        settled = settles_after(plan.policy)
+        if settled and settled < rounds:
+            _shade(settled, rounds, panels)
     elif length == 0:
         top.set_title(f"always {names_of(plan, commit)}", loc="left", fontsize=10)
     elif length >= rounds:
         words = f"changes sets until case {length:,}, then always {names_of(plan, commit)}"
         top.set_title(words, loc="left", fontsize=10)
     else:
-        for axes in panels:
-            axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
-            axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+        _shade(length, rounds, panels)
         top.annotate(
             f"from case {length + 1:,}: always {names_of(plan, commit)}",
             xy=(length + 0.5, 1.0),
@@ -233,6 +242,27 @@ def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
             va="bottom",
             fontsize=10,
         )
+
+
+def _shade(length: int, rounds: int, panels: list[Axes]) -> None:
+    for axes in panels:
+        axes.axvspan(length + 0.5, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
+        axes.axvline(length + 0.5, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
+
+
+def repeated_note(plan: Plan) -> str:
+    """What is repeated after exploration, in a line; empty if nothing is, or only one set."""
+    word, first = repeated_word(plan.policy), settles_after(plan.policy)
+    if not word or plan.problem.horizon is not None:
+        return ""
+    parts = [
+        f"{names_of(plan, shown)} in {often:,}" + (f" of {len(word):,} cases" if i == 0 else "")
+        for i, (shown, often) in enumerate(shares(word)[:_MOST_SETS])
+    ]
+    rest = len(set(word)) - _MOST_SETS
+    parts += [f"{rest} more"] if rest > 0 else []
+    begin = f"from case {first + 1:,} over and over" if first else "over and over"
+    return f"{begin}: {', '.join(parts)}"
 
 
 def _headline(plan: Plan) -> str:

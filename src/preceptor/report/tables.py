@@ -90,8 +90,13 @@ class WeightRow(NamedTuple):
 
 
 def weight_rows(plan: Plan) -> list[WeightRow]:
-    """How each weight is learned until the plan commits (or over the cases drawn)."""
+    """How each weight is learned until the plan commits (or over the cases drawn).
+
+    Empty for people of whom showings alone do not say what they know.
+    """
     problem = plan.problem
+    if not problem.learns_by_showings:
+        return []
     rounds = plan.exploration_length or rounds_shown(plan)
     counts = counts_after(problem, plan.policy.schedule(rounds))
     scale = np.sqrt(np.diag(problem.world.covariance))
@@ -156,14 +161,22 @@ def most_sensitive(changes: Sequence[Change]) -> str:
 
 def certificate_rows(plan: Plan, verification: Verification | None) -> list[tuple[str, str]]:
     """What was proven about the plan, and how."""
+    exact = plan.problem.learns_by_showings or (
+        plan.regrets is not None and all(plan.regrets.exact)
+    )
+    value = f"{plan.value:.8g}" + (" (exact)" if exact else "")
+    if plan.regrets is not None:
+        value += ", averaged over the people"
     rows = [
         ("Status", plan.status.value),
-        ("Expected loss of the plan", f"{plan.value:.8g} (exact)"),
+        ("Expected loss of the plan", value),
         ("Lower bound", f"{plan.lower_bound:.8g}; no plan costs less"),
-        ("Gap", sentence(plan.how_sure())),
+        ("Regret" if plan.regrets is not None else "Gap", sentence(plan.how_sure())),
         ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
     ]
-    if plan.certificate is not None:
+    if not plan.problem.learns_by_showings:
+        proof = "a bound on every case, person by person; it can be computed again"
+    elif plan.certificate is not None:
         proof = "dual multipliers for every round; they are in the plan file"
     else:
         proof = "a bound on every round, or an exact method; it can be computed again"

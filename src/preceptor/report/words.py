@@ -16,9 +16,11 @@ from preceptor._base.words import counted, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
+from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
 from preceptor.report.scale import per_case, scale_of
+from preceptor.report.settling import repeated_word, settles_after, shares
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
@@ -57,7 +59,12 @@ def explain(plan: Plan, *, code: bool = True) -> str:
     What to show
       Always show bmi.
     """
-    return "\n\n".join(section(title, body) for title, body in sections(plan, code=code))
+    parts = []
+    for title, body in sections(plan, code=code):
+        parts.append(section(title, body))
+        if title == "What to show" and plan.regrets is not None:
+            parts.append(who_would_lose(plan))
+    return "\n\n".join(parts)
 
 
 def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str | Row]]]:
@@ -69,7 +76,7 @@ def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str |
         ("", [_setting(plan)]),
         ("What to show", _what_to_show(plan)),
         ("What it costs", _what_it_costs(plan)),
-        ("How sure this is", [_certainty(plan)]),
+        ("How sure this is", _certainty(plan)),
         ("How it was found", [_how_found(plan)]),
         ("Notes", list(plan.notes)),
     ]
@@ -91,6 +98,9 @@ def _setting(plan: Plan) -> str:
     if problem.discount < 1.0:
         factor = f"{problem.discount:.6g}"
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
+    if plan.regrets is not None:
+        many = counted(len(plan.regrets.people), "kind")
+        text += f" How the person learns is not known, so it is for {many} of person at once."
     starts = [problem.start_counts[block[0]] for block in problem.world.blocks]
     seen = [
         f"{name} {times(count)}"
@@ -107,6 +117,9 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     length, commit = policy.exploration_length, policy.commit
     if horizon is not None and (length is None or length >= horizon):
         return _schedule_words(plan, policy.schedule(horizon), "", total=horizon)
+    first, word = settles_after(policy), repeated_word(policy)
+    if first and word and horizon is None:
+        return _schedule_words(plan, policy.schedule(first), _word_in_words(plan, word), total=None)
     if length is None or commit is None:
         return _endless_words(plan, policy)
     if not commit:
@@ -122,6 +135,15 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     if isinstance(policy, CountPolicy):
         lines.append(_TABLE_HINT)
     return lines
+
+
+def _word_in_words(plan: Plan, word: tuple[TestSet, ...]) -> str:
+    """E.g. "over and over: abdomen + wrist in 5 of 9 cases and chest in 4"."""
+    parts = [
+        f"{plus(plan, shown)} in {often:,}" + (f" of {cases(len(word))}" if i == 0 else "")
+        for i, (shown, often) in enumerate(shares(word))
+    ]
+    return f"over and over: {listed(parts)}"
 
 
 _TABLE_HINT = Hint(
@@ -214,7 +236,8 @@ def _what_it_costs(plan: Plan) -> list[str]:
     weight = total_weight(problem.discount, problem.horizon)
     what = "Expected discounted loss" if problem.discount < 1.0 else "Expected loss"
     average = f"{plan.value / weight:.4g} per case on average"
-    lines = [f"{what}: {plan.value:.6g} in total, {average}."]
+    whose = ", averaged over the people" if plan.regrets is not None else ""
+    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}."]
     scale = scale_of(problem)
     if scale.unit:
         off = f"{per_case(problem, plan.value):.3g}"
@@ -243,7 +266,7 @@ def _how_much_more(other: float, value: float) -> str:
 def _along_the_way(plan: Plan) -> list[str]:
     """Loss of the first case, of the one where the plan commits, and of a late one."""
     problem = plan.problem
-    length = plan.exploration_length or 0
+    length = settles_after(plan.policy) or 0
     if problem.horizon is not None:
         rounds = min(problem.horizon, length + 2_000)
     else:
@@ -268,11 +291,19 @@ def least_loss(plan: Plan) -> float | None:
     return float(problem.oracle.floors().min())
 
 
-def _certainty(plan: Plan) -> str:
+def _certainty(plan: Plan) -> list[_Part]:
+    if plan.regrets is not None:
+        return [sentence(plan.how_sure()), *proven(plan)]
     if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
-        return sentence(plan.how_sure())
+        return [sentence(plan.how_sure())]
     bound = f"no plan can cost less than {plan.lower_bound:.6g}, the lower bound"
-    return sentence(f"{plan.how_sure()}: {bound}")
+    said: list[_Part] = [sentence(f"{plan.how_sure()}: {bound}")]
+    if not plan.problem.learns_by_showings:
+        said.append(
+            "The bound is what somebody who knows every weight would cost, so it says little; the "
+            "plan is the best that was found by search."
+        )
+    return said
 
 
 def _how_found(plan: Plan) -> str:

@@ -15,6 +15,7 @@ from preceptor.people.by_showings import Learner
 from preceptor.people.delta_rule import DeltaRule
 from preceptor.people.forgetful import Forgetful
 from preceptor.people.human import Human
+from preceptor.people.matched import matched_delta_rate, matched_prior_variance, matched_scatter
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.simulation.choosing import most_predictive
@@ -66,7 +67,12 @@ def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person
     return {
         "paper": learner,
         "least mean squares": DeltaRule(beliefs, matched_rate(problem), imputation),
-        "Bayesian": Bayesian(beliefs, _prior_variance(problem), _scatter(problem), imputation),
+        "Bayesian": Bayesian(
+            beliefs,
+            matched_prior_variance(problem.world, problem.initial_errors),
+            matched_scatter(problem.world, most_predictive(problem).shown),
+            imputation,
+        ),
         "forgets": Forgetful(learner.initial, learner.curves, forgetting, imputation),
         "ignores correlation": Learner(learner.initial, learner.curves, imputation=1.0),
     }
@@ -150,28 +156,11 @@ def matched_rate(problem: Problem) -> float:
     >>> round(matched_rate(problem), 6)   # 1 - 1/1.25
     0.2
     """
-    variances = np.diag(problem.world.covariance)
     start = np.asarray(problem.start_counts)
     now, later = (problem.by_showings.retention(counts) for counts in (start, start + 1))
     learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
-    shown = problem.budget.maximise(variances.copy())
-    return float(min(np.mean(learned / variances), 1.0 / (3.0 * variances[list(shown)].sum())))
-
-
-def _prior_variance(problem: Problem) -> FloatArray:
-    """Per test: the average squared error of standardised weights, in the test's own scale."""
-    variances = np.diag(problem.world.covariance)
-    squared = np.mean(problem.initial_errors**2 * variances)
-    return np.asarray(squared / variances)
-
-
-def _scatter(problem: Problem) -> float:
-    """Variance left to a perfect reader of the most predictive set; never quite 0."""
-    shown = list(most_predictive(problem).shown)
-    world = problem.world
-    target = (world.covariance @ world.coefficients)[shown]
-    explained = target @ np.linalg.solve(world.covariance[np.ix_(shown, shown)], target)
-    return max(world.outcome_variance - float(explained), 1e-9 * world.outcome_variance, 1e-300)
+    shown = problem.budget.maximise(np.diag(problem.world.covariance).copy())
+    return matched_delta_rate(problem.world, learned, shown)
 
 
 def _sgd(beliefs: FloatArray, rate: float) -> PartialFit:

@@ -6,9 +6,13 @@ independent proof, and `verify` says so.
 
 from __future__ import annotations
 
+import numpy as np
+
+from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.people_search import bounds_of
 from preceptor.planning.restricted import floor_over_all_sets
 from preceptor.planning.shape import shape_of
 from preceptor.problem import Problem
@@ -26,6 +30,13 @@ def cheap_bound(problem: Problem) -> tuple[float, str]:
     if shape_of(problem).too_many_sets:
         return floor_over_all_sets(problem), "floor over all sets, computed again"
     return instant_bound(problem), "instant bound computed again"
+
+
+def crowd_bound(problem: Problem) -> tuple[float, str]:
+    """The average of what nobody's plan can go below, person by person."""
+    bounds, _ = bounds_of(problem)
+    shares = problem.learner.weights if isinstance(problem.learner, Crowd) else np.ones(1)
+    return float(shares @ bounds), "bounds of all people computed again"
 
 
 def solved_again(plan: Plan, problem: Problem) -> tuple[float, str]:

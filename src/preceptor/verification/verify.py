@@ -16,12 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor.certificate import Certificate
+from preceptor.linear_certificate import LinearCertificate
 from preceptor.plan import Plan
 from preceptor.problem import Problem
 from preceptor.verification.beam_check import beam_again
 from preceptor.verification.claim import claim_of
 from preceptor.verification.dual_check import check_bound
 from preceptor.verification.played import played_value, slow_floor
+from preceptor.verification.semidefinite_check import check_semidefinite
 from preceptor.verification.slow_value import slow_value
 
 # Relative difference that rounding may make between two ways to add up the same losses.
@@ -102,25 +104,47 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -
 
 
 def _played(plan: Plan, problem: Problem, slack: float) -> Verification:
-    """People who do not learn by showings: let them play, and add up the floor again."""
+    """People who do not learn by showings: let them play, and prove the bound again."""
+    from preceptor.verification.again import crowd_bound
+
     found = played_value(problem, plan.policy)
     allowed = _STANDARD_ERRORS * found.standard_error
     if plan.regrets is not None and not all(plan.regrets.exact):
         allowed += _APPROXIMATE * found.value
     value_ok = bool(abs(found.value - plan.value) <= allowed + _ROUNDING * abs(found.value))
-    floor = slow_floor(problem)
+    bound, said = slow_floor(problem), "floor of every set added up again"
+    independent = True
+    if isinstance(plan.certificate, LinearCertificate):
+        proven, said = _semidefinite_again(plan.certificate, problem)
+        bound = max(bound, proven)
+    elif plan.lower_bound > bound * (1.0 + slack):
+        # A crowd's bound is the average over its people, some of whom have a better one.
+        again, said = crowd_bound(problem)
+        bound, independent = max(bound, again), False
     how = (
         f"value played by {found.people:,} simulated people of each kind over {found.rounds:,} "
-        f"rounds (± {found.standard_error:.3g}); floor of every set added up again"
+        f"rounds (± {found.standard_error:.3g}); {said}"
     )
-    bound_ok = bool(plan.lower_bound <= floor * (1.0 + slack))
-    return Verification(found.value, value_ok, floor, bound_ok, how, independent=True)
+    bound_ok = bool(plan.lower_bound <= bound * (1.0 + slack))
+    return Verification(found.value, value_ok, bound, bound_ok, how, independent)
+
+
+def _semidefinite_again(certificate: LinearCertificate, problem: Problem) -> tuple[float, str]:
+    """What a semidefinite certificate proves about this problem, and how that was checked."""
+    if (certificate.discount, certificate.horizon) != (problem.discount, problem.horizon):
+        return -np.inf, "semidefinite certificate is about another discount or horizon"
+    report = check_semidefinite(
+        certificate, problem.learner, problem.world, problem.sets, problem.start
+    )
+    if not report.ok:
+        return -np.inf, f"semidefinite certificate FAILS: {report.why}"
+    return report.bound, "semidefinite certificate proven again for every set and step"
 
 
 def _bound_again(plan: Plan, problem: Problem, slack: float) -> tuple[float, str, bool]:
     from preceptor.verification.again import cheap_bound, has_dual, solved_again
 
-    if plan.certificate is not None and has_dual(problem):
+    if isinstance(plan.certificate, Certificate) and has_dual(problem):
         bound, how = _dual_again(plan.certificate, plan, problem, slack)
         if np.isneginf(bound):  # a plan must not carry a certificate that proves nothing
             return bound, how, True

@@ -1,0 +1,115 @@
+"""How long to plan, and what to prove: quickly for one person, a little longer for a crowd."""
+
+from __future__ import annotations
+
+from preceptor._base.progress import Progress, Status, Update, report
+from preceptor._base.words import counted, percent
+from preceptor.advice.proofs import proofs_to_come, with_proofs
+from preceptor.errors import InvalidInput
+from preceptor.evaluation.expectations import people_of
+from preceptor.people.crowd import Crowd
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.problem import Problem
+from preceptor.regrets import OBJECTIVES
+
+# Enough for most tables; where the proof leaves a wide gap, more is taken.
+QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
+_WIDE = 0.05
+# For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
+PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
+# Share of a time limit that all of these proofs may take.
+_PROOF_SHARE = 0.25
+
+
+def plan_for(
+    problem: Problem,
+    *,
+    objective: str | None,
+    time_limit: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> Plan:
+    """A plan in the time that fits the person; arguments are those of `advise`.
+
+    For somebody who learns by showings quick first; if that leaves much unproven and nobody set a
+    limit, ten seconds more.
+    """
+    _check_objective(problem, objective)
+    if isinstance(problem.learner, Crowd):
+        return _plan_for_crowd(problem, objective, time_limit, seed, progress)
+    if not problem.learns_by_showings:
+        limit = PEOPLE_SECONDS if time_limit is None else time_limit
+        return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
+    seconds = QUICK_SECONDS if time_limit is None else time_limit
+    plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
+    if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
+        said = (
+            f"Up to {plan.gap:.0%} above the best possible after {QUICK_SECONDS} seconds; "
+            f"taking {MORE_SECONDS:g} more (`time_limit` sets how many)"
+        )
+        report(progress, "planning further", sentence=said)
+        longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
+        plan = min(plan, longer, key=lambda each: (each.value, each.gap))
+    return plan
+
+
+def _plan_for_crowd(
+    problem: Problem,
+    objective: str | None,
+    time_limit: float | None,
+    seed: int,
+    progress: Progress | None,
+) -> Plan:
+    """One plan for everybody, and what can be proven about it in the time that is left."""
+    many = counted(len(people_of(problem)), "kind")
+    said = f"Planning for {many} of person at once, since how this one learns is not known"
+    report(progress, "planning", sentence=said)
+    proofs = proofs_to_come(problem)
+    if time_limit is None:
+        seconds, each = PEOPLE_SECONDS, PROOF_SECONDS
+    else:
+        each = min(PROOF_SECONDS, _PROOF_SHARE * time_limit / max(proofs, 1))
+        seconds = time_limit - proofs * each
+    plan = solve(
+        problem,
+        "auto",
+        time_limit=seconds,
+        seed=seed,
+        objective=objective,
+        progress=_telling_first_find(progress, objective),
+    )
+    report(progress, "proving")
+    return with_proofs(plan, each, seed)
+
+
+def _telling_first_find(progress: Progress | None, objective: str | None) -> Progress | None:
+    """Says once in a sentence how good the first common plan is, for whoever waits."""
+    if progress is None:
+        return None
+    told = False
+
+    def tell(update: Update) -> None:
+        nonlocal told
+        if update.value is not None and not told and objective in (None, "regret"):
+            told = True
+            said = (
+                f"So far: a plan by which nobody loses more than {percent(update.value)} beyond "
+                "the best plan found for them; searching on"
+            )
+            update = update._replace(sentence=said)
+        progress(update)
+
+    return tell
+
+
+def _check_objective(problem: Problem, objective: str | None) -> None:
+    if objective is None:
+        return
+    if objective not in OBJECTIVES:
+        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
+    if not isinstance(problem.learner, Crowd):
+        raise InvalidInput(
+            "objective: compares the people of a crowd, but the plan is for one person; leave it "
+            "out, or plan for a crowd"
+        )

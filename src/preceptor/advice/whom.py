@@ -1,0 +1,102 @@
+"""Whom a plan is for: somebody who is given, or who is in a file, or who is made of a few words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from preceptor._base.progress import Progress, report
+from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, person_for, refuse_choices
+from preceptor.advice.kinds import CROWD, WITH_CURVES, check_kind, person_of_kind
+from preceptor.advice.learner_file import read_learner
+from preceptor.errors import InvalidInput
+from preceptor.model.budgets import Budget
+from preceptor.model.world import World
+from preceptor.people.person import BY_SHOWINGS, Person
+from preceptor.problem import Problem
+
+
+def problem_for(
+    world: World,
+    budget: Budget,
+    discount: float,
+    *,
+    person: str | Person | None,
+    learner: Person | str | Path | None,
+    participant: str | None,
+    beliefs: Beliefs | None,
+    standardised: bool,
+    half_life: float | None,
+    alpha: float | None,
+    progress: Progress | None,
+) -> Problem:
+    """The problem of showing tests to this person; arguments are those of `advise`."""
+    kind = _kind(person, learner, alpha, progress)
+    known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
+    try:
+        problem = Problem(world, known, budget, discount)
+        if kind is None:
+            return problem
+        showings = DEFAULT_HALF_LIFE if half_life is None else half_life
+        return problem.replace(learner=person_of_kind(problem, kind, showings))
+    except InvalidInput as error:
+        # Here a budget is made of `tests`, so that is what the message should name.
+        faults = [re.sub(r"^budget:", "tests:", fault) for fault in error.faults]
+        raise type(error)(faults) from None
+
+
+def _kind(
+    person: str | Person | None,
+    learner: Person | str | Path | None,
+    alpha: float | None,
+    progress: Progress | None,
+) -> str | None:
+    """Which kind of person to make, if one is not there already."""
+    if person is not None and learner is not None:
+        raise InvalidInput("person: `learner` says already who it is; leave one of them out")
+    if learner is not None or isinstance(person, Person):
+        return None
+    if person is None and alpha is None:
+        return CROWD
+    if person is None:
+        said = (
+            "Note: `alpha` is about people who learn by showings, so the plan is for one of them; "
+            "`half_life` plans for a crowd"
+        )
+        report(progress, "estimating", sentence=said)
+        return BY_SHOWINGS
+    check_kind(person)
+    if alpha is not None and person not in WITH_CURVES:
+        raise InvalidInput(
+            f"alpha: says how fast one learns by showings, which {person!r} is not about; "
+            "give `half_life` instead"
+        )
+    return person
+
+
+def _person(
+    world: World,
+    person: str | Person | None,
+    learner: Person | str | Path | None,
+    participant: str | None,
+    beliefs: Beliefs | None,
+    standardised: bool,
+    half_life: float | None,
+    alpha: float | None,
+) -> Person:
+    """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
+    if participant is not None and not isinstance(learner, (str, Path)):
+        raise InvalidInput("participant: names somebody in a learner file; give `learner`")
+    given = person if isinstance(person, Person) else learner
+    if given is None:
+        return person_for(
+            world,
+            beliefs="zero" if beliefs is None else beliefs,
+            standardised=standardised,
+            half_life=half_life,
+            alpha=alpha,
+        )
+    refuse_choices(
+        beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
+    )
+    return given if isinstance(given, Person) else read_learner(given, world, participant)

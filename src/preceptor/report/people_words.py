@@ -1,0 +1,199 @@
+"""A plan for a crowd, person by person: who would lose by it, and what is proven about that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor._base.words import listed, percent
+from preceptor.evaluation.expectations import people_of
+from preceptor.regrets import Regrets
+from preceptor.report.phrases import table, wrap
+from preceptor.report.scale import per_case, scale_of
+
+if TYPE_CHECKING:
+    from preceptor.plan import Plan
+
+# Regrets up to this are not worth finding out who somebody is.
+WORTH_KNOWING = 0.03
+# Gaps up to this are rounding.
+_ROUNDING = 1e-9
+# Gaps beyond this say little about a plan, if the bound is the one that holds for everybody.
+_SAYS_LITTLE, _FLOOR = 0.2, "floor of every case"
+# Regrets below this are shown as none.
+_NOTHING = 5e-4
+# Where the plan and its rivals stand among `regrets.policies`.
+_PLAN, _PREDICTIVE, _FIXED = 0, 1, 2
+
+
+WHO = "Who would lose by this plan"
+# Names that begin so say how somebody learns.
+_TELLING = ("by outcomes", "by showings", "not learning")
+_WIDEST_NAME = 44
+
+
+class PersonRow(NamedTuple):
+    """A person: regrets of three policies, and what a plan of their own costs per case."""
+
+    name: str
+    how: str
+    weight: str
+    plan: str
+    predictive: str
+    fixed: str
+    own: str
+    is_worst: bool
+
+
+def person_rows(plan: Plan) -> list[PersonRow]:
+    """One row per person of the crowd; none for a plan for one person."""
+    regrets = plan.regrets
+    if regrets is None:
+        return []
+    losses = regrets.table
+    people = people_of(plan.problem)
+    worst = worst_off(regrets)
+    return [
+        PersonRow(
+            name,
+            people[name].learning_in_words(),
+            f"{regrets.weights[i]:.0%}",
+            share(losses[_PLAN, i]),
+            share(losses[_PREDICTIVE, i]),
+            share(losses[_FIXED, i]),
+            f"{per_case(plan.problem, float(regrets.best[i])):#.3g}".rstrip("."),
+            i == worst,
+        )
+        for i, name in enumerate(regrets.people)
+    ]
+
+
+def average_row(plan: Plan) -> PersonRow:
+    """Regrets averaged by weight, which is what happens to somebody drawn from the crowd."""
+    assert plan.regrets is not None, "only a crowd has an average"
+    regrets = plan.regrets
+    plans, predictive, fixed = (share(mean) for mean in regrets.table[:3] @ regrets.weights)
+    return PersonRow("on average", "", "", plans, predictive, fixed, "", False)
+
+
+def worst_off(regrets: Regrets) -> int | None:
+    """Who loses most by the plan; None if nobody loses anything."""
+    worst = int(np.argmax(regrets.table[_PLAN]))
+    return worst if regrets.table[_PLAN, worst] > _ROUNDING else None
+
+
+def share(regret: float) -> str:
+    """A regret as people read it: rounded up, so that "at most" holds; next to nothing is 0."""
+    if not math.isfinite(regret):
+        return "no end"
+    return "0.0%" if regret < _NOTHING else percent(regret)
+
+
+def worth_of_knowing(regrets: Regrets) -> list[str]:
+    """What it would be worth to know who the person is, and what to do about it."""
+    worst = worst_off(regrets)
+    if worst is None:
+        return [
+            "Not knowing how the person learns costs nothing: as far as search can tell, nobody "
+            "would do better with a plan of their own. Take this plan."
+        ]
+    costs = (
+        f"Not knowing how the person learns costs at most {percent(regrets.worst)} "
+        f"({regrets.people[worst]}), and {percent(regrets.mean)} on average."
+    )
+    if regrets.worst <= WORTH_KNOWING:
+        return [costs, "Take this plan: finding out who it is would hardly pay."]
+    return [
+        costs,
+        "Finding out may pay: vary what is shown, keep a log of the answers, and let "
+        "`preceptor fit` say how this person learns; or choose what to show by their answers.",
+    ]
+
+
+def proven(plan: Plan) -> list[str]:
+    """What is proven about a plan for a crowd, and what is only found by search."""
+    regrets = plan.regrets
+    assert regrets is not None, "only a crowd has people to compare"
+    gaps = regrets.costs[_PLAN] / regrets.bounds - 1.0
+    says_little = [
+        kind == _FLOOR and not gap <= _SAYS_LITTLE
+        for kind, gap in zip(regrets.bound_kinds, gaps, strict=True)
+    ]
+    said = [
+        *_gaps_in_words(plan, [i for i, little in enumerate(says_little) if not little], gaps),
+        *_little(plan, [i for i, little in enumerate(says_little) if little], gaps),
+        "The plan, everybody's own plan and so the regrets are found by search, not proven.",
+    ]
+    if regrets.game is not None:
+        said.append(
+            "No randomised plan was found that guarantees everybody less than "
+            f"{percent(max(regrets.game, 0.0))}."
+        )
+    return [*said, *regrets.accuracy]
+
+
+def _gaps_in_words(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
+    if not who:
+        return []
+    assert plan.regrets is not None
+    words = []
+    for i in who:
+        is_best = gaps[i] <= _ROUNDING
+        gap = (
+            "the best possible"
+            if is_best
+            else f"at most {percent(gaps[i])} above the best possible"
+        )
+        words.append(f'{gap} for "{plan.regrets.people[i]}"')
+    return [f"Proven: this plan is {listed(words)}."]
+
+
+def _little(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
+    if not who:
+        return []
+    assert plan.regrets is not None
+    finite = [float(gaps[i]) for i in who if math.isfinite(gaps[i])]
+    others = "the others" if len(who) < len(gaps) else "each of them"
+    if len(who) == 1 and len(gaps) > 1:
+        others = f'"{plan.regrets.people[who[0]]}"'
+    if not finite:
+        return [f"For {others} nothing is proven."]
+    low, high = percent(min(finite)), percent(max(finite))
+    span = low if low == high else f"{low} to {high}"
+    return [
+        f"For {others} the only bound is what somebody who knows every weight would cost, and the "
+        f"plan is {span} above that, which says little."
+    ]
+
+
+def who_would_lose(plan: Plan) -> str:
+    """A table of people, and what to make of it."""
+    assert plan.regrets is not None
+    rows, scale = person_rows(plan), scale_of(plan.problem)
+    head = ("person", "weight", "this plan", "predictive", "fixed set", "own plan")
+    cells = [
+        (_named(r), r.weight, r.plan + ("*" if r.is_worst else " "), r.predictive, r.fixed, r.own)
+        for r in rows
+    ]
+    mean = average_row(plan)
+    cells.append((mean.name, "", mean.plan + " ", mean.predictive, mean.fixed, ""))
+    unit = f", in {scale.unit}" if scale.unit else ""
+    legend = (
+        "Loss beyond the best plan found for that person, as a share of it (* the largest): by "
+        "this plan, by the most predictive tests, and by the set that suits everybody best if it "
+        f"is never changed. Own plan: its {scale.label}{unit}."
+    )
+    lines = [WHO, *table([head, *cells]), *wrap(legend, "  ", "  "), ""]
+    return "\n".join([*lines, *wrap(" ".join(worth_of_knowing(plan.regrets)), "  ", "  ")])
+
+
+def _named(row: PersonRow) -> str:
+    """A name that says how the person learns stands alone; any other gets a few words."""
+    if row.name.startswith(_TELLING):
+        return row.name
+    how = row.how.split(":")[0].split(";")[0]
+    return f"{row.name} ({how})" if len(row.name) + len(how) <= _WIDEST_NAME else row.name

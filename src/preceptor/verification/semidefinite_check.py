@@ -1,0 +1,372 @@
+"""A slow proof of a semidefinite bound once more, from what people do with a case.
+
+Nothing is taken from the code that found it. How errors move is read off the person's own rule for
+a known case (`Person.moves`), averaged over cases by a product of Gauss-Hermite rules. Rules that
+are quadratic in the case are averaged exactly by three points a dimension; five points must give
+the same, so a rule that is not quadratic is noticed. Then every inequality of
+`linear_certificate.py` is checked by its smallest eigenvalue, for every set and step.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.linear_certificate import SLOWER, LinearCertificate, steps
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+from preceptor.people.person import Person
+
+# Differences that count as rounding between two ways to average, relative to the largest entry.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True)
+class SemidefiniteReport:
+    """What was found.
+
+    Attributes
+    ----------
+    ok
+        Whether everything holds.
+    why
+        What fails first, as a sentence; empty if nothing does.
+    bound
+        What is proven; minus infinity if nothing is.
+    adaptive
+        Whether it also binds whoever sees the person's weights.
+    worst
+        The smallest eigenvalue of all inequalities, in units of the largest loss at the start.
+    """
+
+    ok: bool
+    why: str
+    bound: float
+    adaptive: bool
+    worst: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Round:
+    """A set: charge (N, N), maps Φ of g for each case (cases, N, N), and weights of the cases."""
+
+    charge: FloatArray
+    maps: FloatArray
+    weights: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        return np.asarray(np.einsum("c,cij->ij", self.weights, self.maps))
+
+    def back(self, Q: FloatArray) -> FloatArray:
+        """E[Φ'QΦ]."""
+        return np.asarray(np.einsum("c,cki,kl,clj->ij", self.weights, self.maps, Q, self.maps))
+
+    def forth(self, P: FloatArray) -> FloatArray:
+        """E[ΦPΦ']."""
+        return np.asarray(np.einsum("c,cik,kl,cjl->ij", self.weights, self.maps, P, self.maps))
+
+
+def check_semidefinite(
+    certificate: LinearCertificate,
+    person: Person,
+    world: World,
+    sets: SetFamily,
+    start: Sequence[int] | None = None,
+    *,
+    slack: float = 1e-9,
+) -> SemidefiniteReport:
+    """Prove a semidefinite bound again.
+
+    Parameters
+    ----------
+    certificate
+        What is claimed.
+    person, world, sets, start
+        Of whom, where, with which sets to show, and after how many showings.
+    slack
+        How far below 0 eigenvalues may be, in units of the largest loss at the start and relative
+        to the largest entry of the matrices.
+
+    Returns
+    -------
+    SemidefiniteReport
+        Whether it stands.
+    """
+    faults = _shape_faults(certificate, world.size, len(sets))
+    if faults:
+        return _failed(faults)
+    fresh = person.fresh(world, (), start)
+    g = np.append(world.coefficients - person.weights_of(world, fresh), 1.0)
+    rounds = []
+    for s, shown in enumerate(sets):
+        one = _round(person, world, shown, float(sets.prices[s]), start, points=3, played=0)
+        if len(shown) <= 3 and not (
+            _same(one, _round(person, world, shown, float(sets.prices[s]), start, 5, 0))
+            and _same(one, _round(person, world, shown, float(sets.prices[s]), start, 3, 4))
+        ):
+            return _failed(
+                f"The maps of set {shown} are not quadratic in the case, or change with the round."
+            )
+        rounds.append(one)
+    unit = max(float(g @ one.charge @ g) for one in rounds)
+    largest = np.max([np.diag(one.charge) for one in rounds], axis=0)
+    sizes = np.sqrt(unit / np.where(largest > 0.0, largest, unit))
+    sizes[-1] = 1.0
+    claim = _Claim(certificate, rounds, g, sizes, unit, slack)
+    why = claim.limits_fault() or claim.growth_fault() or claim.multipliers_fault()
+    if why:
+        return _failed(why)
+    worst, why = claim.worst_step()
+    bound = float(g @ certificate.mean[0] @ g)
+    if not why and certificate.bound > bound + slack * max(abs(bound), unit):
+        why = f"The certificate claims {certificate.bound:.9g}, but proves {bound:.9g}."
+    adaptive = claim.is_adaptive
+    proven = -math.inf if why else min(bound, certificate.bound)
+    return SemidefiniteReport(not why, why, proven, adaptive, worst)
+
+
+@dataclass(frozen=True, eq=False)
+class _Claim:
+    """A certificate with the rounds that it is about; eigenvalues are taken in scaled units."""
+
+    certificate: LinearCertificate
+    rounds: list[_Round]
+    g: FloatArray
+    sizes: FloatArray
+    unit: float
+    slack: float
+
+    @property
+    def n(self) -> int:
+        return self.g.size - 1
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all cases lead to the same weights."""
+        return all(np.allclose(one.maps, one.mean, rtol=0.0, atol=1e-12) for one in self.rounds)
+
+    @property
+    def has_limits(self) -> bool:
+        return bool(np.any(self.certificate.reach))
+
+    @property
+    def is_adaptive(self) -> bool:
+        given = self.certificate
+        tied = np.array_equal(given.mean[:, : self.n, : self.n], given.spread)
+        loose = not (np.any(given.mean_multipliers) or np.any(given.spread_multipliers))
+        return self.is_certain or (tied and loose)
+
+    def priced(self, matrix: FloatArray) -> float:
+        """Smallest eigenvalue of a form in g (or in the errors), in scaled units."""
+        size = self.sizes[: matrix.shape[0]]
+        return float(np.linalg.eigvalsh(matrix * np.outer(size, size) / self.unit)[0])
+
+    def placed(self, matrix: FloatArray) -> float:
+        """Smallest eigenvalue of a second moment, in scaled units and relative to `reach`."""
+        size = self.sizes[: matrix.shape[0]]
+        return float(np.linalg.eigvalsh(matrix / np.outer(size, size))[0]) / self.width
+
+    @property
+    def width(self) -> float:
+        size = np.outer(self.sizes[:-1], self.sizes[:-1])
+        widest = max(np.abs(self.certificate.reach / size).max(), 1.0)
+        return float(max(widest, np.abs(self.certificate.limit / size).max()))
+
+    def limits_fault(self) -> str:
+        """Whether means or spreads can leave the limits that the certificate uses."""
+        given, n = self.certificate, self.n
+        if not self.has_limits:
+            used = np.any(given.mean_multipliers) or np.any(given.spread_multipliers)
+            return "Limits are used, but there are none." if used else ""
+        off = self.g[:n] - given.centre
+        half = np.sqrt(np.maximum(np.diag(given.reach), 0.0))
+        if given.is_box:
+            if np.any(given.reach != np.diag(np.diag(given.reach))):
+                return "A box must have a diagonal reach."
+            inside = bool(np.all(np.abs(off) <= half))
+        else:
+            inside = not np.any(given.centre) and self.placed(given.reach - np.outer(off, off)) >= 0
+        if not inside:
+            return "The first errors are outside of the limits."
+        cover = self._cover()
+        spread = np.zeros((n + 1, n + 1))
+        spread[:n, :n] = given.limit
+        for s, one in enumerate(self.rounds):
+            turn, push = one.mean[:n, :n], one.mean[:n, n]
+            if given.is_box:
+                moved = np.abs(turn @ given.centre + push - given.centre) + np.abs(turn) @ half
+                stays = bool(np.all(moved <= half + self.slack * self.sizes[:n] * self.width))
+            else:
+                still = np.abs(push / self.sizes[:n]).max() <= 1e-12
+                left = given.reach - turn @ given.reach @ turn.T
+                stays = bool(still and self.placed(left) >= -self.slack)
+            if not stays:
+                return f"Set {s} leads mean errors out of the limits."
+            scatter = one.forth(cover) - one.mean @ cover @ one.mean.T
+            left = given.limit - (one.forth(spread) + scatter)[:n, :n]
+            if self.placed(left) < -self.slack:
+                return f"Set {s} leads the spread out of its limit."
+        return ""
+
+    def _cover(self) -> FloatArray:
+        """A matrix above gg' within limits, as far as scatter goes."""
+        given, n = self.certificate, self.n
+        mixed = np.zeros((n + 1, n + 1))
+        mixed[:n, n] = mixed[n, :n] = self.sizes[:n]
+        straight = not np.any(given.centre) and all(
+            np.abs(one.forth(mixed) - one.mean @ mixed @ one.mean.T).max()
+            <= 1e-12 * np.abs(self.sizes).max() ** 2
+            for one in self.rounds
+        )
+        cover = np.zeros((n + 1, n + 1))
+        if straight:
+            cover[:n, :n], cover[n, n] = given.reach, 1.0
+            return cover
+        middle = np.append(given.centre, 1.0)
+        cover[:n, :n] = 2.0 * n * given.reach
+        return np.asarray(cover + 2.0 * np.outer(middle, middle))
+
+    def growth_fault(self) -> str:
+        """Whether what is left in the end may weigh something."""
+        given = self.certificate
+        if given.horizon is not None or self.has_limits:
+            return ""
+        size = np.outer(self.sizes, self.sizes)
+        if np.linalg.eigvalsh(given.growth * size)[0] <= 0.0:
+            return "Nothing shows that errors grow more slowly than discounts shrink."
+        for s, one in enumerate(self.rounds):
+            left = given.growth - given.discount**SLOWER * one.back(given.growth)
+            if np.linalg.eigvalsh(left * size)[0] < 0.0:
+                return f"Under set {s} errors may grow faster than discounts shrink."
+        return ""
+
+    def multipliers_fault(self) -> str:
+        """Whether multipliers have a wrong sign."""
+        given = self.certificate
+        size = np.outer(self.sizes[:-1], self.sizes[:-1]) / self.unit
+        for name, many in (("mean", given.mean_multipliers), ("spread", given.spread_multipliers)):
+            least = float(np.linalg.eigvalsh(many * size).min(initial=0.0))
+            if least < -1e-13 * max(float(np.abs(many * size).max(initial=0.0)), 1.0):
+                return f"A multiplier of the {name} is negative: it has the eigenvalue {least:.3g}."
+        diagonal = np.eye(self.n, dtype=bool)
+        if given.is_box and np.any(given.mean_multipliers[..., ~diagonal]):
+            return "Multipliers of a box must be diagonal."
+        return ""
+
+    def worst_step(self) -> tuple[float, str]:
+        """The smallest eigenvalue of all inequalities, and what is wrong with it."""
+        given, n = self.certificate, self.n
+        now, later = steps(given.knots, given.horizon)
+        largest = float(np.abs(given.mean * np.outer(self.sizes, self.sizes)).max()) / self.unit
+        allowed = self.slack * max(1.0, largest)
+        away = np.column_stack([np.eye(n), -given.centre])
+        certain = self.is_certain
+        worst, where = np.inf, ""
+        for step in range(len(now)):
+            Q, Q_after = (np.tensordot(share[step], given.mean, axes=1) for share in (now, later))
+            R, R_after = (np.tensordot(share[step], given.spread, axes=1) for share in (now, later))
+            padded = np.zeros((n + 1, n + 1))
+            padded[:n, :n] = R_after
+            for s, one in enumerate(self.rounds):
+                Y, Z = given.mean_multipliers[step, s], given.spread_multipliers[step, s]
+                mean, back = one.mean, one.back(padded)
+                scattered = back - mean.T @ padded @ mean
+                left = one.charge + given.discount * (mean.T @ Q_after @ mean + scattered) - Q
+                left = left + away.T @ Y @ away
+                left[n, n] -= float(np.sum(Y * given.reach) + np.sum(Z * given.limit))
+                least = self.priced(left)
+                if not certain:  # otherwise there is no spread
+                    spread = one.charge[:n, :n] + given.discount * back[:n, :n] - R + Z
+                    least = min(least, self.priced(spread))
+                if least < worst:
+                    worst, where = least, f"set {s} in step {step}"
+        wrong = f"The inequality of {where} fails by {-worst:.3g}." if worst < -allowed else ""
+        return worst, wrong
+
+
+def _round(
+    person: Person,
+    world: World,
+    shown: tuple[int, ...],
+    price: float,
+    start: Sequence[int] | None,
+    points: int,
+    played: int,
+) -> _Round:
+    """What a set does to somebody who has played so many rounds with it."""
+    rows, truth, sigma = list(shown), world.coefficients, world.covariance
+    k, n = len(rows), world.size
+    omega = person.imputing_covariance(world)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
+    weights = weights / weights.sum()
+    grid = np.array(np.meshgrid(*[nodes] * (k + 1), indexing="ij")).reshape(k + 1, -1).T
+    chance = np.array(np.meshgrid(*[weights] * (k + 1), indexing="ij")).reshape(k + 1, -1).prod(0)
+    block = sigma[np.ix_(rows, rows)]
+    slopes = np.linalg.solve(block, sigma[rows] @ truth)
+    rest = world.noise_variance + truth @ sigma @ truth - slopes @ block @ slopes
+    results = grid[:, :k] @ np.linalg.cholesky(block).T
+    outcome = results @ slopes + math.sqrt(max(float(rest), 0.0)) * grid[:, k]
+    filled = results @ np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows])
+    filled[:, rows] = results
+    mask = np.zeros((chance.size, n), dtype=np.bool_)
+    mask[:, rows] = True
+    state = person.fresh(world, (chance.size,), start)
+    for _ in range(played):
+        state = person.learn(world, state, filled, mask, outcome)
+    turn, push = person.moves(world, state, filled, mask, outcome)
+    maps = np.zeros((chance.size, n + 1, n + 1))
+    maps[:, :n, :n] = turn
+    maps[:, :n, n] = truth - turn @ truth - push
+    maps[:, n, n] = 1.0
+    # The surprise is e·x̂ plus what even the truth misses.
+    surprise = np.column_stack([filled, outcome - filled @ truth])
+    charge = np.einsum("c,ci,cj->ij", chance, surprise, surprise)
+    charge[n, n] += price
+    return _Round(charge, maps, chance)
+
+
+def _same(one: _Round, other: _Round) -> bool:
+    """Whether two ways to average agree on first and second moments of the map."""
+    n = one.charge.shape[0]
+    probes = np.random.default_rng(0).standard_normal((3, n, n))
+    pairs = [(one.mean, other.mean)]
+    pairs += [(one.back(probe + probe.T), other.back(probe + probe.T)) for probe in probes]
+    return all(np.abs(a - b).max() <= _SAME * max(np.abs(a).max(), 1.0) for a, b in pairs)
+
+
+def _shape_faults(certificate: LinearCertificate, n: int, sets: int) -> str:
+    knots, horizon = certificate.knots, certificate.horizon
+    if knots[:1] != (0,) or not all(late > early for early, late in pairwise(knots)):
+        return f"Knots are {knots}; they must rise from 0."
+    if not 0.0 < certificate.discount <= 1.0 or (horizon is None and certificate.discount == 1.0):
+        return f"The discount is {certificate.discount}."
+    if horizon is not None and (
+        knots[-1] != horizon or np.any(certificate.mean[-1]) or np.any(certificate.spread[-1])
+    ):
+        return "The last knot must be the horizon, and nothing may be owed there."
+    count = len(steps(knots, horizon)[0])
+    wanted = {
+        "mean": (len(knots), n + 1, n + 1),
+        "spread": (len(knots), n, n),
+        "centre": (n,),
+        "reach": (n, n),
+        "limit": (n, n),
+        "mean_multipliers": (count, sets, n, n),
+        "spread_multipliers": (count, sets, n, n),
+        "growth": (n + 1, n + 1),
+    }
+    for name, shape in wanted.items():
+        array = getattr(certificate, name)
+        if array.shape != shape or not np.all(np.isfinite(array)):
+            return f"{name} has shape {array.shape}, must be finite numbers of shape {shape}."
+    return ""
+
+
+def _failed(why: str) -> SemidefiniteReport:
+    return SemidefiniteReport(False, why, -math.inf, False, -math.inf)

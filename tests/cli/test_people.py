@@ -1,0 +1,88 @@
+"""`preceptor plan` for a crowd and for every kind of person, and what reads such plans."""
+
+import json
+
+import pytest
+
+import preceptor as pr
+from tests.cli.conftest import no_traceback
+
+FAST = ("--outcome", "y", "--half-life", 2, "--cases", 4, "--tests", 1, "--time-limit", 0.2)
+
+
+@pytest.fixture
+def crowd_file(run, cases, tmp_path):
+    result = run("plan", cases, *FAST)
+    assert result.exit_code == 0, result.stderr
+    (tmp_path / "said.txt").write_text(result.stdout)
+    (tmp_path / "told.txt").write_text(result.stderr)
+    return tmp_path / "plan.json"
+
+
+def test_the_crowd_is_planned_for_by_default(crowd_file, tmp_path):
+    plan = pr.Plan.load(crowd_file)
+    assert plan.problem.learner.kind == "crowd"
+    text, told = (tmp_path / "said.txt").read_text(), (tmp_path / "told.txt").read_text()
+    assert "Who would lose by this plan" in text
+    assert "found by search, not proven" in text
+    for name in plan.regrets.people:
+        assert name in text
+    assert max(map(len, text.splitlines())) <= 100
+    assert "Planning for 7 kinds of person" in told
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Who would lose by this plan" in page
+
+
+def test_what_reads_a_plan_reads_that_of_a_crowd(run, crowd_file, tmp_path):
+    explained = run("explain", crowd_file)
+    assert "Who would lose by this plan" in explained.stdout
+    first = json.loads(run("next", crowd_file, "--json").stdout)
+    assert first["expected_loss"] > 0
+    (tmp_path / "counts.json").write_text(json.dumps({"bmi": 3}))
+    later = run("next", crowd_file, "--shown", "counts.json")
+    assert later.exit_code == 0, later.stderr
+    assert later.stdout.startswith("Show ")
+    assert "Expected" not in later.stdout  # counts do not say what a crowd knows
+    played = run("simulate", crowd_file, "--people", 2, "--rounds", 3, "--log", "log.csv")
+    assert played.exit_code == 0, played.stderr
+    assert "by showings, slow" in played.stdout
+    assert (tmp_path / "log.csv").exists()
+    other = run("simulate", crowd_file, "--people", 2, "--rounds", 3, "--human", "forgets")
+    assert other.exit_code == 0, other.stderr
+
+
+def test_people_and_objectives_by_name(run, cases):
+    options = (*FAST, "--dry-run", "--json")
+    mean = json.loads(run("plan", cases, *options, "--objective", "mean").stdout)
+    assert mean["objective"] == "mean"
+    assert len(mean["people"]) == 7
+    alone = json.loads(run("plan", cases, *options, "--person", "delta-rule").stdout)
+    assert alone["plan"]["problem"]["learner"]["kind"] == "delta-rule"
+    assert "people" not in alone
+
+
+def test_alpha_plans_for_one_who_learns_by_showings_and_says_so(run, cases):
+    result = run("plan", cases, "--outcome", "y", "--cases", 4, "--alpha", 1.5, "--dry-run")
+    assert result.exit_code == 0, result.stderr
+    assert "Note: --alpha is about people who learn by showings" in result.stderr
+    assert "--half-life plans for a crowd" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--person", "wizard"), "--person: 'wizard' is not known; there are crowd, by-showings"),
+        (
+            ("--person", "crowd", "--learner", "l.json"),
+            "--person: --learner says already",
+        ),
+        (("--person", "crowd", "--alpha", 2), "--alpha: says how fast one learns by showings"),
+        (("--person", "bayesian", "--alpha", 2), "give --half-life instead"),
+        (("--objective", "median"), "--objective: 'median', must be one of regret, mean, cvar"),
+        (("--person", "bayesian", "--objective", "mean"), "--objective: compares the people"),
+    ],
+)
+def test_bad_people(run, cases, arguments, complaint):
+    result = run("plan", cases, "--outcome", "y", *arguments)
+    assert result.exit_code == 2
+    assert complaint in no_traceback(result)

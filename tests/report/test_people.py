@@ -1,0 +1,213 @@
+"""What is said and drawn of a plan for a crowd, and of plans that end in a word of sets."""
+
+import json
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.advice import Advice, Provenance, alternatives
+from preceptor.advice.proofs import with_proofs
+from preceptor.report import figures
+from preceptor.report.assumptions import assumptions
+from preceptor.report.axes import Axis
+from preceptor.report.charts import Dots, dot_chart
+from preceptor.report.html import render_report
+from preceptor.report.people_words import person_rows, proven, share, worth_of_knowing
+from preceptor.report.plots import plot_plan, rounds_shown
+from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.words import explain
+from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan
+
+SVG = "{http://www.w3.org/2000/svg}"
+PLAN = with_proofs(crowd_plan(), 0.2)
+ADVICE = Advice(PLAN, alternatives(PLAN), (), Provenance("a table", "risk", 60, 0, "1"))
+FORGETS = pr.Problem(WORLD, pr.Forgetful(INITIAL, pr.Geometric(1.3), 0.1), 2, 0.9)
+WORD = pr.ExploreThenRepeat([(1, 2)] * 100, [(0,), (0, 1), (0, 1)] * 3)
+
+
+def plan_of(policy, problem):
+    value = pr.evaluate(problem, policy)
+    return pr.Plan(problem, policy, value, 0.5 * value, pr.Status.BOUNDED, "by hand", 0.0)
+
+
+def with_regrets(*regrets):
+    """The plan as if its people lost so much by it."""
+    known = PLAN.regrets
+    costs = np.array(known.costs)
+    costs[0] = known.best * (1 + np.array(regrets))
+    return replace(PLAN, regrets=replace(known, costs=costs))
+
+
+def on_one_line(text):
+    return " ".join(text.split())
+
+
+def test_the_table_has_everybody_s_regrets_and_marks_the_largest():
+    plan = with_regrets(0.012, 0.0, 0.0342, 0.0)
+    rows = person_rows(plan)
+    assert [row.plan for row in rows] == ["1.2%", "0.0%", "3.5%", "0.0%"]
+    assert [row.is_worst for row in rows] == [False, False, True, False]
+    assert [row.weight for row in rows] == ["40%", "30%", "20%", "10%"]
+    table = plan.regrets.table
+    assert [row.fixed for row in rows] == [share(regret) for regret in table[2]]
+    own = np.sqrt(plan.regrets.best * (1 - 0.9))
+    assert [float(row.own) for row in rows] == pytest.approx(own, rel=5e-3)
+    text = Advice(plan, (), (), ADVICE.provenance).explain()
+    lines = text.splitlines()
+    assert "Who would lose by this plan" in lines
+    (marked,) = [line for line in lines if re.search(r"\d%\*", line)]
+    assert marked.split("  ")[1] == "by showings, with a floor"
+    assert "3.5%*" in marked
+    assert any(line.startswith("  ann (by outcomes") for line in lines)  # her name says nothing
+    assert max(map(len, lines)) <= 100
+
+
+def test_regrets_are_rounded_up_but_nothing_stays_nothing():
+    assert [share(x) for x in (0.0, 1e-5, 0.0101, np.inf)] == ["0.0%", "0.0%", "1.1%", "no end"]
+
+
+def test_what_to_do_depends_on_what_knowing_is_worth():
+    nothing = " ".join(worth_of_knowing(with_regrets(0, 0, 0, 0).regrets))
+    assert "costs nothing" in nothing
+    little = " ".join(worth_of_knowing(with_regrets(0.02, 0, 0.01, 0).regrets))
+    assert "at most 2.0% (ann), and 1.0% on average" in little
+    assert "Take this plan" in little
+    much = " ".join(worth_of_knowing(with_regrets(0.2, 0, 0.01, 0).regrets))
+    assert "at most 20.0% (ann)" in much
+    assert "`preceptor fit`" in much
+    assert "Take this plan" not in much
+
+
+def test_what_is_proven_and_what_is_not_is_said():
+    kinds = ("floor of every case", "dual bound", "exact method", "floor of every case")
+    bounds = PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5]
+    regrets = replace(PLAN.regrets, bounds=bounds, bound_kinds=kinds)
+    text = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=0.0123))))
+    assert 'at most 5.0% above the best possible for "by showings"' in text
+    assert 'the best possible for "by showings, with a floor"' in text
+    assert "For the others the only bound" in text
+    assert "50.0% to 100% above that, which says little" in text
+    assert "found by search, not proven" in text
+    assert "guarantees everybody less than 1.3%." in text
+    alone = replace(regrets, bounds=PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.1], game=None)
+    text = " ".join(proven(replace(PLAN, regrets=alone)))
+    assert 'For "ann" the only bound' in text
+    assert "randomised" not in text
+
+
+def test_words_of_a_crowd():
+    text = on_one_line(explain(PLAN))
+    assert "it is for 4 kinds of person at once" in text
+    assert "averaged over the people" in text
+    worst = PLAN.regrets.worst
+    assert PLAN.how_sure().startswith("nobody") or worst == 0
+    assert repr(PLAN).startswith(f"Plan: {PLAN.how_sure()}")
+
+
+def test_json_has_everybody():
+    data = json.loads(json.dumps(ADVICE.to_dict()))
+    assert [person["name"] for person in data["people"]] == list(CROWD.names)
+    for i, person in enumerate(data["people"]):
+        assert person["regret"] == pytest.approx(PLAN.regrets.table[0, i])
+        assert person["lower_bound"] <= person["own_plan"] * (1 + 1e-9)
+    assert data["worst_regret"] == pytest.approx(PLAN.regrets.worst)
+    assert data["sensitivity"] == []
+    assert pr.Plan.from_dict(data["plan"]).regrets == PLAN.regrets
+
+
+def test_assumptions_name_everybody():
+    rows = assumptions(PLAN)
+    people = [text for label, text in rows if label.endswith("%")]
+    assert len(people) == 4
+    assert people[0].startswith("ann: by outcomes (delta rule)")
+    assert people[0].endswith("the person ignores correlations")
+
+
+def test_dots_stand_where_their_values_are():
+    svg = figures.people(with_regrets(0.10, 0.0, 0.05, 0.0))
+    tree = ElementTree.fromstring(svg)
+    circles = [c for c in tree.iter(f"{SVG}circle") if c.get("fill") == "#000000"]
+    x = [float(c.get("cx")) for c in circles][:4]
+    assert x[1] == x[3] < x[2] < x[0]
+    assert x[2] - x[1] == pytest.approx((x[0] - x[1]) / 2, abs=0.02)
+    assert "at most 10.0%, by ann" in tree.get("aria-label")
+    words = [t.text for t in tree.iter(f"{SVG}text")]
+    assert {"This plan", "Most predictive tests", "Best fixed set", "ann (40%)"} <= set(words)
+
+
+def test_shapes_tell_series_apart_without_colours():
+    series = [Dots("a", [1.0], "#000", "circle"), Dots("b", [2.0], "#000", "square")]
+    series += [Dots("c", [np.inf], "#000", "triangle"), Dots("d", [0.0], "#000", "diamond")]
+    svg = dot_chart("x", "y", ["row"], series, x_axis=Axis.covering([0.0, 2.0]), x_label="z")
+    tree = ElementTree.fromstring(svg)
+    assert len(list(tree.iter(f"{SVG}circle"))) == 2  # the dot and its sample
+    # The third has no finite value, so only its sample is drawn.
+    assert len(list(tree.iter(f"{SVG}polygon"))) == 2 + 1 + 2
+
+
+def test_huge_regrets_are_drawn_on_a_logarithmic_axis():
+    svg = figures.people(with_regrets(40.0, 0.0, 0.01, np.inf))
+    tree = ElementTree.fromstring(svg)
+    words = [t.text for t in tree.iter(f"{SVG}text")]
+    assert any("0.1 or less at the left edge" in word for word in words if word)
+
+
+def test_the_report_of_a_crowd():
+    page = render_report(ADVICE)
+    assert 'id="who"' in page
+    assert 'id="people"' in page
+    assert 'id="learned"' not in page  # one person's weights mean nothing here
+    assert 'id="wrong"' not in page  # people are varied instead
+    assert "averaged over the people" in page
+    assert "Nobody loses more than" in page
+    for name in CROWD.names:
+        assert name in page
+
+
+@pytest.mark.parametrize("person", [pr.DeltaRule(INITIAL, 0.1), pr.NoLearning(INITIAL)])
+def test_the_report_of_somebody_who_does_not_learn_by_showings(person):
+    plan = plan_of(pr.ExploreThenCommit([(1,)] * 4, (0,)), pr.Problem(WORLD, person, 1, 0.8))
+    page = render_report(plan)
+    assert 'id="who"' not in page
+    assert 'id="learned"' not in page
+    assert "so it says little" in page
+    figure = plot_plan(plan)
+    assert len(figure.axes) == 2
+
+
+def test_a_word_in_words():
+    plan = plan_of(WORD, FORGETS)
+    assert settles_after(WORD) == 100
+    assert len(repeated_word(WORD)) == 9
+    text = on_one_line(explain(plan))
+    assert "over and over: bmi + bp in 6 of 9 cases and bmi in 3" in text
+    several = pr.ExploreThenRepeat([(1, 2), (0,)] * 50, WORD.word)
+    text = on_one_line(explain(plan_of(several, FORGETS)))
+    assert "from case 101 over and over: bmi + bp in 6 of 9 cases and bmi in 3" in text
+    assert "For the first 100 cases" in text
+    shown = on_one_line(repr(plan))
+    assert "from case 101 on, over and over: bmi + bp in 6 of 9 cases and bmi in 3" in shown
+
+
+def test_a_word_in_pictures():
+    plan = plan_of(WORD, FORGETS)
+    assert rounds_shown(plan) == 133
+    assert figures.commits_in_sight(plan)
+    note = "from case 101 over and over: bmi + bp in 6 of 9 cases, bmi in 3"
+    assert note in figures.timeline(plan)
+    assert plot_plan(plan).axes[0].get_title(loc="left") == note
+    page = render_report(plan)
+    assert "repeats 9 cases from case 101 on" in page
+
+
+def test_words_of_policies_that_commit_are_what_they_were():
+    commits = pr.ExploreThenRepeat([(1, 2)] * 10, [(0,)])
+    text = on_one_line(explain(plan_of(commits, FORGETS)))
+    assert "Show bp and age for 10 cases, then always show bmi." in text
+    assert settles_after(commits) == 10
+    assert repeated_word(commits) == ()
+    assert PROBLEM.horizon is None
