@@ -83,6 +83,19 @@ def body_fat() -> str:
     return contest("C", measured.policies("C"))
 
 
+def others() -> str:
+    """C: the plan for twelve others, for three readings of what their Bayesians are like."""
+    rows = [measured.robust_for_others("C", pair) for pair in measured.BAYESIAN_PAIRS]
+    known = [*measured.policies("C").values(), *rows]
+    costs = np.array([measured.costs_of_five("C", plan) for plan in known])
+    lost = measured.regrets(costs)[-len(rows) :]
+    head = ["C: the twelve's Bayesians", *FIVE, "worst"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for pair, row in zip(measured.BAYESIAN_PAIRS, lost, strict=True):
+        lines.append(_row([pair, *(_percent(x) for x in row), f"**{_percent(row.max())}**"]))
+    return "\n".join(lines)
+
+
 def draws() -> str:
     """B, twenty draws: geometric mean [largest] of the regrets, and the worst of the five."""
     tables, names = [], []
@@ -279,9 +292,8 @@ def late() -> str:
             told = _set_in_words(setting, word[0])
         losses = expected.orbit_losses(tuple(word)).mean()
         costs = f"{best_mixes(expected)[0].loss:.4f} / {losses:.4f}"
-        lines.append(
-            _row([f"forgetting {100 * share:g} %", f"from case {SEARCHED_FIRST + 1} on: {told}", costs])
-        )
+        told = f"from case {SEARCHED_FIRST + 1} on: {told}"
+        lines.append(_row([f"forgetting {100 * share:g} %", told, costs]))
     return "\n".join(lines)
 
 
@@ -348,6 +360,7 @@ def _expected(name: str, person: pr.Person, plan: pr.Policy) -> float:
 TABLES: dict[str, Callable[[], str]] = {
     "diabetes": diabetes,
     "body-fat": body_fat,
+    "others": others,
     "draws": draws,
     "game": game,
     "dial": dial,
