@@ -43,6 +43,7 @@ RETURNED_BY = {
     "PairSolution": "optimal_policy",
     "Plan": "solve",
     "Provenance": "advise",
+    "Regrets": "solve",
     "Rollout": "rollout",
     "StationaryGap": "stationary_gap",
     "TightnessExample": "tightness_example",

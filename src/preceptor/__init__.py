@@ -57,6 +57,7 @@ from preceptor.policies import (
     Stationary,
 )
 from preceptor.problem import Problem, schema
+from preceptor.regrets import Regrets
 
 if TYPE_CHECKING:
     from preceptor.advice import advise
@@ -126,6 +127,7 @@ __all__ = [
     "PowerLaw",
     "PreceptorError",
     "Problem",
+    "Regrets",
     "ResidualRisk",
     "Risk",
     "SquaredError",

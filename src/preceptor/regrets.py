@@ -13,7 +13,7 @@ OBJECTIVES = ("regret", "mean", "cvar")
 
 @dataclass(frozen=True, eq=False)
 class Regrets(Value):
-    """Costs and regrets of a plan, person by person, beside other policies.
+    """Costs and regrets of a plan for a crowd, person by person, beside other policies.
 
     A regret is what a policy costs somebody beyond the best plan found for them, as a share of
     that: 0.02 means 2 % more than if one had known who they are.

@@ -86,3 +86,21 @@ def test_bad_people(run, cases, arguments, complaint):
     result = run("plan", cases, "--outcome", "y", *arguments)
     assert result.exit_code == 2
     assert complaint in no_traceback(result)
+
+
+def test_a_problem_file_with_a_crowd_is_solved_for_an_objective(run, crowd_file, tmp_path):
+    pr.Plan.load(crowd_file).problem.save(tmp_path / "problem.toml")
+    options = ("--objective", "mean", "--time-limit", 0.1)
+    solved = run("solve", "problem.toml", *options, "--output", "other.json")
+    assert solved.exit_code == 0, solved.stderr
+    assert "Who would lose by this plan" in solved.stdout
+    assert pr.Plan.load(tmp_path / "other.json").regrets.objective == "mean"
+    refused = run("solve", "problem.toml", "--objective", "median")
+    assert refused.exit_code == 2
+    assert "--objective: 'median'" in refused.stderr
+
+
+def test_a_plan_for_a_crowd_is_proven_again(run, cases):
+    result = run("plan", cases, *FAST, "--dry-run", "--verify")
+    assert result.exit_code == 0, result.stderr
+    assert "value and bound stand" in result.stderr

@@ -87,8 +87,8 @@ def test_what_is_proven_and_what_is_not_is_said():
     bounds = PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5]
     regrets = replace(PLAN.regrets, bounds=bounds, bound_kinds=kinds)
     text = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=0.0123))))
-    assert 'at most 5.0% above the best possible for "by showings"' in text
-    assert 'the best possible for "by showings, with a floor"' in text
+    best = 'Proven: this plan is the best possible for "by showings, with a floor"'
+    assert f'{best} and at most 5.0% above it for "by showings".' in text
     assert "For the others the only bound" in text
     assert "50.0% to 100% above that, which says little" in text
     assert "found by search, not proven" in text

@@ -12,6 +12,7 @@ import preceptor
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.planning import SOLVERS
+from preceptor.regrets import OBJECTIVES
 
 
 @app.command(epilog=EXAMPLES)
@@ -37,6 +38,14 @@ def solve(
     ] = None,
     width: Annotated[int | None, typer.Option(help="States that the beam keeps.", min=1)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.", min=0)] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            help="For a crowd: the worst loss beyond a person's own best plan (regret), its mean, "
+            "or that of the worst fifth (cvar).",
+            metavar="|".join(OBJECTIVES),
+        ),
+    ] = None,
     memory_limit_gb: Annotated[
         float | None,
         typer.Option(help="Refuse to plan if that takes more memory than this (GiB).", min=0.0),
@@ -59,6 +68,7 @@ def solve(
         "target_gap": target_gap,
         "width": width,
         "seed": seed,
+        "objective": objective,
     }
     if memory_limit_gb is not None:
         options["memory_limit"] = int(memory_limit_gb * 2**30)

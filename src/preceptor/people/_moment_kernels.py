@@ -29,6 +29,39 @@ def _capped(cap, variance):
 
 
 @jit
+def _times(left, right, out):
+    """out = left @ right as far as both go: small loops load far faster than BLAS calls."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = 0.0
+        for l in range(min(left.shape[1], right.shape[0])):
+            factor = left[i, l]
+            for j in range(out.shape[1]):
+                out[i, j] += factor * right[l, j]
+
+
+@jit
+def _times_turned(left, right, out):
+    """out = left @ right.T, as far as both go."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            total = 0.0
+            for l in range(min(left.shape[1], right.shape[1])):
+                total += left[i, l] * right[j, l]
+            out[i, j] = total
+
+
+@jit
+def _add_turned_times(left, right, factor, out):
+    """out += factor * left.T @ right."""
+    for l in range(left.shape[0]):
+        for i in range(left.shape[1]):
+            share = factor * left[l, i]
+            for j in range(right.shape[1]):
+                out[i, j] += share * right[l, j]
+
+
+@jit
 def _reading(s, size, members, omega, solved, offset, reading):
     """U = [F | c] (k, n+1): errors to the error of the weights as read off the shown tests."""
     n = omega.shape[0]
@@ -102,8 +135,9 @@ def step(
     _reading(s, size, members, omega, solved, offset, U)
     B = np.empty((size, n))
     _directions(s, size, members, U, all_weights, B)
-    UP = U @ P
-    W = UP @ U.T
+    UP, W = np.empty((size, N)), np.empty((size, size))
+    _times(U, P, UP)
+    _times_turned(UP, U, W)
     loss = residual[s]
     for i in range(size):
         for j in range(size):
@@ -123,7 +157,8 @@ def step(
                 total += pull[s, i, l] * U[l, j]
             K[i, j] = rate * slope * total
         K[i, members[s, i]] += rate * slope * own[s, i]
-    inner = KP @ K.T
+    inner = np.empty((size, size))
+    _times_turned(KP, K, inner)
     scatter = np.empty((size, size))
     _spread_of(
         s, size, W, second, gain2, fourth, residual[s], loss, cap, half, square,
@@ -134,12 +169,14 @@ def step(
             inner[i, j] += rate * rate * scatter[i, j]
     later[:, :] = P
     if all_weights:
-        moved = B.T @ KP
-        for i in range(n):
-            for j in range(N):
-                later[i, j] -= moved[i, j]
-                later[j, i] -= moved[i, j]
-        later[:n, :n] += B.T @ (inner @ B)
+        for l in range(size):
+            for i in range(n):
+                for j in range(N):
+                    later[i, j] -= B[l, i] * KP[l, j]
+                    later[j, i] -= B[l, i] * KP[l, j]
+        across = np.empty((size, n))
+        _times(inner, B, across)
+        _add_turned_times(B, across, 1.0, later)
     else:
         for i in range(size):
             row = members[s, i]
@@ -178,7 +215,9 @@ def back(
     loss = residual[s]
     W = np.zeros((size, size))
     if cap > 0.0:
-        W = (U @ P) @ U.T
+        UP = np.empty((size, N))
+        _times(U, P, UP)
+        _times_turned(UP, U, W)
         for i in range(size):
             for j in range(size):
                 loss += variance[s, i, j] * W[i, j]
@@ -193,7 +232,10 @@ def back(
         K[i, members[s, i]] += rate * slope * own[s, i]
     BQ = np.zeros((size, N))  # B' Q
     if all_weights:
-        BQ = B @ np.ascontiguousarray(Q[:n, :])
+        for i in range(size):
+            for l in range(n):
+                for j in range(N):
+                    BQ[i, j] += B[i, l] * Q[l, j]
     else:
         for i in range(size):
             for j in range(N):
@@ -206,12 +248,11 @@ def back(
                     G[i, j] += BQ[i, l] * B[j, l]
             else:
                 G[i, j] = BQ[i, members[s, j]]
-    moved = K.T @ BQ
-    GK = G @ K
-    kept = K.T @ GK
-    for i in range(N):
-        for j in range(N):
-            before[i, j] += discount * (kept[i, j] - moved[i, j] - moved[j, i])
+    GK = np.empty((size, N))
+    _times(G, K, GK)
+    _add_turned_times(K, GK, discount, before)
+    _add_turned_times(K, BQ, -discount, before)
+    _add_turned_times(BQ, K, -discount, before)
     # What P is charged through W: the round's own error, and the scatter of later weights.
     charge = np.zeros((size, size))
     constant = 0.0
@@ -274,7 +315,9 @@ def back(
     for i in range(size):
         for j in range(size):
             charge[i, j] = variance[s, i, j] + discount * charge[i, j]
-    before += U.T @ (charge @ U)
+    charged = np.empty((size, N))
+    _times(charge, U, charged)
+    _add_turned_times(U, charged, 1.0, before)
     before[n, n] += discount * constant
 
 
@@ -301,11 +344,17 @@ def prices(
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
     N = P.shape[0]
     n = N - 1
-    OP = omega @ np.ascontiguousarray(P[:n, :])  # rows of Ω P
-    OPO = np.ascontiguousarray(OP[:, :n]) @ omega
-    across = np.ascontiguousarray(OP[:, n])  # Ω P[:, n]
-    OPQ = OP @ Q
-    PQ_last = P[n, :] @ Q
+    OP = np.empty((n, N))  # rows of Ω P
+    _times(omega, P, OP)
+    OPO = np.empty((n, n))
+    _times_turned(OP, omega, OPO)  # Ω is symmetric
+    across = OP[:, n].copy()
+    OPQ = np.empty((n, N))
+    _times(OP, Q, OPQ)
+    PQ_last = np.zeros(N)
+    for i in range(N):
+        for j in range(N):
+            PQ_last[j] += P[n, i] * Q[i, j]
     stay = 0.0
     for i in range(N):
         for j in range(N):
@@ -317,9 +366,14 @@ def prices(
             for j in range(N):
                 PQ_diagonal[i] += P[i, j] * Q[i, j]
     if all_weights:
-        OPQO = np.ascontiguousarray(OPQ[:, :n]) @ omega
-        OQO = omega @ np.ascontiguousarray(Q[:n, :n]) @ omega
-        PQO_last = np.ascontiguousarray(PQ_last[:n]) @ omega
+        OPQO, OQ, OQO = np.empty((n, n)), np.empty((n, N)), np.empty((n, n))
+        _times_turned(OPQ, omega, OPQO)
+        _times(omega, Q, OQ)
+        _times_turned(OQ, omega, OQO)
+        PQO_last = np.zeros(N)
+        for i in range(n):
+            for j in range(n):
+                PQO_last[j] += PQ_last[i] * omega[i, j]
     else:
         OPQO, OQO, PQO_last = OPQ, omega, PQ_last
     widest = members.shape[1]

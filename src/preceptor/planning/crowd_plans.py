@@ -85,6 +85,7 @@ class Search:
         fixed: FixedSets,
         max_kicks: int,
         starts: Sequence[tuple[IntArray, Tail]] = (),
+        stop: Stop | None = None,
     ) -> Found:
         """A plan for one person."""
         return search_prices(
@@ -98,7 +99,7 @@ class Search:
             fixed=FixedSets(fixed.costs[:, [who]], fixed.late[:, [who]]),
             seed=self.seed + who,
             max_kicks=max_kicks,
-            stop=self.stop,
+            stop=self.stop if stop is None else stop,
         )
 
     def together(
@@ -136,7 +137,12 @@ class Search:
         return np.array([p.total(schedule, self.discount, tail) for p in self.people])
 
 
-def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
+def own_plans(
+    search: Search,
+    max_kicks: int = 5,
+    stops: Sequence[Stop] | None = None,
+    fixed_known: Callable[[FixedSets], None] = lambda _fixed: None,
+) -> OwnPlans:
     """Find everybody's own plan; whoever does better with another's goes on from there.
 
     Parameters
@@ -145,6 +151,11 @@ def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
         The crowd and its rounds.
     max_kicks
         Random kicks for each person.
+    stops
+        When to stop searching for each person, so that nobody takes the time of those after them;
+        the search's own if left out.
+    fixed_known
+        Told what fixed sets cost, as soon as that is known.
 
     Returns
     -------
@@ -152,7 +163,9 @@ def own_plans(search: Search, max_kicks: int = 5) -> OwnPlans:
         One plan a person.
     """
     fixed = fixed_sets(search.people, search.sets, search.rounds, search.discount, search.infinite)
-    plans = [search.alone(i, fixed, max_kicks) for i in range(len(search.people))]
+    fixed_known(fixed)
+    until = [search.stop] * len(search.people) if stops is None else stops
+    plans = [search.alone(i, fixed, max_kicks, stop=until[i]) for i in range(len(search.people))]
     table = np.array([search.costs(*_plain(plan)) for plan in plans])
     for i, plan in enumerate(plans):
         other = int(np.argmin(table[:, i]))

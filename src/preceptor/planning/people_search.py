@@ -16,6 +16,7 @@ from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import percent
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.evaluation.expectations import (
     expectations,
@@ -133,7 +134,9 @@ def _solve_listed(
     )
     report(progress, "searching each person's own plan" if len(everybody) > 1 else "searching")
     kicks = _OWN_KICKS if max_kicks is None else max_kicks
-    own = own_plans(search, kicks)
+    people = len(everybody)
+    stops = [until(_OWN_SHARE * (i + 1) / people) for i in range(people)] if people > 1 else None
+    own = own_plans(search, kicks, stops, lambda fixed: _say_fixed(problem, fixed.costs, progress))
     notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
     if not problem.world.is_gaussian:
         notes += (_NOT_GAUSSIAN,)
@@ -196,6 +199,20 @@ class _Horizon:
         return cls(rounds, infinite=True)
 
 
+def _say_fixed(problem: Problem, costs: FloatArray, progress: Progress | None) -> None:
+    """A first useful answer: the fixed set that suits everybody best, of (sets, people) costs."""
+    if costs.shape[1] < 2:
+        return
+    worst = np.max(costs / costs.min(axis=0), axis=1) - 1.0
+    best = int(np.argmin(worst))
+    names = " + ".join(problem.world.name_of(problem.sets[best])) or "nothing"
+    said = (
+        f"At once: always show {names}; against the fixed set that suits them best, nobody loses "
+        f"more than about {percent(float(worst[best]))}; searching for better"
+    )
+    report(progress, "searching each person's own plan", sentence=said)
+
+
 def _words_to_repeat(everybody: tuple[Expected, ...], discount: float) -> tuple[Tail, ...]:
     """What those who forget should be shown over and over: the best words for each of them."""
     from preceptor.people.exposures import Exposures
@@ -238,8 +255,8 @@ def _plan(
     value = evaluate(problem, policy)
     if not np.isfinite(value):
         raise InvalidProblem(
-            "learner: whatever is shown, errors grow without end; the rate is too large for what is "
-            "shown at once, use a smaller one"
+            "learner: whatever is shown, errors grow without end; the rate is too large for what "
+            "is shown at once, use a smaller one"
         )
     bound = min(instant_bound(problem), value)
     return Plan(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # Regrets up to this are not worth finding out who somebody is.
 WORTH_KNOWING = 0.03
-# Gaps up to this are rounding.
-_ROUNDING = 1e-9
+# Gaps up to this are rounding, or what proofs by numbers leave open.
+_ROUNDING = 1e-6
 # Gaps beyond this say little about a plan, if the bound is the one that holds for everybody.
 _SAYS_LITTLE, _FLOOR = 0.2, "floor of every case"
 # Regrets below this are shown as none.
@@ -133,22 +133,21 @@ def proven(plan: Plan) -> list[str]:
             "No randomised plan was found that guarantees everybody less than "
             f"{percent(max(regrets.game, 0.0))}."
         )
-    return [*said, *regrets.accuracy]
+    return said
 
 
 def _gaps_in_words(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
+    """Whoever has the best possible plan first, then the others, the smallest gap first."""
     if not who:
         return []
     assert plan.regrets is not None
-    words = []
-    for i in who:
-        is_best = gaps[i] <= _ROUNDING
-        gap = (
-            "the best possible"
-            if is_best
-            else f"at most {percent(gaps[i])} above the best possible"
-        )
-        words.append(f'{gap} for "{plan.regrets.people[i]}"')
+    quoted = {i: f'"{plan.regrets.people[i]}"' for i in who}
+    best = [i for i in who if gaps[i] <= _ROUNDING]
+    words = [f"the best possible for {listed([quoted[i] for i in best])}"] if best else []
+    for i in sorted(set(who) - set(best), key=lambda i: float(gaps[i])):
+        above = ("the best possible", "it", "")[min(len(words), 2)]
+        above = f" above {above}" if above else ""
+        words.append(f"at most {percent(gaps[i])}{above} for {quoted[i]}")
     return [f"Proven: this plan is {listed(words)}."]
 
 
