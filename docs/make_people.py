@@ -1,154 +1,379 @@
-"""Play every table of the page `people.md` and write it between its markers.
+"""Make every table and picture of the page `people.md`, between its markers.
 
-python docs/make_people.py              all tables, about five minutes on two idle cores
-python docs/make_people.py diabetes     one of them: diabetes, random, body-fat or draws
-python docs/make_people.py --check      replay the quick rows of diabetes and compare with the page
+python docs/make_people.py              everything, about twenty minutes on a slow core
+python docs/make_people.py dial game    only these; see `TABLES`
+python docs/make_people.py pictures     draw the pictures again, from the tables on the page
+python docs/make_people.py --check      cost the stored plans of A again and compare with the page
 
-Everything is seeded and no clock decides anything, so the same numbers come out every time.
+What is measured, and how, is in `people_measured.py`. All of it is seeded and no clock decides
+anything, so the same numbers come out every time. The plans of A are kept beside the pictures, so
+that its table can be checked without searching.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import people_measured as measured
+from people_measured import FIVE, FIXED, PAPER, PREDICTIVE, ROBUST, ROUNDS
 
 import preceptor as pr
-from preceptor import simulation
-from preceptor.datasets import load_body_fat
-from preceptor.simulation.choosing import Chooser
+from preceptor._base.values import FloatArray
+from preceptor.evaluation.expectations import expectations
+from preceptor.people.bayesian import Bayesian
+from preceptor.people.bayesian_report import reported_losses
+from preceptor.people.exposures import Exposures
+from preceptor.planning.crowd_plans import Search, own_plans
+from preceptor.planning.maintenance import best_mixes, maintenance_words
+from preceptor.planning.price_search import search_prices
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "people.md"
-EXAMPLE = DOCS.parent / "examples" / "diabetes.toml"
+ASSETS = DOCS / "assets" / "people"
+STORED = ASSETS / "diabetes.json"
 
-ROUNDS = 400
-PEOPLE = 2_000
-# scikit-learn is asked for one person and one case at a time, so fewer people play.
-ONE_BY_ONE, FEWER_PEOPLE = "SGDRegressor", 100
-DRAWS, PEOPLE_A_DRAW = 20, 200
-BEST_FIXED = "best fixed set"
-KINDS = ("paper", "least mean squares", "Bayesian", ONE_BY_ONE, "forgets", "ignores correlation")
-QUICK_KINDS = tuple(kind for kind in KINDS if kind != ONE_BY_ONE)
-
-
-def diabetes() -> pr.Problem:
-    """A: four tests of the diabetes data, two shown."""
-    return pr.Problem.load(EXAMPLE)
+DRAWS = tuple(f"B{draw}" for draw in range(20))
+SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+STRANGERS_MEET = tuple(f"B{draw}" for draw in range(6))
+PLAYERS = 2_000
+SEARCHED_FIRST = 100
+NO_FIXED = "best fixed = most predictive"
 
 
-def random(draw: int = 0) -> pr.Problem:
-    """B: five strongly correlated tests, two shown; truth and beliefs drawn at random."""
-    rng = np.random.default_rng(draw)
-    truth, beliefs = rng.random(5), rng.random(5)
-    world = pr.World.equicorrelated(truth, 0.8)
-    return pr.Problem(world, pr.Learner(beliefs, pr.Geometric(1.05)), budget=2, discount=0.99)
+# --- who loses by which plan ---
 
 
-def body_fat() -> pr.Problem:
-    """C: the problem of the page `practice.md`, with its misprint corrected."""
-    cases = load_body_fat().frame
-    cases.loc[41, "height"] = 69.5
-    world = pr.fit_world(cases, "brozek", outcome="body fat, %").world
-    novice = pr.Learner(np.zeros(world.size), pr.Geometric.from_half_life(14))
-    return pr.Problem(world, novice, budget=3, discount=0.99)
+def contest(name: str, plans: dict[str, pr.Policy]) -> str:
+    """Regrets of policies (rows) for the five people (columns) and their worst."""
+    plans = dict(plans)
+    if plans[FIXED].commit == plans[PREDICTIVE].commit:
+        plans = {NO_FIXED if key == FIXED else key: plan for key, plan in plans.items()}
+        del plans[PREDICTIVE]
+    costs = np.array([measured.costs_of_five(name, plan) for plan in plans.values()])
+    lost = measured.regrets(costs)
+    lines = [_row([f"{name}: regret, %", *FIVE, "worst"]), "|---" * (len(FIVE) + 2) + "|"]
+    lines.append(_row(["cost of the best plan", *(_cost(c) for c in costs.min(axis=0)), ""]))
+    for plan, row in zip(plans, lost, strict=True):
+        lines.append(_row([plan, *(_percent(x) for x in row), f"**{_percent(row.max())}**"]))
+    return "\n".join(lines)
 
 
-def plan_for(problem: pr.Problem) -> pr.Plan:
-    """A plan from a search that is limited by restarts, not by a clock."""
-    return pr.solve(problem, "search", max_kicks=5, time_limit=None, seed=0)
+def diabetes() -> str:
+    """A; its plans are stored."""
+    plans = measured.policies("A")
+    ASSETS.mkdir(exist_ok=True)
+    stored = {name: plan.to_dict() for name, plan in plans.items()}
+    STORED.write_text(json.dumps(stored) + "\n", "utf-8")
+    return contest("A", plans)
 
 
-def played(problem: pr.Problem, kinds: Collection[str]) -> list[simulation.Comparison]:
-    """Four policies with some of the six kinds of people, one comparison per kind."""
-    policies: dict[str, Chooser] = {
-        "plan": plan_for(problem),
-        "most predictive": simulation.most_predictive(problem),
-        "random order": simulation.RandomOrder.of(problem),
-    }
-    return [
-        simulation.compare(
-            problem, policies, {name: human}, ROUNDS, _people(name), rng=0, against=BEST_FIXED
-        )
-        for name, human in simulation.humans_of(problem).items()
-        if name in kinds
-    ]
+def stored_plans() -> dict[str, pr.Policy]:
+    """The plans behind the table of A."""
+    stored = json.loads(STORED.read_text("utf-8"))
+    return {name: pr.Policy.from_dict(data) for name, data in stored.items()}
 
 
-def _people(kind: str) -> int:
-    return FEWER_PEOPLE if kind == ONE_BY_ONE else PEOPLE
+def body_fat() -> str:
+    """C."""
+    return contest("C", measured.policies("C"))
 
 
-def contest(title: str, problem: pr.Problem, kinds: Collection[str] = KINDS) -> str:
-    """One problem as a table: a row per kind of person, a column per policy."""
-    fixed = pr.solve(problem, "stationary").policy.commit
-    same = fixed == simulation.most_predictive(problem).commit
-    columns = {
-        "plan": "plan",
-        BEST_FIXED: "best fixed = most predictive" if same else "best fixed",
-        "most predictive": "most predictive",
-        "random order": "random order",
-    }
-    if same:
-        del columns["most predictive"]
-    lines = [
-        _row([title, *columns.values(), "plan − best fixed"]),
-        "|---" * (len(columns) + 2) + "|",
-    ]
-    for found in played(problem, kinds):
-        (human,) = found.humans
-        at = {name: found.policies.index(name) for name in columns}
-        cells = [_give_or_take(found.mean[i, 0], found.standard_error[i, 0]) for i in at.values()]
-        plan, base = at["plan"], at[BEST_FIXED]
-        saved = found.difference[plan, 0]
-        cells.append(
-            f"{_give_or_take(saved, found.difference_error[plan, 0], sign='+')} "
-            f"({_signed(saved / found.mean[base, 0])})"
-        )
-        lines.append(_row([human, *cells]))
+def others() -> str:
+    """C: the plan for twelve others, for three readings of what their Bayesians are like."""
+    rows = [measured.robust_for_others("C", pair) for pair in measured.BAYESIAN_PAIRS]
+    known = [*measured.policies("C").values(), *rows]
+    costs = np.array([measured.costs_of_five("C", plan) for plan in known])
+    lost = measured.regrets(costs)[-len(rows) :]
+    head = ["C: the twelve's Bayesians", *FIVE, "worst"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for pair, row in zip(measured.BAYESIAN_PAIRS, lost, strict=True):
+        lines.append(_row([pair, *(_percent(x) for x in row), f"**{_percent(row.max())}**"]))
     return "\n".join(lines)
 
 
 def draws() -> str:
-    """Twenty draws of B: by how much the plan beats the best fixed and the most predictive set."""
-    ratios: dict[str, list[tuple[float, float]]] = {}
-    for draw in range(DRAWS):
-        problem = random(draw)
-        cast = simulation.humans_of(problem)
-        del cast[ONE_BY_ONE]
-        policies: dict[str, Chooser] = {
-            "plan": plan_for(problem),
-            "most predictive": simulation.most_predictive(problem),
-        }
-        found = simulation.compare(problem, policies, cast, ROUNDS, PEOPLE_A_DRAW, rng=draw)
-        rows = {name: found.mean[found.policies.index(name)] for name in found.policies}
-        for j, human in enumerate(found.humans):
-            fixed, predictive = (rows[name][j] for name in (BEST_FIXED, "most predictive"))
-            pair = (float(rows["plan"][j] / fixed), float(rows["plan"][j] / predictive))
-            ratios.setdefault(human, []).append(pair)
-    head = f"B, {DRAWS} draws"
-    columns = [head, "plan against best fixed", "better in", "plan against most predictive"]
-    lines = [_row([*columns, "better in"]), "|---" * 5 + "|"]
-    for human, pairs in ratios.items():
-        cells = [human]
-        for column in np.log(np.array(pairs)).T:
-            mean = float(np.exp(column.mean()))
-            error = mean * float(column.std(ddof=1)) / np.sqrt(DRAWS)
-            better = int((column < 0.0).sum())
-            cells += [f"{_signed(mean - 1.0)} ± {100 * error:.1f}", f"{better} of {DRAWS}"]
-        lines.append(_row(cells))
+    """B, twenty draws: geometric mean [largest] of the regrets, and the worst of the five."""
+    tables, names = [], []
+    for name in DRAWS:
+        plans = measured.policies(name, others=False)
+        names = list(plans)
+        costs = np.array([measured.costs_of_five(name, plan) for plan in plans.values()])
+        tables.append(measured.regrets(costs))
+    lost = np.array(tables)  # (draws, policies, people)
+    head = [f"B, {len(DRAWS)} draws, %", *FIVE, "worst of five: mean, median"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for i, plan in enumerate(names):
+        cells = [_mean_and_largest(lost[:, i, j]) for j in range(len(FIVE))]
+        worst = lost[:, i].max(axis=1)
+        both = f"{_percent(worst.mean(), 0)}, {_percent(float(np.median(worst)), 0)}"
+        lines.append(_row([plan, *cells, f"**{both}**"]))
     return "\n".join(lines)
 
 
+def game() -> str:
+    """B0 to B5: the robust plan's worst regret, and what a plan drawn at random could guarantee."""
+    head = ["worst regret, %", *DRAWS[:6]]
+    rows: dict[str, list[str]] = {
+        "robust regret plan": [],
+        "a plan drawn at random": [],
+        "no better answer found": [],
+    }
+    for name in DRAWS[:6]:
+        found = measured.game(name)
+        plain = measured.robust(name).plan.costs / found.best - 1.0
+        for row, value in zip(rows, (float(plain.max()), found.upper, found.lower), strict=True):
+            rows[row].append(_percent(max(value, 0.0)))
+    lines = [_row(head), "|---" * len(head) + "|"]
+    return "\n".join([*lines, *(_row([name, *cells]) for name, cells in rows.items())])
+
+
+def dial() -> str:
+    """B0 to B7: people between the paper's and a regression."""
+    head = ["regret, % (B0 to B7)", *(f"λ = {share:g}" for share in SHARES)]
+    rows: dict[str, list[str]] = {PAPER: [], PREDICTIVE: [], ROBUST: []}
+    for share in SHARES:
+        lost = np.array([_dialled(name, share) for name in DRAWS[:8]])
+        for row, column in zip(rows, lost.T, strict=True):
+            rows[row].append(_percent(measured.geometric_mean(1.0 + column) - 1.0))
+    lines = [_row(head), "|---" * len(head) + "|"]
+    return "\n".join([*lines, *(_row([name, *cells]) for name, cells in rows.items())])
+
+
+def _dialled(name: str, share: float) -> FloatArray:
+    """Regrets of the three policies with one such person."""
+    return _beside_own(name, measured.folding(name, share))
+
+
+def _beside_own(name: str, person: pr.Person) -> FloatArray:
+    """Regrets of the paper's plan, most predictive and the robust plan, beside the own plan."""
+    everything = measured.policies_in_short(name)
+    everything["own"] = measured.plan_alone(name, person)
+    costs = np.array([measured.cost(name, person, plan) for plan in everything.values()])
+    lost: FloatArray = costs[:-1] / costs.min() - 1.0
+    return lost
+
+
+def strangers() -> str:
+    """People who are in no crowd: on A, on C and on some draws of B."""
+    head = ["excess over the own plan, %: A / C / B [largest]", ROBUST, PAPER, PREDICTIVE]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for who in measured.strangers("A"):
+        on_a, on_c = (_beside_own(name, measured.strangers(name)[who]) for name in "AC")
+        on_b = np.array([_beside_own(b, measured.strangers(b)[who]) for b in STRANGERS_MEET])
+        cells = [
+            f"{_percent(on_a[i])} / {_percent(on_c[i])} / {_mean_and_largest(on_b[:, i])}"
+            for i in (2, 0, 1)
+        ]
+        lines.append(_row([who, *cells]))
+    return "\n".join(lines)
+
+
+# --- forgetting ---
+
+
+def forgetting() -> str:
+    """B0 to B5: how much of a forgetful person's plan must be searched."""
+    head = [
+        "excess over the best found, %",
+        "best fixed set",
+        "a word from round 1",
+        f"{SEARCHED_FIRST} searched rounds, then the word",
+        "all 400 rounds searched: from fixed sets / from the word",
+    ]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for share in (0.02, 0.05):
+        lost = np.array([_kept_up(name, share) for name in DRAWS[:6]]).mean(axis=0)
+        cells = [_percent(x, 2) for x in lost]
+        lines.append(_row([f"forgetting {100 * share:g} %", *cells[:3], " / ".join(cells[3:])]))
+    return "\n".join(lines)
+
+
+def _kept_up(name: str, share: float) -> FloatArray:
+    """Excess of five ways to plan for a forgetful person."""
+    setting = measured.asked(name, {"forgetful": measured.forgetful(name, share)})
+    (expected,) = expectations(setting)
+    assert isinstance(expected, Exposures)
+    word = maintenance_words(expected, setting.discount)[0]
+    repeated = np.resize(np.array(word), ROUNDS)
+    fixed = min(
+        expected.total([position] * ROUNDS, setting.discount, ())
+        for position in range(len(setting.sets))
+    )
+    searched = [
+        search_prices(
+            [expected],
+            rounds=ROUNDS,
+            discount=setting.discount,
+            infinite=False,
+            sets=len(setting.sets),
+            starts=starts,
+            max_kicks=measured.KICKS,
+        )
+        for starts in ([], [(repeated, ())])
+    ]
+    costs = np.array(
+        [
+            fixed,
+            expected.total(repeated, setting.discount, ()),
+            expected.total(_then_word(setting, expected), setting.discount, ()),
+            *(found.costs[0] for found in searched),
+        ]
+    )
+    lost: FloatArray = costs / costs.min() - 1.0
+    return lost
+
+
+def _then_word(setting: pr.Problem, expected: Exposures) -> list[int]:
+    """All 400 rounds of a plan that is searched for the first and then repeats a word."""
+    words = tuple(maintenance_words(expected, setting.discount)[:3])
+    search = Search((expected,), SEARCHED_FIRST, setting.discount, True, len(setting.sets), words)
+    (found,) = own_plans(search, measured.KICKS).plans
+    tail = np.resize(np.array(found.tail), ROUNDS - SEARCHED_FIRST)
+    return [*found.schedule.tolist(), *tail.tolist()]
+
+
+def maintenance() -> str:
+    """The paper's plan, a random order and the own plan for somebody who forgets 2 % a round."""
+    rows: dict[str, list[float]] = {PAPER: [], PREDICTIVE: [], "random order": [], "own plan": []}
+    for name in DRAWS:
+        person = measured.forgetful(name, 0.02)
+        own = measured.policies(name, others=False)["plan for forgets"]
+        costs = [
+            measured.cost(name, person, measured.paper_plan(name)),
+            measured.cost(name, person, measured.most_predictive(name)),
+            _in_random_order(name, person),
+            measured.cost(name, person, own),
+        ]
+        for row, cost in zip(rows.values(), costs, strict=True):
+            row.append(cost)
+    best = np.array(rows["own plan"])
+    head = ["forgetting 2 %", "cost on B0", "above the own plan, 20 draws, % [largest]"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for row, costs in rows.items():
+        lines.append(_row([row, _cost(costs[0]), _mean_and_largest(np.array(costs) / best - 1.0)]))
+    return "\n".join(lines)
+
+
+def _in_random_order(name: str, person: pr.Person, orders: int = 50) -> float:
+    """Mean cost of seeded random orders, each exact."""
+    setting = measured.asked(name, {"one": person})
+    (expected,) = expectations(setting)
+    rng = np.random.default_rng(0)
+    sizes = setting.sets.sizes
+    full = np.flatnonzero(sizes == sizes.max())
+    return float(
+        np.mean(
+            [expected.total(rng.choice(full, ROUNDS), setting.discount, ()) for _ in range(orders)]
+        )
+    )
+
+
+def late() -> str:
+    """What a forgetful person of B0 is shown for good, and what that costs."""
+    head = ["B0", "what is shown in the long run", "loss a round: by the program / played"]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for share in (0.02, 0.05):
+        setting = measured.asked("B0", {"forgetful": measured.forgetful("B0", share)})
+        (expected,) = expectations(setting)
+        assert isinstance(expected, Exposures)
+        word = _then_word(setting, expected)[SEARCHED_FIRST:]
+        period = next(p for p in range(1, 20) if word[: 2 * p] == word[:p] * 2)
+        word = word[:period]
+        told = ", ".join(
+            f"{_set_in_words(setting, s)} in {word.count(s)} of {period} cases"
+            for s in dict.fromkeys(word)
+        )
+        if len(set(word)) == 1:
+            told = _set_in_words(setting, word[0])
+        losses = expected.orbit_losses(tuple(word)).mean()
+        costs = f"{best_mixes(expected)[0].loss:.4f} / {losses:.4f}"
+        told = f"from case {SEARCHED_FIRST + 1} on: {told}"
+        lines.append(_row([f"forgetting {100 * share:g} %", told, costs]))
+    return "\n".join(lines)
+
+
+def _set_in_words(setting: pr.Problem, position: int) -> str:
+    return " + ".join(setting.world.labels[i] for i in setting.sets[position])
+
+
+# --- whether to trust the numbers ---
+
+
+def search() -> str:
+    """The search by prices beside `certified`, for whoever learns by showings."""
+    head = [
+        "by showings",
+        "`certified`",
+        "proven: nothing below",
+        "search by prices",
+        "above `certified`",
+    ]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for name in ("A", *DRAWS[:5], "C"):
+        setting = measured.problem(name)
+        proven = pr.solve(setting, "certified", max_iterations=20, width=50, time_limit=None)
+        found = measured.plan_alone(name, setting.by_showings)
+        value = measured.cost(name, setting.by_showings, found)
+        cells = [f"{x:.6g}" for x in (proven.value, proven.lower_bound, value)]
+        lines.append(_row([name, *cells, f"{_percent(value / proven.value - 1.0, 3)} %"]))
+    return "\n".join(lines)
+
+
+def rollouts() -> str:
+    """What is expected of the five beside what happens when they act."""
+    names = ("A", "B10", "C")
+    head = ["robust regret plan: expected, played", *names]
+    lines = [_row(head), "|---" * 4 + "|"]
+    far: dict[str, list[float]] = {name: [] for name in names}
+    for who in FIVE:
+        cells = [who]
+        for name in names:
+            person = measured.five(name)[who]
+            for kind, plan in measured.policies_in_short(name).items():
+                expected = _expected(name, person, plan)
+                met = measured.played(name, person, plan, PLAYERS)
+                if who != "Bayesian":  # whose expectation is an approximation
+                    far[name].append(abs(met.total - expected) / met.total_error)
+                if kind == ROBUST:
+                    cells.append(f"{_cost(expected)}, {_give_or_take(met.total, met.total_error)}")
+        lines.append(_row(cells))
+    cells = [f"{max(far[name]):.1f} standard errors" for name in names]
+    lines.append(_row(["largest difference, exact people, three policies", *cells]))
+    return "\n".join(lines)
+
+
+def _expected(name: str, person: pr.Person, plan: pr.Policy) -> float:
+    if not isinstance(person, Bayesian):
+        return measured.cost(name, person, plan)
+    setting = measured.problem(name)
+    where = {shown: position for position, shown in enumerate(setting.sets)}
+    path = [where[shown] for shown in plan.schedule(ROUNDS)]
+    losses = reported_losses(person, setting.world, setting.sets, path)
+    return float(losses @ setting.discount ** np.arange(ROUNDS))
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    "diabetes": lambda: contest("A: diabetes", diabetes()),
-    "random": lambda: contest("B: random", random()),
-    "body-fat": lambda: contest("C: body fat", body_fat()),
+    "diabetes": diabetes,
+    "body-fat": body_fat,
+    "others": others,
     "draws": draws,
+    "game": game,
+    "dial": dial,
+    "forgetting": forgetting,
+    "maintenance": maintenance,
+    "late": late,
+    "strangers": strangers,
+    "search": search,
+    "rollouts": rollouts,
 }
+
+
+# --- the page ---
 
 
 def marked(page: str, name: str) -> str | None:
@@ -164,29 +389,61 @@ def with_table(page: str, name: str, table: str) -> str:
     )
 
 
+def cells_of(table: str) -> list[list[str]]:
+    """A table as rows of cells, the rule below its head left out."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    return [rows[0], *rows[2:]]
+
+
 def _between(name: str) -> str:
     return rf"(<!-- table {name} -->\n)(.*?)(\n<!-- end of table {name} -->)"
 
 
-def _row(cells: list[str]) -> str:
+def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _give_or_take(value: float, error: float, sign: str = "") -> str:
+def _percent(share: float, places: int | None = None) -> str:
+    """A share in %, with a decimal where it is small."""
+    value = 100.0 * share
+    if places is None:
+        places = 1 if abs(value) < 9.95 else 0
+    text = f"{value:.{places}f}"
+    return "0" if float(text) == 0.0 else text.replace("-", "−")
+
+
+def _mean_and_largest(lost: FloatArray) -> str:
+    mean = measured.geometric_mean(1.0 + lost) - 1.0
+    return f"{_percent(mean)} [{_percent(float(lost.max()), 0)}]"
+
+
+def _cost(value: float) -> str:
+    return f"{value:.1f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _give_or_take(value: float, error: float) -> str:
     """Digits down to the second one of the standard error."""
     places = int(np.clip(1 - np.floor(np.log10(error)), 0, 12)) if error > 0 else 2
-    return f"{value:{sign}.{places}f} ± {error:.{places}f}".replace("-", "−")
+    return f"{value:.{places}f} ± {error:.{places}f}"
 
 
-def _signed(share: float) -> str:
-    return f"{share:+.1%}".replace("-", "−").replace("%", " %")
-
-
-def differing_rows(kinds: Collection[str] = QUICK_KINDS) -> list[str]:
-    """Rows of the diabetes table that a quick replay plays and the page does not have."""
+def differing_rows() -> list[str]:
+    """Rows of A, costed again from the stored plans, that the page does not have."""
     shown = (marked(PAGE.read_text("utf-8"), "diabetes") or "").splitlines()
-    replayed = contest("A: diabetes", diabetes(), kinds).splitlines()
-    return [row for row in replayed if row not in shown]
+    return [row for row in contest("A", stored_plans()).splitlines() if row not in shown]
+
+
+def draw_pictures() -> None:
+    """Draw what the tables of the page say."""
+    from people_pictures import dial_picture, regrets_picture
+
+    page = PAGE.read_text("utf-8")
+    tables = {name: cells_of(marked(page, name) or "") for name in ("diabetes", "body-fat", "dial")}
+    ASSETS.mkdir(exist_ok=True)
+    for name, title in (("diabetes", "A: diabetes"), ("body-fat", "C: body fat")):
+        picture = regrets_picture(f"regrets-{name}", title, tables[name])
+        (ASSETS / f"{name}.svg").write_text(picture, "utf-8")
+    (ASSETS / "dial.svg").write_text(dial_picture(tables["dial"]), "utf-8")
 
 
 def main(arguments: list[str]) -> None:
@@ -194,15 +451,18 @@ def main(arguments: list[str]) -> None:
     if arguments == ["--check"]:
         differing = differing_rows()
         sys.exit("\n".join(["not on the page:", *differing]) if differing else 0)
-    unknown = [name for name in arguments if name not in TABLES]
+    names = [name for name in arguments if name != "pictures"]
+    unknown = [name for name in names if name not in TABLES]
     if unknown:
-        sys.exit(f"{unknown[0]}: no such table; there are {', '.join(TABLES)}")
-    for name in arguments or TABLES:
-        table = TABLES[name]()
-        page = PAGE.read_text("utf-8")
-        if marked(page, name) is None:
+        sys.exit(f"{unknown[0]}: no such table; there are {', '.join(TABLES)}, and pictures")
+    for name in names or (() if arguments else TABLES):
+        if marked(PAGE.read_text("utf-8"), name) is None:
             sys.exit(f"{PAGE.name} has no markers for the table {name!r}")
-        PAGE.write_text(with_table(page, name, table), "utf-8")
+        table = TABLES[name]()
+        # Read again: writing a table takes long, and words may have changed meanwhile.
+        PAGE.write_text(with_table(PAGE.read_text("utf-8"), name, table), "utf-8")
+        print(f"{name} written", flush=True)
+    draw_pictures()
 
 
 if __name__ == "__main__":

@@ -200,6 +200,17 @@ def test_the_human_acts_and_is_left_alone_by_planning():
     assert newcomer is not human
 
 
+def test_they_are_planned_for_in_a_problem_by_themselves():
+    person = OwnPerson(Disguised(), np.zeros(3), copies=3)
+    problem = pr.Problem(WORLD, person, budget=1, horizon=2)
+    plan = pr.solve(problem, "search", max_kicks=0, time_limit=None)
+    sets = problem.sets
+    expected = person.expected(WORLD, sets)
+    every = [(s, t) for s in range(len(sets)) for t in range(len(sets))]
+    best = min(expected.total(pair, problem.discount, ()) for pair in every)
+    np.testing.assert_allclose(plan.value, best, rtol=1e-9)
+
+
 def test_who_cannot_be_looked_into_says_so():
     person = OwnPerson(Disguised(), np.zeros(3))
     nothing = np.zeros(3)
@@ -209,7 +220,6 @@ def test_who_cannot_be_looked_into_says_so():
         lambda: person.weights_of(WORLD, None),
         lambda: person.learn(WORLD, None, nothing, seen, nothing),
         lambda: person.moves(WORLD, None, nothing, seen, nothing),
-        lambda: person.imputing_covariance(WORLD),
     ):
         with pytest.raises(pr.NotApplicable, match="Disguised is given by how they act"):
             ask()

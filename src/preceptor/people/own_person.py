@@ -68,7 +68,9 @@ class OwnPerson(Person):
     def __init__(
         self, human: Human, initial: npt.ArrayLike, copies: int = 200, seed: int = 0
     ) -> None:
-        faults = self.fill_in(initial, 0.0)  # nobody knows how they fill in, and nothing asks
+        # Nobody knows how they fill in. At 0 the floor of a set is that of the best use of it,
+        # which holds for everybody.
+        faults = self.fill_in(initial, 0.0)
         missing = [name for name in ("reset", "predict", "feedback") if not hasattr(human, name)]
         if missing:
             faults.append(
@@ -193,10 +195,6 @@ class OwnPerson(Person):
     ) -> Affine:
         """Not known."""
         raise self._closed("way to learn")
-
-    def imputing_covariance(self, world: World) -> FloatArray:
-        """Not known."""
-        raise self._closed("way to fill in hidden tests")
 
     def _closed(self, what: str) -> NotApplicable:
         return NotApplicable(
