@@ -183,16 +183,7 @@ def robust_for_others(name: str, pair: str = USUAL_PAIR) -> pr.Policy:
 
 
 def _common(setting: pr.Problem, objective: str, known: OwnPlans) -> CrowdPlan:
-    return plan_for_crowd(
-        expectations(setting),
-        rounds=ROUNDS,
-        discount=setting.discount,
-        infinite=False,
-        sets=len(setting.sets),
-        objective=objective,
-        own=known,
-        max_kicks=KICKS,
-    )
+    return plan_for_crowd(_search(setting), objective=objective, own=known, max_kicks=KICKS)
 
 
 @cache
@@ -236,16 +227,8 @@ def policies_in_short(name: str) -> dict[str, pr.Policy]:
 def game(name: str) -> CrowdGame:
     """What drawing the plan at random could guarantee to everybody."""
     setting = asked(name, five(name))
-    return crowd_game(
-        expectations(setting),
-        rounds=ROUNDS,
-        discount=setting.discount,
-        infinite=False,
-        sets=len(setting.sets),
-        own=robust(name).own,
-        plans=(robust(name).plan,),
-        max_kicks=GAME_KICKS,
-    )
+    found = robust(name)
+    return crowd_game(_search(setting), own=found.own, plans=(found.plan,), max_kicks=GAME_KICKS)
 
 
 # --- costs ---
