@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from preceptor.evaluation.expectations import expectations, expected_costs
-from preceptor.planning.crowd_plans import plan_for_crowd
+from preceptor.planning.crowd_plans import Search, plan_for_crowd
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
@@ -89,15 +89,9 @@ def test_a_row_that_differs_is_found(script, monkeypatch, tmp_path):
 
 def test_one_plan_serves_all_five_people_of_a_within_three_percent(script, measured):
     problem = measured.asked("A", measured.five("A"))
-    found = plan_for_crowd(
-        expectations(problem),
-        rounds=measured.ROUNDS,
-        discount=problem.discount,
-        infinite=False,
-        sets=len(problem.sets),
-        max_kicks=0,
-        own_kicks=0,
-    )
+    people = expectations(problem)
+    search = Search(people, measured.ROUNDS, problem.discount, False, len(problem.sets))
+    found = plan_for_crowd(search, max_kicks=0, own_kicks=0)
     assert found.regrets.max() <= 0.03
     # Nor are the own plans that this is measured against worse than those of the page.
     best = np.array([float(cost) for cost in numbers(script, "diabetes")[BEST][:5]])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FORMAT = "preceptor-plan/1"
 # Gaps above this say nothing that a reader could use.
-_WIDE = 2.0
+_WIDE = 10.0
 # Gaps up to this are rounding.
 _ROUNDING = 1e-12
 # When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.

@@ -146,7 +146,7 @@ def test_pyplot_is_never_imported():
 
 
 def test_headline_and_titles_say_how_it_ends():
-    bounded = replace(plan_of(POLICIES["explores"]), status=pr.Status.BOUNDED, lower_bound=1.0)
+    bounded = replace(plan_of(POLICIES["explores"]), status=pr.Status.BOUNDED, lower_bound=40.0)
     assert "above the best possible" in plot_plan(bounded).get_suptitle()
     title = plots.plot_plan(plan_of(POLICIES["alternating"])).axes[0].get_title(loc="left")
     assert title.startswith("over and over: ")
