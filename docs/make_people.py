@@ -31,6 +31,7 @@ from preceptor.people.exposures import Exposures
 from preceptor.planning.crowd_plans import Search, own_plans
 from preceptor.planning.maintenance import best_mixes, maintenance_words
 from preceptor.planning.price_search import search_prices
+from preceptor.planning.semidefinite import semidefinite_bound
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "people.md"
@@ -324,6 +325,38 @@ def search() -> str:
     return "\n".join(lines)
 
 
+def proofs() -> str:
+    """How far above what is proven own plans of linear people are, without an end; no clock."""
+    names = DRAWS[:3]
+    head = ["own plan above the bound, %", *names]
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for who in LINEAR:
+        cells = []
+        for name in names:
+            setting = measured.problem(name)
+            asked = setting.replace(learner=LINEAR[who](name), horizon=None)
+            plan = pr.solve(asked, "search", max_kicks=measured.KICKS, time_limit=None)
+            (expected,) = expectations(asked)
+            found = semidefinite_bound(expected, asked.discount, time_limit=600.0)
+            assert not isinstance(found, str), found
+            cells.append(f"{100 * (plan.value / found.bound - 1.0):.2f}")
+        lines.append(_row([who, *cells]))
+    return "\n".join(lines)
+
+
+LINEAR: dict[str, Callable[[str], pr.Person]] = {
+    "by showings": lambda name: pr.Crowd({"paper": measured.problem(name).learner}),
+    "delta rule": lambda name: measured.five(name)["least mean squares"],
+    "delta rule, ignoring correlations": lambda name: pr.DeltaRule(
+        measured.problem(name).learner.initial,
+        measured.five(name)["least mean squares"].rate,
+        1.0,
+    ),
+    "folding, λ = 1": lambda name: measured.folding(name, 1.0),
+    "folding, λ = 0.5": lambda name: measured.folding(name, 0.5),
+}
+
+
 def rollouts() -> str:
     """What is expected of the five beside what happens when they act."""
     names = ("A", "B10", "C")
@@ -369,6 +402,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "late": late,
     "strangers": strangers,
     "search": search,
+    "proofs": proofs,
     "rollouts": rollouts,
 }
 

@@ -45,14 +45,14 @@ def test_best_of_all_schedules():
 def test_best_of_all_schedules_for_every_kind():
     """The kinds of the package, with their own expectations and prices."""
     sets = pr.Exactly(1).sets(3)
-    schedules = np.array(list(itertools.product(range(3), repeat=7)))
+    schedules = np.array(list(itertools.product(range(3), repeat=8)))
     excess = {}
     for name, person in INDIVIDUALS.items():
         if not name.endswith("-0"):
             continue
         expected = person.expected(WORLD, sets)
         best = min(expected.total(schedule, DISCOUNT, ()) for schedule in schedules)
-        plan = found(expected, rounds=7)
+        plan = found(expected, rounds=8)
         assert_allclose(plan.costs[0], expected.total(plan.schedule, DISCOUNT, ()), rtol=1e-9)
         excess[name] = plan.value / best - 1
     assert max(excess.values()) < 5e-3, excess
