@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from preceptor._base.values import FloatArray, Value, frozen_array
 
 OBJECTIVES = ("regret", "mean", "cvar")
@@ -68,7 +70,8 @@ class Regrets(Value):
     @property
     def table(self) -> FloatArray:
         """Regrets of all policies, shape (policies, people)."""
-        ratios: FloatArray = self.costs / self.best - 1.0
+        # Nobody does better than their best; whose best costs nothing loses nothing by it.
+        ratios: FloatArray = np.maximum(self.costs / self.best - 1.0, 0.0)
         return ratios
 
     @property

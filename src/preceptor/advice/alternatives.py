@@ -14,12 +14,13 @@ import numpy as np
 from preceptor._base.discounting import discounted_sum, rounds_until, weight_between
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import expectations, fixed_costs, weights_of
+from preceptor.evaluation.expectations import expectations, weights_of
 from preceptor.evaluation.value import commit_value, evaluate, losses_along, running_counts
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.planning.commits import CommitValues
+from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.restricted import first_candidates, listed
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy, Stationary
@@ -34,6 +35,8 @@ _LAST_ROUNDS = 50
 _ORDERS, _FEWER_ORDERS = 24, 8
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
+# Where each set has to be played to know its cost, that is done with so many of them at most.
+_MOST_PLAYED = 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,9 +141,13 @@ def best_fixed_set(problem: Problem, best: FloatArray | None = None) -> TestSet:
     """
     among = _listable(problem)
     if not among.learns_by_showings:
-        costs = fixed_costs(among)
-        judged = weights_of(among) @ costs if best is None else (costs.T / best).max(axis=1)
-        return among.sets[int(np.argmin(judged))]
+        shares = weights_of(among)
+        judge = (
+            (lambda costs: costs @ shares)
+            if best is None
+            else (lambda costs: (costs / best).max(axis=1))
+        )
+        return among.sets[best_fixed(among, judge)]
     nothing_yet = np.zeros((1, among.size), dtype=np.int64)
     _, chosen = CommitValues(among, 0, among.horizon).best(nothing_yet)
     return among.sets[int(chosen[0])]
@@ -292,6 +299,7 @@ def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Float
 
 
 def _listable(problem: Problem) -> Problem:
-    if not shape_of(problem).too_many_sets:
+    few = problem.learns_by_showings or problem.budget.count(problem.size) <= _MOST_PLAYED
+    if few and not shape_of(problem).too_many_sets:
         return problem
     return problem.replace(budget=listed(problem, first_candidates(problem)))

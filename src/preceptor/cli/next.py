@@ -64,7 +64,8 @@ def next_tests(
     if expected is None:
         return
     unit = f" ({scale.unit})" if scale.unit else ""
-    typer.echo(f"Expected {scale.label} of this case: {expected:.3g}{unit}.")
+    label = scale.label.removeprefix("expected ")
+    typer.echo(f"Expected {label} of this case: {expected:.3g}{unit}.")
 
 
 def _expected_loss(

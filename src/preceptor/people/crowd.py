@@ -36,6 +36,8 @@ _QUARTILE = 2.1
 # Share of the error that is never learned away, in the median of people who learn by showings.
 _FLOOR = 0.4
 _HALF_LIFE = 14.0
+# Whoever learns faster than this knows everything after one showing.
+_SHORTEST = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +140,7 @@ class Crowd(Person):
         first = np.zeros(world.size) if initial is None else np.asarray(initial, dtype=np.float64)
         if not is_number(half_life) or half_life <= 0:
             raise InvalidProblem(f"half_life: {half_life!r}, must be a positive number of showings")
+        half_life = max(float(half_life), _SHORTEST)
         people: dict[str, tuple[Person, float]] = {}
         for how, kappa, weight in (("ignoring", 1.0, 0.25), ("knowing", 0.0, 0.1)):
             for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):

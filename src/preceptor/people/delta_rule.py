@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import NonNegative, Positive, Vector
+from preceptor._base.fields import Limits, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
@@ -25,6 +25,10 @@ from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
+
+
+# Steps beyond this overflow within a few rounds.
+_LARGEST_RATE = 1e50
 
 
 class Progressed(NamedTuple):
@@ -82,7 +86,7 @@ class DeltaRule(Person):
     )  # fmt: skip
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
-    rate: Annotated[NonNegative, "Size of a step."]
+    rate: Annotated[float, Limits(at_least=0, at_most=_LARGEST_RATE), "Size of a step."]
     imputation: Imputation = 0.0
     all_weights: Annotated[
         bool, "Whether weights of hidden tests move too, by what was filled in."
@@ -107,8 +111,8 @@ class DeltaRule(Person):
         cap: float | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation)
-        if not is_number(rate) or rate < 0:
-            faults.append(f"rate: {rate!r}, must be a finite number of at least 0")
+        if not is_number(rate) or not 0 <= rate <= _LARGEST_RATE:
+            faults.append(f"rate: {rate!r}, must be a number from 0 to {_LARGEST_RATE:g}")
         if not isinstance(all_weights, (bool, np.bool_)):
             faults.append(f"all_weights: {all_weights!r}, must be true or false")
         if not is_number(decay) or decay < 0:

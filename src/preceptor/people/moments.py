@@ -101,6 +101,11 @@ class Moments:
         """Whether one linear solve gives the cost of a tail: no capped surprise, no decay."""
         return self.exact and self._rounds.decay == 0.0
 
+    @property
+    def is_normalised(self) -> bool:
+        """Whether steps are divided by the size of the results."""
+        return bool(self._rounds.fourth.size)
+
     def long_tail(self, tail: Tail, discount: float) -> IntArray:
         """So many turns of a tail that what comes after them weighs next to nothing."""
         rounds = min(negligible_after(discount), _MOST_ROUNDS)

@@ -125,6 +125,8 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
     if isinstance(expected, Moments):
         if not expected.has_closed_tails:
             return "Steps change with the round, or surprises are capped: rounds are not linear."
+        if expected.is_normalised:
+            return "Normalised steps have no proof that could be checked."
         return _of_moments(expected)
     if isinstance(expected, Coordinates):
         return _of_coordinates(expected)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.discounting import weight_between, weights
+from preceptor._base.discounting import total_weight, weight_between, weights
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.people.crowd import Crowd
+from preceptor.people.no_learning import NoLearning
+from preceptor.people.own_person import OwnPerson
 from preceptor.problem import Problem
 
 # Rounds for which the one-dimensional bound is worked out before the floor takes over.
@@ -14,8 +17,16 @@ _PROJECTED_ROUNDS = 400
 
 def instant_bound(problem: Problem) -> float:
     """The best bound that costs no search: the floor, or the one-dimensional one."""
-    if not problem.learns_by_showings:
+    if isinstance(problem.learner, Crowd):
+        members = problem.learner.members
+        return sum(m.weight * instant_bound(problem.replace(learner=m.person)) for m in members)
+    if problem.learner.kind == NoLearning.kind:
+        first = float(problem.oracle.losses(problem.initial_errors[None, :]).min())
+        return first * total_weight(problem.discount, problem.horizon)
+    if isinstance(problem.learner, OwnPerson):
         return remaining_floor(problem, after=0)
+    if not problem.learns_by_showings:
+        return floor_bound(problem)
     return max(floor_bound(problem), projection_bound(problem))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.planning.crowd_plans import OwnPlans, Search, own_plans
+from preceptor.planning.crowd_plans import OwnPlans, Search, own_plans, positive_costs
 from preceptor.planning.objectives import Mean
 from preceptor.planning.price_search import Found
 
@@ -80,7 +80,7 @@ def crowd_game(
     costs = [search.costs(plan.schedule, plan.tail) for plan in pool]
     best, lower, finished = own.best.copy(), -np.inf, False
     for _ in range(max_responses + 1):
-        best = np.minimum(best, np.min(costs, axis=0))
+        best = positive_costs(np.minimum(best, np.min(costs, axis=0)))
         regrets = np.array(costs) / best - 1.0
         upper, chances, weights = solve_game(regrets)
         if finished or search.stop():

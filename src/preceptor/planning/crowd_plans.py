@@ -135,7 +135,8 @@ class Search:
 
     def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
         """What a plan costs each person (people,)."""
-        return np.array([p.total(schedule, self.discount, tail) for p in self.people])
+        totals = np.array([p.total(schedule, self.discount, tail) for p in self.people])
+        return np.where(np.isnan(totals), np.inf, totals)
 
 
 def own_plans(
@@ -175,7 +176,7 @@ def own_plans(
             again = search.alone(i, fixed, 0, starts)
             if again.costs[0] < plan.costs[0]:
                 plans[i] = again
-    return OwnPlans(tuple(plans), _positive([plan.costs[0] for plan in plans]), fixed)
+    return OwnPlans(tuple(plans), positive_costs([plan.costs[0] for plan in plans]), fixed)
 
 
 def plan_for_crowd(
@@ -229,6 +230,10 @@ def plan_for_crowd(
     repair_stop = search.stop if repair_stop is None else repair_stop
     own = own_plans(search, own_kicks) if own is None else own
     starts = [_plain(plan) for plan in own.plans]
+    if objective == "regret" and len(search.people) > 1:
+        # The worst regret has many poor local optima; the mean leads past some of them.
+        mean = search.together(Mean(shares, own.best), own.alone, 0, starts)
+        starts = [_plain(mean), *starts]
     kicks = max_kicks
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
@@ -250,14 +255,15 @@ def _repaired(search: Search, own: OwnPlans, plan: Found, stop: Stop) -> tuple[O
     for i in better.tolist():
         plans[i] = search.alone(i, own.alone, 0, [_plain(plan)], stop)
         best[i] = min(plan.costs[i], plans[i].costs[0])
-    return OwnPlans(tuple(plans), _positive(best), own.alone), True
+    return OwnPlans(tuple(plans), positive_costs(best), own.alone), True
 
 
 def _plain(plan: Found) -> tuple[IntArray, Tail]:
     return plan.schedule, plan.tail
 
 
-def _positive(costs: Sequence[float] | FloatArray) -> FloatArray:
+def positive_costs(costs: Sequence[float] | FloatArray) -> FloatArray:
     """Costs to divide by."""
-    found = np.asarray(costs, dtype=np.float64)
-    return np.maximum(found, max(_NOTHING * float(found.max()), np.finfo(np.float64).tiny))
+    found = np.where(np.isnan(costs), np.inf, np.asarray(costs, dtype=np.float64))
+    largest = float(np.max(found, where=np.isfinite(found), initial=0.0))
+    return np.maximum(found, max(_NOTHING * largest, np.finfo(np.float64).tiny))

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.evaluation.expectations import expectations
 from preceptor.people.expected import Expected
+from preceptor.problem import Problem
 
 # Rounds after which a fixed set's loss is taken to stay as it is, for a first estimate.
-_SETTLED = 64
+_SETTLED, _SETTLED_MANY = 64, 16
+# With more sets than this each is played for a shorter time.
+_MANY_SETS = 400
+# Rounds that stand for endless ones in an estimate, and sets that are worked out exactly.
+_ESTIMATED_ROUNDS, _WORKED_OUT = 400, 20
 
 
 class FixedSets(NamedTuple):
@@ -58,7 +64,8 @@ def fixed_sets(
     late = np.full((sets, len(people)), np.inf)
     played = range(sets) if ids is None else ids.tolist()
     for i, person in enumerate(people):
-        known = min(rounds, 8 if getattr(person, "slow", False) else _SETTLED)
+        settled = _SETTLED if sets <= _MANY_SETS else _SETTLED_MANY
+        known = min(rounds, 8 if getattr(person, "slow", False) else settled)
         weights = discount ** np.arange(known, dtype=np.float64)
         if infinite:
             weights[-1] += discount**known / (1.0 - discount)
@@ -68,6 +75,30 @@ def fixed_sets(
             losses = person.losses(np.full(known, s, dtype=np.int64))
             costs[s, i], late[s, i] = weights @ losses, losses[-1]
     return FixedSets(_numbers(costs), _numbers(late))
+
+
+def best_fixed(problem: Problem, judge: Callable[[FloatArray], FloatArray]) -> int:
+    """Position of the best set to show throughout, as `judge` says of costs (sets, people).
+
+    All are estimated; those that come out best are worked out exactly.
+    """
+    everybody, horizon = expectations(problem), problem.horizon
+    sets, discount = len(problem.sets), problem.discount
+    rounds = _ESTIMATED_ROUNDS if horizon is None else horizon
+    estimates = fixed_sets(everybody, sets, rounds, discount, infinite=horizon is None).costs
+    few = np.argsort(judge(estimates), kind="stable")[:_WORKED_OUT]
+    exact = np.array(
+        [
+            [
+                each.total([], discount, (s,))
+                if horizon is None
+                else each.total([s] * horizon, discount, ())
+                for each in everybody
+            ]
+            for s in few.tolist()
+        ]
+    )
+    return int(few[int(np.argmin(judge(_numbers(exact))))])
 
 
 def _numbers(values: FloatArray) -> FloatArray:

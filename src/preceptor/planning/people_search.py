@@ -30,7 +30,15 @@ from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.crowd_game import crowd_game
-from preceptor.planning.crowd_plans import CrowdPlan, Search, own_plans, plan_for_crowd
+from preceptor.planning.crowd_plans import (
+    CrowdPlan,
+    OwnPlans,
+    Search,
+    own_plans,
+    plan_for_crowd,
+    positive_costs,
+)
+from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.price_search import Found
 from preceptor.planning.restricted import first_candidates, listed
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
@@ -45,6 +53,8 @@ _MOST_FINITE_ROUNDS = 1_000
 _NEGLIGIBLE = 1e-4
 # Words to repeat that are tried for each person who forgets.
 _WORDS = 3
+# Costs above this are those of somebody whose errors explode.
+_LARGEST = 1e100
 # Kicks of each person's own search, and of the common one, where no number is given.
 _OWN_KICKS, _KICKS = 5, 10
 # Shares of the time that own plans, and then the common plan, may take.
@@ -140,6 +150,7 @@ def _solve_listed(
     people = len(everybody)
     stops = [until(_OWN_SHARE * (i + 1) / people) for i in range(people)] if people > 1 else None
     own = own_plans(search, kicks, stops, lambda fixed: _say_fixed(problem, fixed.costs, progress))
+    _refuse_divergence(problem, own)
     notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
     if not problem.world.is_gaussian:
         notes += (_NOT_GAUSSIAN,)
@@ -166,8 +177,22 @@ def _solve_listed(
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, search, common, objective or "regret", game)
-    bound = min(float(regrets.weights @ regrets.bounds), plan.value)
+    bound = max(min(float(regrets.weights @ regrets.bounds), plan.value), plan.lower_bound)
     return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds)
+
+
+def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
+    """Raise for people whose errors grow without end whatever they are shown."""
+    lost = [
+        name
+        for name, best in zip(people_of(problem), own.best.tolist(), strict=True)
+        if not np.isfinite(best) or best > _LARGEST
+    ]
+    InvalidProblem.raise_if(
+        f"learner: {name}: whatever is shown, errors grow without end; the rate is too large for "
+        "what is shown at once, use a smaller one"
+        for name in lost
+    )
 
 
 @dataclass(frozen=True)
@@ -191,7 +216,11 @@ def _say_fixed(problem: Problem, costs: FloatArray, progress: Progress | None) -
     """A first useful answer: the fixed set that suits everybody best, of (sets, people) costs."""
     if costs.shape[1] < 2:
         return
-    worst = np.max(costs / costs.min(axis=0), axis=1) - 1.0
+    least = costs.min(axis=0)
+    known = np.isfinite(least) & (least > 0.0)
+    if not known.any():
+        return
+    worst = np.max(costs[:, known] / least[known], axis=1) - 1.0
     best = int(np.argmin(worst))
     names = " + ".join(problem.world.name_of(problem.sets[best])) or "nothing"
     said = (
@@ -241,12 +270,8 @@ def _plan(
     notes: tuple[str, ...],
 ) -> Plan:
     value = evaluate(problem, policy)
-    if not np.isfinite(value):
-        raise InvalidProblem(
-            "learner: whatever is shown, errors grow without end; the rate is too large for what "
-            "is shown at once, use a smaller one"
-        )
-    bound = min(instant_bound(problem), value)
+    # Who may show one set only cannot do better.
+    bound = value if len(problem.sets) == 1 else min(instant_bound(problem), value)
     return Plan(
         problem=problem,
         policy=policy,
@@ -277,7 +302,7 @@ def regrets_of(
     """What the plan and its rivals cost each person beside their own best plan."""
     everybody, names = search.people, tuple(people_of(problem))
     predictive = int(np.argmin(problem.oracle.floors()))
-    fixed = int(np.argmin(np.max(found.own.fixed / found.own.best, axis=1)))
+    fixed = best_fixed(problem, lambda costs: np.max(costs / found.own.best, axis=1))
     rivals: dict[str, tuple[IntArray, Tail]] = {
         PLAN: (found.plan.schedule, found.plan.tail),
         PREDICTIVE: search.always(predictive),
@@ -287,7 +312,7 @@ def regrets_of(
         rivals[f"plan for {name}"] = (own.schedule, own.tail)
     weigh = _beyond(problem, search)
     costs = np.array([weigh(*rival) for rival in rivals.values()])
-    best = np.minimum(found.own.best, costs.min(axis=0))
+    best = positive_costs(np.minimum(found.own.best, costs.min(axis=0)))
     bounds, kinds = bounds_of(problem)
     return Regrets(
         people=names,

@@ -116,6 +116,8 @@ def semidefinite_bound(
     True
     """
     check_time_limit(time_limit)
+    if discount == 0.0:
+        return "Nothing after the first case counts."
     InvalidProblem.raise_if(_faults(discount, horizon, knots))
     began = time.perf_counter()
     rounds = quadratic_rounds(expected)

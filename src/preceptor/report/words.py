@@ -298,7 +298,7 @@ def _certainty(plan: Plan) -> list[_Part]:
         return [sentence(plan.how_sure())]
     bound = f"no plan can cost less than {plan.lower_bound:.6g}, the lower bound"
     said: list[_Part] = [sentence(f"{plan.how_sure()}: {bound}")]
-    if not plan.problem.learns_by_showings:
+    if not plan.problem.learns_by_showings and plan.certificate is None:
         said.append(
             "The bound is what somebody who knows every weight would cost, so it says little; the "
             "plan is the best that was found by search."

@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
+from preceptor._base.values import FloatArray
 from preceptor.people.crowd import Crowd
 from preceptor.people.human import Sessions
 from preceptor.people.person import Person
@@ -22,14 +24,22 @@ _LEFT = 0.01
 _MOST_ROUNDS = 3_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Played:
-    """Average discounted loss, its standard error, and how many people and rounds were played."""
+    """Average discounted losses with standard errors, and how many people and rounds were played.
+
+    `means` and `errors` (kinds,) are those of each kind of person; `inexact` (kinds,) says of whom
+    only approximate costs are expected, and `approximate` how much of the value comes from them.
+    """
 
     value: float
     standard_error: float
     people: int
     rounds: int
+    means: FloatArray
+    errors: FloatArray
+    inexact: npt.NDArray[np.bool_]
+    approximate: float
 
 
 def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
@@ -38,17 +48,34 @@ def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
         members = [(m.person, m.weight) for m in problem.learner.members]
     else:
         members = [(problem.learner, 1.0)]
-    each = [_play(problem, policy, person, seed) for person, _ in members]
+    totals = [_play(problem, policy, person, seed) for person, _ in members]
     shares = np.array([weight for _, weight in members])
-    value = float(shares @ np.array([found.value for found in each]))
-    errors = shares * np.array([found.standard_error for found in each])
-    # Everybody meets the same cases, so their errors may all point the same way.
-    return Played(value, float(errors.sum()), each[0].people, each[0].rounds)
+    means = np.array([float(each.mean()) for each in totals])
+    errors = np.array([float(each.std(ddof=1) / np.sqrt(each.size)) for each in totals])
+    sets = problem.budget.listing(policy.used_sets()).sets(problem.size)
+    exact = [person.expected(problem.world, sets, problem.start).exact for person, _ in members]
+    inexact = ~np.array(exact)
+    return Played(
+        value=float(shares @ means),
+        # Everybody meets the same cases, so their errors may all point the same way.
+        standard_error=float(shares @ errors),
+        people=_PEOPLE // _GROUP * _GROUP,
+        rounds=_rounds(problem),
+        means=means,
+        errors=errors,
+        inexact=inexact,
+        approximate=float(shares @ (means * inexact)),
+    )
 
 
-def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> Played:
+def _rounds(problem: Problem) -> int:
+    return problem.horizon or _rounds_that_count(problem.discount)
+
+
+def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> FloatArray:
+    """Discounted loss of each person (people,)."""
     discount, horizon = problem.discount, problem.horizon
-    rounds = horizon if horizon is not None else _rounds_that_count(discount)
+    rounds = _rounds(problem)
     schedule = policy.schedule(rounds)
     sets = tuple(dict.fromkeys(schedule))
     where = {shown: position for position, shown in enumerate(sets)}
@@ -76,9 +103,7 @@ def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> Played
         if horizon is None:
             total += discount**rounds / (1.0 - discount) * losses[:, -last:].mean(axis=1)
         totals.append(total)
-    found = np.concatenate(totals)
-    error = float(found.std(ddof=1) / np.sqrt(found.size))
-    return Played(float(found.mean()), error, found.size, rounds)
+    return np.concatenate(totals)
 
 
 def _rounds_that_count(discount: float) -> int:

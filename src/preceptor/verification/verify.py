@@ -17,12 +17,14 @@ import numpy as np
 
 from preceptor.certificate import Certificate
 from preceptor.linear_certificate import LinearCertificate
+from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.problem import Problem
+from preceptor.regrets import Regrets
 from preceptor.verification.beam_check import beam_again
 from preceptor.verification.claim import claim_of
 from preceptor.verification.dual_check import check_bound
-from preceptor.verification.played import played_value, slow_floor
+from preceptor.verification.played import Played, played_value, slow_floor
 from preceptor.verification.semidefinite_check import check_semidefinite
 from preceptor.verification.slow_value import slow_value
 
@@ -30,7 +32,7 @@ from preceptor.verification.slow_value import slow_value
 _ROUNDING = 1e-8
 # Where people play, by how many standard errors the average may be off; and by which share more
 # where what is expected of them is approximate.
-_STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.03
+_STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.1
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,10 @@ def _played(plan: Plan, problem: Problem, slack: float) -> Verification:
 
     found = played_value(problem, plan.policy)
     allowed = _STANDARD_ERRORS * found.standard_error
-    if plan.regrets is not None and not all(plan.regrets.exact):
-        allowed += _APPROXIMATE * found.value
+    allowed += _APPROXIMATE * found.approximate
     value_ok = bool(abs(found.value - plan.value) <= allowed + _ROUNDING * abs(found.value))
+    if plan.regrets is not None:
+        value_ok = value_ok and _regrets_stand(plan.regrets, problem, found)
     bound, said = slow_floor(problem), "floor of every set added up again"
     independent = True
     if isinstance(plan.certificate, LinearCertificate):
@@ -127,6 +130,21 @@ def _played(plan: Plan, problem: Problem, slack: float) -> Verification:
     )
     bound_ok = bool(plan.lower_bound <= bound * (1.0 + slack))
     return Verification(found.value, value_ok, bound, bound_ok, how, independent)
+
+
+def _regrets_stand(regrets: Regrets, problem: Problem, found: Played) -> bool:
+    """Whether the people are the problem's, cost what they do when they play, and add up."""
+    crowd = problem.learner
+    if not isinstance(crowd, Crowd) or regrets.people != crowd.names:
+        return False
+    allowed = _STANDARD_ERRORS * found.errors + _APPROXIMATE * found.means * found.inexact
+    return bool(
+        np.allclose(regrets.weights, crowd.weights)
+        and np.all(np.abs(regrets.costs[0] - found.means) <= allowed + _ROUNDING * found.means)
+        and np.all(regrets.best <= regrets.costs[0] * (1.0 + _ROUNDING))
+        and np.all(regrets.bounds <= regrets.best * (1.0 + _ROUNDING))
+        and np.all(np.isclose(regrets.best, regrets.costs.min(axis=0), rtol=0.05))
+    )
 
 
 def _semidefinite_again(certificate: LinearCertificate, problem: Problem) -> tuple[float, str]:
