@@ -231,9 +231,9 @@ def plan_for_crowd(
     own = own_plans(search, own_kicks) if own is None else own
     starts = [_plain(plan) for plan in own.plans]
     if objective == "regret" and len(search.people) > 1:
-        # The worst regret has many poor local optima; the mean leads past some of them.
-        mean = search.together(Mean(shares, own.best), own.alone, 0, starts)
-        starts = [_plain(mean), *starts]
+        # The worst regret has many poor local optima; those of several people lead past some.
+        several = search.together(CVaR(shares, own.best), own.alone, 0, starts)
+        starts = [_plain(several), *starts]
     kicks = max_kicks
     for _ in range(_REPAIRS):
         goal = _OBJECTIVES[objective](shares, own.best)
