@@ -11,10 +11,11 @@ from preceptor.advice.alternatives import best_fixed_set, followed_rounds, full_
 from preceptor.advice.deciding import plan_for
 from preceptor.advice.improve import improve
 from preceptor.advice.kinds import KINDS
-from preceptor.advice.proofs import DUAL, EXACT, SEMIDEFINITE, STANDS_STILL, with_proofs
+from preceptor.advice.proofs import DUAL, EXACT, SEMIDEFINITE, with_proofs
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.people.crowd import Crowd
+from preceptor.planning.people_search import STANDS_STILL
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan, second_moment_costs
 
 TABLE = {

@@ -191,3 +191,72 @@ def test_certified_says_what_it_cannot_prove():
     assert any("floor of every case" in note for note in plan.notes)
     with pytest.raises(pr.NotApplicable, match="not about a crowd"):
         pr.solve(small_problem(EXAMPLES["crowd"][0], horizon=6), "certified")
+
+
+def two_people(rate):
+    beliefs = [0.2, 1.3, 0.4]
+    return Crowd({"d": pr.DeltaRule(beliefs, rate), "l": pr.Learner(beliefs, pr.Geometric(1.1))})
+
+
+def test_who_diverges_whatever_is_shown_is_named():
+    problem = pr.Problem(WORLD, two_people(5.0), pr.Exactly(1), discount=0.99)
+    with pytest.raises(pr.InvalidProblem, match="d: whatever is shown, errors grow without end"):
+        quickly(problem)
+
+
+def test_who_diverges_unless_shown_nothing_is_spared():
+    regrets = quickly(pr.Problem(WORLD, two_people(5.0), pr.AtMost(1), discount=0.9)).regrets
+    assert np.all(np.isfinite(regrets.costs[0]))
+
+
+def test_somebody_who_costs_nothing_loses_nothing():
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8, noise_variance=0.0)
+    crowd = Crowd(
+        {"knows": pr.NoLearning([1.0, 0.8]), "l": pr.Learner([0.2, 1.3], pr.Geometric(1.1))}
+    )
+    regrets = quickly(pr.Problem(world, crowd, 2, discount=0.9, horizon=10)).regrets
+    assert regrets["knows"] == 0.0
+    assert np.all(np.isfinite(regrets.table[0]))
+
+
+def test_one_set_is_the_best_there_is():
+    plan = quickly(pr.Problem(WORLD, two_people(0.1), pr.Listed([(0,)]), discount=0.9))
+    assert plan.status is pr.Status.OPTIMAL
+
+
+def test_nobody_who_does_not_learn_can_be_shown_better():
+    plan = quickly(small_problem(EXAMPLES["no-learning"][0]))
+    assert plan.gap == pytest.approx(0.0, abs=1e-9)
+
+
+def test_regrets_that_were_changed_are_found_out():
+    from dataclasses import replace
+
+    plan = quickly(small_problem(two_people(0.1), horizon=15))
+    assert pr.verify(plan).ok
+    regrets = plan.regrets
+    half = np.array([0.5, 1.0])
+    changed = {
+        "costs": regrets.costs * half,
+        "best": regrets.best * half,
+        "weights": np.array([0.9, 0.1]),
+        "people": ("d", "somebody else"),
+    }
+    for name, value in changed.items():
+        forged = replace(plan, regrets=replace(regrets, **{name: value}))
+        assert not pr.verify(forged).ok, name
+
+
+def test_the_worst_regret_is_not_left_to_other_objectives():
+    rng = np.random.default_rng(12)
+    world, beliefs = pr.World.equicorrelated(rng.normal(size=4), 0.8), rng.normal(size=4)
+    crowd = Crowd(
+        {
+            "L": (pr.Learner(beliefs, pr.Geometric(1.1)), 0.2),
+            "D": (pr.DeltaRule(beliefs, 0.05), 0.5),
+            "N": (pr.NoLearning(beliefs), 0.3),
+        }
+    )
+    problem = pr.Problem(world, crowd, 2, discount=0.97, horizon=80)
+    regret, cvar = (quickly(problem, objective=name).regrets for name in ("regret", "cvar"))
+    assert regret.worst <= cvar.worst * 1.01

@@ -23,6 +23,7 @@ from preceptor.evaluation.expectations import (
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.planning import SOLVERS, solve
+from preceptor.planning.people_search import STANDS_STILL
 from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
@@ -37,7 +38,6 @@ _MANY_SETS = 3_000
 _EXACT_WORK = 10**7
 
 EXACT, DUAL, SEMIDEFINITE = "exact method", "dual bound", "semidefinite program"
-STANDS_STILL = "nothing is learned, so the best fixed set is best"
 
 
 def proofs_to_come(problem: Problem) -> int:

@@ -26,6 +26,7 @@ from preceptor.evaluation.expectations import (
 from preceptor.evaluation.value import evaluate
 from preceptor.people.crowd import Crowd
 from preceptor.people.expected import Expected, Tail
+from preceptor.people.no_learning import NoLearning
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
@@ -68,6 +69,7 @@ _NOT_GAUSSIAN = (
     "to be, so costs are approximate."
 )
 
+STANDS_STILL = "nothing is learned, so the best fixed set is best"
 PLAN, PREDICTIVE, FIXED = "this plan", "most predictive", "best fixed set"
 
 
@@ -349,5 +351,12 @@ def bounds_of(problem: Problem) -> tuple[FloatArray, tuple[str, ...]]:
     for person in people_of(problem).values():
         alone = problem.replace(learner=person)
         bounds.append(instant_bound(alone))
-        kinds.append("instant bound" if alone.learns_by_showings else "floor of every case")
+        kinds.append(_bound_kind(alone))
     return np.array(bounds), tuple(kinds)
+
+
+def _bound_kind(alone: Problem) -> str:
+    """How `instant_bound` knows what it says about one person."""
+    if alone.learner.kind == NoLearning.kind:
+        return STANDS_STILL
+    return "instant bound" if alone.learns_by_showings else "floor of every case"

@@ -101,6 +101,8 @@ def _setting(plan: Plan) -> str:
     if plan.regrets is not None:
         many = counted(len(plan.regrets.people), "kind")
         text += f" How the person learns is not known, so it is for {many} of person at once."
+    elif not problem.learns_by_showings:
+        text += f" How the person learns: {problem.learner.learning_in_words()}."
     starts = [problem.start_counts[block[0]] for block in problem.world.blocks]
     seen = [
         f"{name} {times(count)}"
