@@ -188,6 +188,7 @@ def plan_for_crowd(
     max_kicks: int = 10,
     own_kicks: int = 5,
     repair_stop: Stop | None = None,
+    thorough: bool = True,
     improved: Callable[[float], None] = lambda _value: None,
 ) -> CrowdPlan:
     """Find one schedule that is good for everybody, measured against their own best plans.
@@ -210,6 +211,9 @@ def plan_for_crowd(
     repair_stop
         When to stop looking again at people who do better with the common plan than with their
         own, without which they would seem to lose nothing; the search's own if left out.
+    thorough
+        Whether to look for a start of the worst regret in another search first: worth it unless
+        time is short.
     improved
         Told about every better value of the objective.
 
@@ -230,7 +234,7 @@ def plan_for_crowd(
     repair_stop = search.stop if repair_stop is None else repair_stop
     own = own_plans(search, own_kicks) if own is None else own
     starts = [_plain(plan) for plan in own.plans]
-    if objective == "regret" and len(search.people) > 1:
+    if objective == "regret" and len(search.people) > 1 and thorough:
         # The worst regret has many poor local optima; those of several people lead past some.
         several = search.together(CVaR(shares, own.best), own.alone, 0, starts)
         starts = [_plain(several), *starts]

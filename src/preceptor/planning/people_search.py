@@ -54,6 +54,8 @@ _MOST_FINITE_ROUNDS = 1_000
 _NEGLIGIBLE = 1e-4
 # Words to repeat that are tried for each person who forgets.
 _WORDS = 3
+# With more sets than this, and less time, a second search for a start would take too long.
+_FEW_SETS, _AMPLE_SECONDS = 60, 20.0
 # Costs above this are those of somebody whose errors explode.
 _LARGEST = 1e100
 # Kicks of each person's own search, and of the common one, where no number is given.
@@ -168,6 +170,7 @@ def _solve_listed(
         own=own,
         max_kicks=_KICKS if max_kicks is None else max_kicks,
         repair_stop=until(_REPAIR_SHARE),
+        thorough=len(problem.sets) <= _FEW_SETS or watch.left > _AMPLE_SECONDS,
         improved=lambda value: report(progress, "searching a plan for everybody", value=value),
     )
     plan = _plan(problem, policy_of(problem, common.plan), watch, common.plan, seed, notes)
