@@ -352,4 +352,4 @@ def test_it_says_that_it_is_an_approximation():
     expected = BayesianExpectation(person, world, sets)
     assert not expected.exact
     assert not expected.exact_prices
-    assert "approximation" in expected.accuracy
+    assert "approximate" in expected.accuracy
