@@ -5,13 +5,12 @@ from __future__ import annotations
 from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.proofs import proofs_to_come, with_proofs
-from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
+from preceptor.planning.people_search import check_objective
 from preceptor.problem import Problem
-from preceptor.regrets import OBJECTIVES
 
 # Enough for most tables; where the proof leaves a wide gap, more is taken.
 QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
@@ -35,7 +34,7 @@ def plan_for(
     For somebody who learns by showings quick first; if that leaves much unproven and nobody set a
     limit, ten seconds more.
     """
-    _check_objective(problem, objective)
+    check_objective(problem, objective)
     if isinstance(problem.learner, Crowd):
         return _plan_for_crowd(problem, objective, time_limit, seed, progress)
     if not problem.learns_by_showings:
@@ -101,15 +100,3 @@ def _telling_first_find(progress: Progress | None, objective: str | None) -> Pro
         progress(update)
 
     return tell
-
-
-def _check_objective(problem: Problem, objective: str | None) -> None:
-    if objective is None:
-        return
-    if objective not in OBJECTIVES:
-        raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
-    if not isinstance(problem.learner, Crowd):
-        raise InvalidInput(
-            "objective: compares the people of a crowd, but the plan is for one person; leave it "
-            "out, or plan for a crowd"
-        )

@@ -6,6 +6,8 @@ the schedule that they are asked about, and a crowd the average of its people.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from preceptor._base.discounting import discounted_sum, negligible_after, weight_after
@@ -64,17 +66,21 @@ def expected_cost(problem: Problem, policy: Policy) -> float:
     return float(weights_of(problem) @ expected_costs(problem, policy))
 
 
-def fixed_costs(problem: Problem) -> FloatArray:
-    """What every set costs each person when it is shown throughout (people, sets)."""
+def fixed_costs(problem: Problem, positions: Iterable[int] | None = None) -> FloatArray:
+    """What sets cost each person when shown throughout (people, sets): all, or some of them."""
     horizon, discount = problem.horizon, problem.discount
-    costs = np.empty((len(expectations(problem)), len(problem.sets)))
-    for row, each in enumerate(expectations(problem)):
-        for position in range(len(problem.sets)):
-            if horizon is None:
-                costs[row, position] = each.total([], discount, (position,))
-            else:
-                costs[row, position] = each.total([position] * horizon, discount, ())
-    return costs
+    listed = list(range(len(problem.sets)) if positions is None else positions)
+    return np.array(
+        [
+            [
+                each.total([], discount, (position,))
+                if horizon is None
+                else each.total([position] * horizon, discount, ())
+                for position in listed
+            ]
+            for each in expectations(problem)
+        ]
+    )
 
 
 def expected_losses(problem: Problem, schedule: list[TestSet]) -> FloatArray:

@@ -23,6 +23,7 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
+from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.risks import Risk, SquaredError
 from preceptor.model.sets import SetFamily
 
@@ -64,15 +65,6 @@ class ClosedForm(LossModel):
         return GaussianOracle(setting)
 
 
-@dataclass(frozen=True)
-class _Readings:
-    """Per set: floor (m,), shift (m, k) and factor (m, k, k), with v = floor + |shift + F q_S|²."""
-
-    floor: FloatArray
-    shift: FloatArray
-    factor: FloatArray
-
-
 class GaussianOracle:
     """Losses of all sets, or of one, from the closed form above."""
 
@@ -90,42 +82,8 @@ class GaussianOracle:
         return self._budget.sets(self._world.size)
 
     @cached_property
-    def _readings(self) -> _Readings:
-        sets = self.sets
-        count, widest = sets.members.shape
-        floor = np.empty(count)
-        shift = np.zeros((count, widest))
-        factor = np.zeros((count, widest, widest))
-        for size in np.unique(sets.sizes):
-            rows = np.flatnonzero(sets.sizes == size)
-            part = self._read(sets.members[rows, :size])
-            floor[rows] = part.floor
-            shift[rows, :size] = part.shift
-            factor[rows, :size, :size] = part.factor
-        return _Readings(floor, shift, factor)
-
-    def _read(self, members: np.ndarray[tuple[int, int], np.dtype[np.int64]]) -> _Readings:
-        """Readings of equally large sets, members of shape (m, k)."""
-        world = self._world
-        a, sigma = world.coefficients, world.covariance
-        target = (sigma @ a)[members]
-        explained = float(a @ sigma @ a)
-        shown = sigma[members[:, :, None], members[:, None, :]]
-        root: FloatArray = np.linalg.cholesky(shown).astype(np.float64, copy=False)
-        best = _forward(root, target)
-        left = np.maximum(explained - np.sum(best * best, axis=1), 0.0)
-        floor = world.noise_variance + left
-        if self._knows_correlations:
-            identity = np.broadcast_to(np.eye(members.shape[1]), root.shape)
-            factor = np.empty_like(root)
-            for j in range(members.shape[1]):
-                factor[:, :, j] = _forward(root, identity[:, :, j])
-            return _Readings(floor, np.zeros_like(best), factor)
-        omega = self._imputes
-        believed = omega[members[:, :, None], members[:, None, :]]
-        factor = np.swapaxes(np.linalg.solve(believed, root), 1, 2)
-        shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
-        return _Readings(floor, shift, factor)
+    def _readings(self) -> Readings:
+        return readings_of_all(self._world, self._imputes, self.sets)
 
     @cached_property
     def tree(self) -> SetTree | None:
@@ -207,7 +165,7 @@ class GaussianOracle:
         key = tuple(sorted(shown))
         if key not in self._single:
             members = np.array([key], dtype=np.int64).reshape(1, len(key))
-            part = self._read(members)
+            part = readings_of(self._world, self._imputes, members)
             reading = part.factor[0] @ self._imputes[list(key)]
             price = float(self._budget.prices(self._world.size)[list(key)].sum())
             self._single[key] = SetForm(float(part.floor[0]), part.shift[0], reading, price)
@@ -243,12 +201,3 @@ def form_sensitivity(form: SetForm, sizes: FloatArray, risk: Risk) -> FloatArray
     if isinstance(risk, SquaredError):
         return lengths * (2.0 * reach)  # the floor does not move, so it need not be counted
     return lengths * risk.deviation_slope(float(np.sqrt(form.floor + reach * reach)))
-
-
-def _forward(root: FloatArray, right: FloatArray) -> FloatArray:
-    """Solve L y = b for stacks of lower-triangular L (m, k, k) and b (m, k)."""
-    solution = np.zeros_like(right)
-    for i in range(right.shape[1]):
-        known = np.einsum("mj,mj->m", root[:, i, :i], solution[:, :i])
-        solution[:, i] = (right[:, i] - known) / root[:, i, i]
-    return solution

@@ -119,47 +119,18 @@ class Acting:
         return self.person.weights_of(self.world, self._state)
 
     def reset(self, rng: Seed = None) -> None:
-        """Somebody new with the same beliefs at the start.
-
-        Parameters
-        ----------
-        rng
-            A seed or a generator, where slips come from.
-        """
+        """Somebody new with the same beliefs at the start."""
         self._rng = np.random.default_rng(rng)
         self._state = self.fresh(())
         self._slip = self._next_slip()
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Fill in, add up, slip.
-
-        Parameters
-        ----------
-        shown
-            Indices of the shown tests, in rising order.
-        values
-            Their results in the same order, shape (len(shown),), in the world's units.
-
-        Returns
-        -------
-        float
-            The predicted outcome, in the world's units.
-        """
+        """Fill in, add up, slip."""
         filled = self._imputer.one(shown, values)
         return float(_added_up(self.weights, filled)) + self._slip
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """Learn, and go on to the next round.
-
-        Parameters
-        ----------
-        shown
-            Indices of the shown tests, in rising order.
-        values
-            Their results in the same order, shape (len(shown),), in the world's units.
-        outcome
-            What was true, in the world's units.
-        """
+        """Learn, and go on to the next round."""
         seen = np.zeros(self.world.size, dtype=np.bool_)
         seen[list(shown)] = True
         filled = self._imputer.one(shown, values)
@@ -167,20 +138,7 @@ class Acting:
         self._slip = self._next_slip()
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """All people at once, round by round.
-
-        Parameters
-        ----------
-        sessions
-            What they are shown, and what is true.
-        rngs
-            One generator for each person.
-
-        Returns
-        -------
-        array of shape (people, rounds)
-            Predicted outcomes, in the world's units.
-        """
+        """All people at once, round by round."""
         person, world = self.person, self.world
         filled, shown = self._imputer.many(sessions), sessions.shown
         answers = np.empty((sessions.people, sessions.rounds))

@@ -20,7 +20,7 @@ from preceptor.model.world import World
 from preceptor.people.curved import Curves
 from preceptor.people.curves import Curve
 from preceptor.people.exposed import Exposed
-from preceptor.people.person import BY_SHOWINGS, Imputation, Parameter
+from preceptor.people.person import BY_SHOWINGS, RATE, Imputation, Parameter
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -61,8 +61,7 @@ class Learner(Exposed):
 
     kind: ClassVar[str] = BY_SHOWINGS
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("floor", "share of the error that stays, however often a test is shown",
                   0.0, 1.0, (0.12, 0.40, 1.0)),
     )  # fmt: skip

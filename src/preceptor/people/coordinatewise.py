@@ -17,7 +17,8 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.person import Affine, Person
+from preceptor.people.person import Affine
+from preceptor.people.weighted import Weighted
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -31,7 +32,7 @@ class Kept(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Coordinatewise(Person):
+class Coordinatewise(Weighted):
     """Base of people who say what a round keeps of each error."""
 
     @abstractmethod
@@ -50,16 +51,6 @@ class Coordinatewise(Person):
         Kept
             For every test, shown or hidden.
         """
-
-    def fresh(
-        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
-    ) -> FloatArray:
-        """The weights (..., n) themselves are the state."""
-        return np.broadcast_to(self.initial, (*people, self.size)).copy()
-
-    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
-        """The state."""
-        return state
 
     def learn(
         self,

@@ -29,63 +29,21 @@ class ActingCrowd:
         self.reset(0)
 
     def reset(self, rng: Seed = None) -> None:
-        """Become somebody new: first who, then with which slips.
-
-        Parameters
-        ----------
-        rng
-            A seed or a generator from which all chance comes.
-        """
+        """Become somebody new: first who, then with which slips."""
         generator = np.random.default_rng(rng)
         self._now = self.people[self._drawn(generator)]
         self._now.reset(generator)
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """As the person drawn does.
-
-        Parameters
-        ----------
-        shown
-            Indices of the shown tests, in rising order.
-        values
-            Their results in the same order, in the world's units.
-
-        Returns
-        -------
-        float
-            The predicted outcome.
-        """
+        """As the person drawn does."""
         return self._now.predict(shown, values)
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """As the person drawn does.
-
-        Parameters
-        ----------
-        shown
-            Indices of the shown tests, in rising order.
-        values
-            Their results in the same order, in the world's units.
-        outcome
-            What was true.
-        """
+        """As the person drawn does."""
         self._now.feedback(shown, values, outcome)
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """Everybody is drawn, then each kind answers for its own.
-
-        Parameters
-        ----------
-        sessions
-            What they are shown, and what is true.
-        rngs
-            One generator for each person.
-
-        Returns
-        -------
-        array of shape (people, rounds)
-            Predicted outcomes, in the world's units.
-        """
+        """Everybody is drawn, then each kind answers for its own."""
         drawn = np.array([self._drawn(rng) for rng in rngs])
         answers = np.empty((sessions.people, sessions.rounds))
         for kind, person in enumerate(self.people):

@@ -21,7 +21,7 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.person import Affine, Imputation, Parameter, Person
+from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -79,8 +79,7 @@ class DeltaRule(Person):
 
     kind: ClassVar[str] = "delta-rule"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("decay", "power of time by which steps become smaller", 0.0, 1.0),
         Parameter("cap", "largest surprise that is taken at its size", 0.0, math.inf),
     )  # fmt: skip

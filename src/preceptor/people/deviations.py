@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.model.readings import readings_of_all
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 
@@ -54,32 +55,10 @@ def deviations_of(world: World, sets: SetFamily, imputation_covariance: FloatArr
     Deviations
         For all sets, in their order.
     """
-    sigma, truth = world.covariance, world.coefficients
     # A copy, because kernels would be compiled once more for what cannot be written.
     omega = np.array(imputation_covariance, dtype=np.float64)
-    target, believed = sigma @ truth, omega @ truth
-    explained = float(truth @ target)
-    knows_correlations = np.array_equal(omega, sigma)
-    count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
-    members = np.full((count, widest), -1, dtype=np.int64)
-    members[:, : sets.members.shape[1]] = sets.members[:, :widest]
-    least = np.full(count, world.noise_variance + explained)
-    bend = np.zeros((count, widest))
-    factor = np.zeros((count, widest, widest))
-    for size in np.unique(sets.sizes):
-        if size == 0:
-            continue
-        rows = np.flatnonzero(sets.sizes == size)
-        shown = members[rows, :size]
-        across, down = shown[:, None, :], shown[:, :, None]
-        root: FloatArray = np.asarray(np.linalg.cholesky(sigma[down, across]), dtype=np.float64)
-        best = np.linalg.solve(root, target[shown][:, :, None])[:, :, 0]
-        least[rows] -= np.minimum(np.sum(best * best, axis=1), explained)
-        if knows_correlations:
-            identity = np.broadcast_to(np.eye(size), root.shape)
-            part = np.linalg.solve(root, identity)
-        else:
-            part = np.swapaxes(np.linalg.solve(omega[down, across], root), 1, 2)
-            bend[rows, :size] = best - np.einsum("mij,mj->mi", part, believed[shown])
-        factor[rows, :size, :size] = part
-    return Deviations(omega, members, np.asarray(sets.sizes), least + sets.prices, bend, factor)
+    readings = readings_of_all(world, omega, sets)
+    least = readings.floor + sets.prices
+    return Deviations(
+        omega, sets.members, np.asarray(sets.sizes), least, readings.shift, readings.factor
+    )

@@ -21,7 +21,7 @@ from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,8 +60,7 @@ class Drifting(Coordinatewise, Curved):
 
     kind: ClassVar[str] = "drifting"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("drift", "share of the way back to the first belief that a hidden weight goes "
                   "in a round", 0.0, 1.0, (0.0, 0.0, 0.13)),
     )  # fmt: skip

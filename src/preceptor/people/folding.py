@@ -22,15 +22,16 @@ from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import World
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import Affine, Imputation, Parameter
+from preceptor.people.person import RATE, Affine, Imputation, Parameter
 from preceptor.people.set_maps import for_each_set
+from preceptor.people.weighted import Weighted
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Folding(Curved):
+class Folding(Weighted, Curved):
     """Somebody whose shown weights take up, in part, the errors of hidden tests.
 
     A shown weight moves toward its true value plus `folding` times what the errors of hidden tests,
@@ -67,8 +68,7 @@ class Folding(Curved):
 
     kind: ClassVar[str] = "folding"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("folding", "how far shown weights take up what is hidden", 0.0, 1.0),
     )  # fmt: skip
 
@@ -92,16 +92,6 @@ class Folding(Curved):
             )
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "folding", float(folding))
-
-    def fresh(
-        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
-    ) -> FloatArray:
-        """The weights (..., n) themselves are the state."""
-        return np.broadcast_to(self.initial, (*people, self.size)).copy()
-
-    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
-        """The state."""
-        return state
 
     def learn(
         self,

@@ -22,7 +22,7 @@ from preceptor.model.world import World
 from preceptor.people.curved import Curves
 from preceptor.people.curves import Curve
 from preceptor.people.exposed import Exposed
-from preceptor.people.person import Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -65,8 +65,7 @@ class Forgetful(Exposed):
 
     kind: ClassVar[str] = "forgetful"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("forgetting", "share of the exposure to a hidden test that a round takes away",
                   0.0, 1.0, (0.0, 0.0, 0.13)),
     )  # fmt: skip

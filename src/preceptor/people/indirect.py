@@ -23,7 +23,7 @@ from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter
 from preceptor.people.set_maps import for_each_set
 
 # Shares of a test's variance below this are rounding: somebody who learns a weight in one showing
@@ -68,8 +68,7 @@ class Indirect(Coordinatewise, Curved):
 
     kind: ClassVar[str] = "indirect"
     parameters: ClassVar[tuple[Parameter, ...]] = (
-        Parameter("rate", "share of a weight's error that one showing removes", 0.0, 1.0,
-                  (0.015, 0.05, 0.2)),
+        RATE,
         Parameter("indirect", "how much of a showing it is that a hidden test is told by shown "
                   "ones", 0.0, 1.0),
     )  # fmt: skip

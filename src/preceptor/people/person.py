@@ -61,6 +61,11 @@ class Parameter(NamedTuple):
     usual: tuple[float, float, float] | None = None
 
 
+RATE = Parameter(
+    "rate", "share of a weight's error that one showing removes", 0.0, 1.0, (0.015, 0.05, 0.2)
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Person(Kind):
     """Base of all people: first beliefs, a way to fill in what is hidden, a way to learn.

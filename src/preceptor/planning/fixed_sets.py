@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.evaluation.expectations import expectations
+from preceptor.evaluation.expectations import expectations, fixed_costs
 from preceptor.people.expected import Expected
 from preceptor.problem import Problem
 
@@ -87,17 +87,7 @@ def best_fixed(problem: Problem, judge: Callable[[FloatArray], FloatArray]) -> i
     rounds = _ESTIMATED_ROUNDS if horizon is None else horizon
     estimates = fixed_sets(everybody, sets, rounds, discount, infinite=horizon is None).costs
     few = np.argsort(judge(estimates), kind="stable")[:_WORKED_OUT]
-    exact = np.array(
-        [
-            [
-                each.total([], discount, (s,))
-                if horizon is None
-                else each.total([s] * horizon, discount, ())
-                for each in everybody
-            ]
-            for s in few.tolist()
-        ]
-    )
+    exact = fixed_costs(problem, few.tolist()).T
     return int(few[int(np.argmin(judge(_numbers(exact))))])
 
 

@@ -122,8 +122,8 @@ def check_objective(problem: Problem, objective: str | None) -> None:
         raise InvalidInput(f"objective: {objective!r}, must be one of {', '.join(OBJECTIVES)}")
     if not isinstance(problem.learner, Crowd):
         raise InvalidInput(
-            f"objective: {objective!r} compares people, but the problem has one; "
-            "leave `objective` out, or plan for a Crowd"
+            "objective: compares the people of a crowd, but the plan is for one person; leave it "
+            "out, or plan for a crowd"
         )
 
 

@@ -1,0 +1,75 @@
+"""How well somebody reads a set of tests: what is left to the best reader, and what they add.
+
+Let Σ be the covariance of the tests, Ω the one that a person fills in from, S the set shown, w* the
+best weights on it and w those of a person with errors e. The residual has variance
+
+    v = floor + |shift + factor (Ωe)_S|²,    floor = σ² + a'(Σ - M_S)a,
+
+where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. Working with
+factors, never with inverses, keeps eleven digits at a condition number of 1e10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.model.sets import SetFamily
+from preceptor.model.world import World
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Per set: floor (m,), shift (m, k) and factor (m, k, k), with v = floor + |shift + F q_S|²."""
+
+    floor: FloatArray
+    shift: FloatArray
+    factor: FloatArray
+
+
+def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
+    """Readings of all sets of a family, padded with zeros to the widest."""
+    count, widest = sets.members.shape
+    floor = np.empty(count)
+    shift = np.zeros((count, widest))
+    factor = np.zeros((count, widest, widest))
+    for size in np.unique(sets.sizes):
+        rows = np.flatnonzero(sets.sizes == size)
+        part = readings_of(world, omega, sets.members[rows, :size])
+        floor[rows] = part.floor
+        shift[rows, :size] = part.shift
+        factor[rows, :size, :size] = part.factor
+    return Readings(floor, shift, factor)
+
+
+def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
+    """Readings of equally large sets, members of shape (m, k)."""
+    a, sigma = world.coefficients, world.covariance
+    target = (sigma @ a)[members]
+    explained = float(a @ sigma @ a)
+    shown = sigma[members[:, :, None], members[:, None, :]]
+    root: FloatArray = np.linalg.cholesky(shown).astype(np.float64, copy=False)
+    best = _forward(root, target)
+    left = np.maximum(explained - np.sum(best * best, axis=1), 0.0)
+    floor = world.noise_variance + left
+    if np.array_equal(omega, sigma):
+        identity = np.broadcast_to(np.eye(members.shape[1]), root.shape)
+        factor = np.empty_like(root)
+        for j in range(members.shape[1]):
+            factor[:, :, j] = _forward(root, identity[:, :, j])
+        return Readings(floor, np.zeros_like(best), factor)
+    believed = omega[members[:, :, None], members[:, None, :]]
+    factor = np.swapaxes(np.linalg.solve(believed, root), 1, 2)
+    shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
+    return Readings(floor, shift, factor)
+
+
+def _forward(root: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve L y = b for stacks of lower-triangular L (m, k, k) and b (m, k)."""
+    solution = np.zeros_like(right)
+    for i in range(right.shape[1]):
+        known = np.einsum("mj,mj->m", root[:, i, :i], solution[:, :i])
+        solution[:, i] = (right[:, i] - known) / root[:, i, i]
+    return solution
