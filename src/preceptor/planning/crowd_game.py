@@ -20,6 +20,10 @@ from preceptor.planning.objectives import Mean
 from preceptor.planning.price_search import Found
 
 
+# A plan whose worst regret is so many times that of the best one is left out of the mixture.
+_HOPELESS = 1e6
+
+
 @dataclass(frozen=True, eq=False)
 class CrowdGame:
     """How the game stands.
@@ -132,8 +136,10 @@ def solve_game(regrets: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """
     from scipy.optimize import linprog
 
-    # A plan that is infinitely bad for somebody is never drawn.
-    usable = np.flatnonzero(np.all(np.isfinite(regrets), axis=1))
+    # A plan that is infinitely bad for somebody is never drawn, nor one that is so bad that it
+    # could be drawn once in a million times at most: the program could not tell such numbers apart.
+    worst = np.max(np.where(np.isfinite(regrets), regrets, np.inf), axis=1)
+    usable = np.flatnonzero(np.isfinite(worst) & (worst <= _HOPELESS * (1.0 + worst.min())))
     plans, people = usable.size, regrets.shape[1]
     if not plans:
         return np.inf, np.full(len(regrets), 1 / len(regrets)), np.full(people, 1 / people)
