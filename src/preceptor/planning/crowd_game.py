@@ -19,7 +19,6 @@ from preceptor.planning.crowd_plans import OwnPlans, Search, own_plans, positive
 from preceptor.planning.objectives import Mean
 from preceptor.planning.price_search import Found
 
-
 # A plan whose worst regret is so many times that of the best one is left out of the mixture.
 _HOPELESS = 1e6
 
