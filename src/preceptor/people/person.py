@@ -24,6 +24,7 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import Matrix, Share
 from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted, labelled
+from preceptor.errors import NotApplicable
 from preceptor.model.matrices import covariance_faults, read_numbers
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World, weights_in_words
@@ -292,6 +293,35 @@ class Person(Kind):
         Affine
             The map.
         """
+
+    def from_here(self, world: World, state: Any, weights: FloatArray) -> Person:
+        """Somebody who goes on as this person would from the middle of things.
+
+        Their first round is this person's next one; they need no showings before (`start`).
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        state
+            Of one person, before the next case: everything but the weights is taken from it.
+        weights
+            Present weights, shape (n,).
+
+        Returns
+        -------
+        Person
+            Of the same kind, or of another that goes on in the same way.
+
+        Raises
+        ------
+        NotApplicable
+            A kind that does not say how it goes on.
+        """
+        raise NotApplicable(
+            f"{type(self).__name__}: cannot be planned for from the middle, because it does not "
+            "say how it goes on; give it a method `from_here`"
+        )
 
     # --- in words ---
 
