@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import InFiles, Limits, NonNegative, Positive, Vector
+from preceptor._base.fields import InFiles, Limits, Matrix, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
@@ -24,6 +24,10 @@ from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
+
+
+# Of a covariance, as a share of its largest entry.
+_ROUNDING = 1e-9
 
 
 class Posterior(NamedTuple):
@@ -45,8 +49,8 @@ class Bayesian(Person):
     initial
         Weights that the person starts with, shape (n,), in the world's units.
     prior_variance
-        How unsure they are of each weight at the start, one number or one for each test (n,). A
-        weight with 0 never moves.
+        How unsure they are of each weight at the start, one number or one for each test (n,), or
+        the covariance (n, n) of what they believe. A weight with 0 never moves.
     noise_variance
         How far outcomes scatter, they think, around the sum of the tests as they filled them in.
         That includes what hidden tests add, so more than the world's own noise.
@@ -75,10 +79,10 @@ class Bayesian(Person):
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
     prior_variance: Annotated[
-        Vector,
-        InFiles(NonNegative | Annotated[Vector, Limits(at_least=0)]),
-        "How unsure they are of each weight at first: one variance for all tests, or a list with "
-        "one for each.",
+        FloatArray,
+        InFiles(NonNegative | Annotated[Vector, Limits(at_least=0)] | Matrix),
+        "How unsure they are of each weight at first: one variance for all tests, a list with "
+        "one for each, or a covariance table.",
     ]
     noise_variance: Annotated[
         Positive, "How far outcomes scatter, they think, around the sum of all tests."
@@ -97,7 +101,7 @@ class Bayesian(Person):
         if unsure is None:
             faults.append(
                 f"prior_variance: {prior_variance!r}, must be a finite number of at least 0, "
-                f"or one for each of the {self.size} tests"
+                f"one for each of the {self.size} tests, or a covariance of them"
             )
         if not is_number(noise_variance) or noise_variance <= 0:
             faults.append(f"noise_variance: {noise_variance!r}, must be a positive number")
@@ -110,8 +114,14 @@ class Bayesian(Person):
     ) -> Posterior:
         """The prior."""
         mean = np.broadcast_to(self.initial, (*people, self.size)).copy()
-        prior = np.diag(self.prior_variance)
-        return Posterior(mean, np.broadcast_to(prior, (*people, self.size, self.size)).copy())
+        prior = np.broadcast_to(self.prior_covariance, (*people, self.size, self.size))
+        return Posterior(mean, prior.copy())
+
+    @property
+    def prior_covariance(self) -> FloatArray:
+        """Covariance (n, n) of what they believe at the start."""
+        unsure = self.prior_variance
+        return np.diag(unsure) if unsure.ndim == 1 else unsure
 
     def weights_of(self, world: World, state: Posterior) -> FloatArray:
         """The posterior mean."""
@@ -153,6 +163,10 @@ class Bayesian(Person):
         towards = np.einsum("...ij,...j->...i", state.covariance, filled)
         return towards, self.noise_variance + np.sum(filled * towards, axis=-1)
 
+    def from_here(self, world: World, state: Posterior, weights: FloatArray) -> Bayesian:
+        """As sure as they have become."""
+        return replace(self, initial=weights, prior_variance=state.covariance)
+
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
@@ -163,7 +177,7 @@ class Bayesian(Person):
 
     def learning_in_words(self) -> str:
         """How unsure they are of the weights, and how far outcomes scatter."""
-        unsure = np.sqrt(self.prior_variance)
+        unsure = np.sqrt(np.diag(self.prior_covariance))
         low, high = f"{unsure.min():.3g}", f"{unsure.max():.3g}"
         weights = low if low == high else f"{low} to {high}"
         return (
@@ -174,10 +188,21 @@ class Bayesian(Person):
 
 
 def _prior(given: float | npt.ArrayLike, size: int) -> FloatArray | None:
-    """One variance for each test, or None if there is no sense in what was given."""
+    """One variance for each test, or a covariance; None if there is no sense in what was given."""
     try:
         array = np.asarray(given, dtype=np.float64)
-        spread = frozen_array(np.broadcast_to(array, (size,)))
+        shape = (size, size) if array.ndim == 2 else (size,)
+        spread = frozen_array(np.broadcast_to(array, shape))
     except (TypeError, ValueError):
         return None
-    return spread if np.all(np.isfinite(spread)) and np.all(spread >= 0) else None
+    if (array.ndim == 2 and array.shape != shape) or not np.all(np.isfinite(spread)):
+        return None
+    if spread.ndim == 1:
+        return spread if np.all(spread >= 0) else None
+    # Somebody who has become sure of a direction has next to nothing left there, give or take
+    # rounding; what they started from says what is next to nothing.
+    slack = _ROUNDING * float(np.abs(spread).max(initial=0.0))
+    if np.abs(spread - spread.T).max(initial=0.0) > slack:
+        return None
+    spread = frozen_array((spread + spread.T) / 2.0)
+    return spread if np.linalg.eigvalsh(spread)[0] >= -slack else None

@@ -42,7 +42,7 @@ class Inferring(Protocol):
 
     @property
     def prior_variance(self) -> FloatArray:
-        """How unsure they are of each weight, shape (n,); 0 for a weight that never moves."""
+        """How unsure they are of each weight (n,), or a covariance (n, n); 0 never moves."""
 
     @property
     def noise_variance(self) -> float:
@@ -98,7 +98,7 @@ class BayesianExpectation:
     def __init__(self, person: Inferring, world: World, sets: SetFamily) -> None:
         omega = person.imputing_covariance(world)
         error = np.append(omega @ (world.coefficients - person.initial), 1.0)
-        self._unsure = np.asarray((omega * person.prior_variance) @ omega)  # (n, n)
+        self._unsure = unsure_of_cases(person, omega)  # (n, n)
         self._moments = np.outer(error, error)  # (N, N)
         self._sets = bayesian_sets(world, omega, sets)
         self._numbers = (float(person.noise_variance), DAMPING)
@@ -306,6 +306,13 @@ def bayesian_sets(world: World, omega: FloatArray, sets: SetFamily) -> BayesianS
     return BayesianSets(
         _positions(sets.members), _positions(sets.sizes), B, G, c, np.maximum(r2, 0.0)
     )
+
+
+def unsure_of_cases(person: Inferring, omega: FloatArray) -> FloatArray:
+    """What somebody is unsure of as kernels take it: ΩCΩ, shape (n, n)."""
+    prior = person.prior_variance
+    unsure: FloatArray = (omega * prior if prior.ndim == 1 else omega @ prior) @ omega
+    return unsure
 
 
 def _symmetric(matrices: FloatArray) -> FloatArray:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
-from preceptor._base.fields import Limits, NonNegative, Positive, Vector
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.fields import Index, Limits, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray
+from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
@@ -62,6 +63,8 @@ class DeltaRule(Person):
     cap
         If given, a surprise moves the weights as if it were no larger than this, in units of the
         outcome. What is expected of such a person is then approximate.
+    rounds
+        Rounds that they have played before, on which a decaying rate depends.
 
     Raises
     ------
@@ -98,6 +101,7 @@ class DeltaRule(Person):
     cap: Annotated[
         Positive | None, "Largest surprise that is taken at its size. Left out: all are."
     ] = None
+    rounds: Annotated[Index, "Rounds played before; a decaying rate goes on from there."] = 0
 
     def __init__(
         self,
@@ -108,6 +112,7 @@ class DeltaRule(Person):
         decay: float = 0.0,
         normalised: float | None = None,
         cap: float | None = None,
+        rounds: int = 0,
     ) -> None:
         faults = self.fill_in(initial, imputation)
         if not is_number(rate) or not 0 <= rate <= _LARGEST_RATE:
@@ -119,6 +124,8 @@ class DeltaRule(Person):
         for name, value in (("normalised", normalised), ("cap", cap)):
             if value is not None and not (is_number(value) and value > 0):
                 faults.append(f"{name}: {value!r}, must be a positive number, or left out")
+        if not is_count(rounds, least=0):
+            faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
         if normalised is not None and (cap is not None or all_weights):
             faults.append(
                 "normalised: takes neither `cap` nor `all_weights`; what is expected of such a "
@@ -131,9 +138,10 @@ class DeltaRule(Person):
         set_field(self, "decay", float(decay))
         set_field(self, "normalised", None if normalised is None else float(normalised))
         set_field(self, "cap", None if cap is None else float(cap))
+        set_field(self, "rounds", int(rounds))
 
     def rates(self, rounds: int) -> FloatArray:
-        """Rate in each of the first rounds as a share of `rate`.
+        """Rate in each of the coming rounds as a share of `rate`.
 
         Parameters
         ----------
@@ -143,15 +151,16 @@ class DeltaRule(Person):
         Returns
         -------
         array of shape (rounds,)
-            1 at first, falling by `decay`.
+            1 in the very first round, falling by `decay`.
         """
-        return np.asarray((1.0 + np.arange(rounds)) ** -self.decay)
+        return np.asarray((1.0 + self.rounds + np.arange(rounds)) ** -self.decay)
 
     def fresh(
         self, world: World, people: tuple[int, ...], start: Sequence[int] | None
     ) -> Progressed:
         """The first weights."""
-        return Progressed(np.broadcast_to(self.initial, (*people, self.size)).copy(), 0)
+        weights = np.broadcast_to(self.initial, (*people, self.size)).copy()
+        return Progressed(weights, self.rounds)
 
     def weights_of(self, world: World, state: Progressed) -> FloatArray:
         """The state."""
@@ -207,6 +216,10 @@ class DeltaRule(Person):
             direction = direction / (self.normalised + length)
         return rate, direction
 
+    def from_here(self, world: World, state: Progressed, weights: FloatArray) -> DeltaRule:
+        """With these weights; only a decaying rate asks how many rounds there were."""
+        return replace(self, initial=weights, rounds=state.rounds if self.decay else 0)
+
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
@@ -223,6 +236,8 @@ class DeltaRule(Person):
             text += ", also for hidden tests as filled in"
         if self.decay:
             text += f", falling with round to the power -{self.decay:g}"
+            if self.rounds:
+                text += f" (after {counted(self.rounds, 'round')})"
         if self.normalised is not None:
             text += f", divided by {self.normalised:g} + squared length of the results"
         if self.cap is not None:

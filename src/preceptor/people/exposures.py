@@ -89,7 +89,7 @@ class Exposures:
     sets
         What may be shown.
     start
-        Showings of each test before; none if left out.
+        Showings of each test before, or exposure to it; none if left out.
     forgetting
         Share of its exposure that a test loses in a round in which it is hidden, from 0 to 1.
 
@@ -112,7 +112,7 @@ class Exposures:
         person: Exposed,
         world: World,
         sets: SetFamily,
-        start: Sequence[int] | None = None,
+        start: Sequence[int] | FloatArray | None = None,
         forgetting: float = 0.0,
     ) -> None:
         faults = size_faults(person, world)

@@ -41,6 +41,7 @@ class LinearRounds:
     all_weights: bool = False
     cap: float = 0.0  # of surprises; 0 for none
     decay: float = 0.0
+    before: int = 0  # rounds played before, for the decay
 
 
 def readings_of(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
@@ -87,6 +88,7 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
             all_weights=person.all_weights,
             cap=person.cap or 0.0,
             decay=person.decay,
+            before=person.rounds,
         )
     from preceptor.people.normalised import normalised_moments
 
@@ -103,7 +105,7 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
         second[s, :size, :size] = person.rate**2 * moments.second
         fourth[s, :size, :size, :size, :size] = person.rate**2 * (full - square)
     return LinearRounds(
-        own, pull, second, np.zeros(count), fourth, all_weights=False, decay=person.decay
+        own, pull, second, np.zeros(count), fourth, decay=person.decay, before=person.rounds
     )
 
 

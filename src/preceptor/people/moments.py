@@ -66,7 +66,8 @@ class Moments:
 
     def rates(self, first: int, rounds: int) -> FloatArray:
         """Size of steps in rounds first, first + 1, ... as a share of those at the start."""
-        return np.asarray((1.0 + first + np.arange(rounds)) ** -self._rounds.decay)
+        since = 1.0 + self._rounds.before + first
+        return np.asarray((since + np.arange(rounds)) ** -self._rounds.decay)
 
     def floors(self) -> FloatArray:
         """What the best reader of each set gets wrong, and its price."""
