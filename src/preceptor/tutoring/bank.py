@@ -24,7 +24,7 @@ from preceptor.people.person import Person
 # Scatters that are thought possible, as shares of the outcome's standard deviation: 0.02 to 1.7.
 SCATTERS: FloatArray = 0.02 * 1.5 ** np.arange(12.0)
 # Inverse gamma prior of the variance of answers, in units of the outcome's variance.
-_SHAPE, _SCALE = 1.0, 0.15
+_SHAPE, _SCALE = 0.25, 0.005
 # Nobody in particular: how far first weights, and weights from round to round, may be off, as
 # shares of the typical error at first.
 _WIDE, _WANDERS = 1.0, 0.2
