@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -96,12 +97,19 @@ class BayesianExpectation:
     )
 
     def __init__(self, person: Inferring, world: World, sets: SetFamily) -> None:
-        omega = person.imputing_covariance(world)
+        self._omega = omega = person.imputing_covariance(world)
         error = np.append(omega @ (world.coefficients - person.initial), 1.0)
         self._unsure = unsure_of_cases(person, omega)  # (n, n)
         self._moments = np.outer(error, error)  # (N, N)
         self._sets = bayesian_sets(world, omega, sets)
         self._numbers = (float(person.noise_variance), DAMPING)
+
+    def with_spread(self, covariance: FloatArray) -> BayesianExpectation:
+        """The same person; their errors begin with a second moment that has this on top."""
+        wider = copy(self)
+        wider._moments = self._moments.copy()
+        wider._moments[:-1, :-1] += self._omega @ covariance @ self._omega
+        return wider
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Expected loss of each round."""

@@ -16,6 +16,7 @@ fourth moments of Gaussian tests enter (Isserlis); with other marginals 𝓜 is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,13 @@ class Moments:
         start = np.append(errors, 1.0)
         self.start = np.outer(start, start)
         self._tails: dict[tuple[Tail, float], FloatArray | None] = {}
+
+    def with_spread(self, covariance: FloatArray) -> Moments:
+        """The same person; their errors begin with a second moment that has this on top."""
+        wider = copy(self)
+        wider.start = self.start.copy()
+        wider.start[:-1, :-1] += covariance
+        return wider
 
     def rates(self, first: int, rounds: int) -> FloatArray:
         """Size of steps in rounds first, first + 1, ... as a share of those at the start."""
