@@ -1,0 +1,5 @@
+"""Teaching one person while finding out who they are: `Tutor`."""
+
+from preceptor.tutoring.tutor import Tutor
+
+__all__ = ["Tutor"]

@@ -1,4 +1,4 @@
-"""What a tutor advises for the next round: the plan's set, a probe, or the best that is available."""
+"""What a tutor advises for the next round: the plan's set, or the best that is available."""
 
 from __future__ import annotations
 
@@ -22,14 +22,8 @@ def choose(tutor: Tutor, available: set[int] | None) -> Recommendation:
     """The next tests and why."""
     outlook = tutor.outlook
     shown = outlook.shown(tutor.rounds)
-    probe = False
-    if tutor.probing and available is None:
-        from preceptor.tutoring.probing import worthwhile_probe
-
-        better = worthwhile_probe(tutor, shown)
-        probe = better is not None
-        shown = shown if better is None else better
     wanted = shown
+    probe = outlook.is_probe(tutor.rounds)
     if available is not None and not available.issuperset(shown):
         shown = _best_available(tutor, available)
     world = tutor.problem.world

@@ -15,7 +15,7 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Resumable, Tail, TakesStretches, Walk
+from preceptor.people.expected import Expected, Resumable, TakesStretches, Walk
 from preceptor.planning.crowd_plans import positive_costs
 from preceptor.tutoring.own_way import Way
 
@@ -85,6 +85,38 @@ def look_ahead(
     return Ahead(common, value, relative)
 
 
+def relative_costs(
+    people: Sequence[Expected],
+    ways: Sequence[Way],
+    best: FloatArray,
+    begins: Sequence[IntArray],
+    discount: float,
+) -> FloatArray:
+    """What beginnings of the same length cost each kind relative to its best, own ways after them.
+
+    Parameters
+    ----------
+    people
+        What is expected of each kind from now on.
+    ways
+        How each goes on.
+    best
+        What costs are relative to, shape (kinds,).
+    begins
+        Positions of sets, all of the same length.
+    discount
+        What a round weighs against the one before.
+
+    Returns
+    -------
+    array of shape (beginnings, kinds)
+        1 where nothing is lost.
+    """
+    few = begins[0].size
+    fork = _Fork(people, 1.0 / best, ways, discount, few, 0)
+    return np.array([fork.begun(begin) for begin in begins]) / best
+
+
 class _Fork:
     """Common rounds, after which every kind goes its own way."""
 
@@ -109,6 +141,12 @@ class _Fork:
     def costs(self, common: IntArray) -> FloatArray:
         """What common rounds cost each kind, with its own way behind them."""
         return np.array([self._lay(i, common) for i in range(len(self._walks))])
+
+    def begun(self, common: IntArray) -> FloatArray:
+        """The same, without laying everything again."""
+        if not all(self._laid):
+            self.costs(common)
+        return np.array([walk.block(0, common) for walk in self._walks])
 
     def best_of(self, starts: Sequence[IntArray]) -> tuple[float, IntArray]:
         """The best common rounds, from several to start with."""

@@ -16,7 +16,7 @@ from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, remembered
 from preceptor.evaluation.expectations import family_of, people_of, weights_of
 from preceptor.model.sets import SetFamily, TestSet
-from preceptor.people.expected import Expected
+from preceptor.people.expected import Expected, TakesSpread
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
@@ -43,7 +43,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """What is worked out once for a problem: the sets to choose from, and everybody's first plan."""
+    """What is worked out once for a problem: the sets to choose from, and first plans."""
 
     sets: tuple[TestSet, ...]
     family: SetFamily
@@ -55,7 +55,7 @@ class Outlook:
     """What to show in the rounds to come, as planned in round `made`.
 
     `kinds` are the shares of all kinds then, `planned` the positions of those that were planned
-    for, `ways` their own ways, `ahead` the rounds in common.
+    for, `ways` their own ways, `ahead` the rounds in common, of which the first few may be probes.
     """
 
     made: int
@@ -64,6 +64,11 @@ class Outlook:
     ways: tuple[Way, ...]
     ahead: Ahead
     basis: Basis
+    probes: int = 0
+
+    def is_probe(self, rounds: int) -> bool:
+        """Whether what is shown then is shown because the answers will tell who it is."""
+        return rounds - self.made < self.probes
 
     def position(self, rounds: int) -> int:
         """Which set to show once so many rounds have been played."""
@@ -117,9 +122,7 @@ def _from_start(problem: Problem, person: Person, family: SetFamily) -> Expected
     return person.expected(problem.world, family, start)
 
 
-def _first_ways(
-    problem: Problem, everybody: list[Expected], span: Span, sets: int
-) -> list[Way]:
+def _first_ways(problem: Problem, everybody: list[Expected], span: Span, sets: int) -> list[Way]:
     return [
         find_way(
             each, rounds=span.rounds, discount=problem.discount, infinite=span.infinite,
@@ -172,24 +175,25 @@ def planning_shares(bank: Bank) -> FloatArray:
     """
     shares, prior = bank.kinds, np.exp(bank.prior)
     first = prior[:-1] / prior[:-1].sum()
-    mixed: FloatArray = shares[:-1] + shares[-1] * first
-    return mixed / mixed.sum()
+    mixed = shares[:-1] + shares[-1] * first
+    counted: FloatArray = mixed / mixed.sum()
+    return counted
 
 
-def expected_from(
-    bank: Bank, kinds: tuple[int, ...], family: SetFamily
-) -> list[Expected]:
+def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list[Expected]:
     """What is expected of each of these kinds from now on."""
     everybody: list[Expected] = []
     for person, covariance in people_now(bank, kinds):
         expected = person.expected(bank.world, family)
-        if hasattr(expected, "with_spread") and np.any(covariance):
+        if isinstance(expected, TakesSpread) and np.any(covariance):
             expected = expected.with_spread(covariance)
         everybody.append(expected)
     return everybody
 
 
-def look_out(problem: Problem, bank: Bank, played: int, common_rounds: int) -> Outlook:
+def look_out(
+    problem: Problem, bank: Bank, played: int, common_rounds: int, *, probing: bool = False
+) -> Outlook:
     """Plan from what is known after so many rounds."""
     basis, span = basis_of(problem), span_of(problem, played)
     shares = planning_shares(bank)
@@ -210,7 +214,12 @@ def look_out(problem: Problem, bank: Bank, played: int, common_rounds: int) -> O
             everybody, shares[likely], ways,
             discount=problem.discount, sets=len(basis.sets), common_rounds=common_rounds,
         )  # fmt: skip
-    return Outlook(played, bank.kinds, kinds, tuple(ways), ahead, basis)
+        outlook = Outlook(played, bank.kinds, kinds, tuple(ways), ahead, basis)
+        if probing and len(kinds) > 1:
+            from preceptor.tutoring.probing import with_probes
+
+            return with_probes(outlook, bank, everybody, shares[likely], problem.discount)
+    return outlook
 
 
 def first_bank(
@@ -232,4 +241,3 @@ def first_bank(
         none_of_these=none_of_these,
         level=level,
     )
-

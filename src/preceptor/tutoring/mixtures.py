@@ -54,4 +54,5 @@ def mixture_quantiles(
         away = middle[:, None] - means
         below = np.where(spread > 0.0, ndtr(away / safe), away >= 0.0) @ weights
         high, low = np.where(below >= wanted, middle, high), np.where(below < wanted, middle, low)
-    return (low + high) / 2.0
+    found: FloatArray = (low + high) / 2.0
+    return found

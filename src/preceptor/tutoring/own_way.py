@@ -106,19 +106,19 @@ def find_way(
     begun = [*starts, *fixed]
     values = [priced.lay(np.asarray(schedule), tail) for schedule, tail in begun]
     order = np.argsort(values, kind="stable")[: _FOLLOWED if from_scratch else 1].tolist()
-    ways = [_improved(priced, *begun[k], ids, from_scratch=from_scratch) for k in order]
+    ways = [_improved(priced, begun[k], ids, from_scratch=from_scratch) for k in order]
     return min(ways, key=lambda way: way.cost)
 
 
 def _improved(
     priced: PricedSchedule,
-    schedule: Sequence[int] | IntArray,
-    tail: Tail,
+    start: Start,
     ids: IntArray,
     *,
     from_scratch: bool,
 ) -> Way:
     """A start with better sets where it was looked at."""
+    schedule, tail = start
     rounds, infinite = priced.rounds, bool(tail)
     priced.lay(np.asarray(schedule), tail)
     if from_scratch:

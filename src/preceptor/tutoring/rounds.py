@@ -1,4 +1,4 @@
-"""One round of the record: what was shown, what was answered, what was true, and when that was told."""
+"""One round of the record: what was shown, answered and true, and when the truth was told."""
 
 from __future__ import annotations
 

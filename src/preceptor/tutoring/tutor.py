@@ -390,7 +390,11 @@ class Tutor(Value):
         standing = self._standing
         if standing.outlook is None:
             standing.outlook = look_out(
-                self.problem, standing.due_bank, standing.due, self.common_rounds
+                self.problem,
+                standing.due_bank,
+                standing.due,
+                self.common_rounds,
+                probing=self.probing,
             )
         return standing.outlook
 
@@ -469,7 +473,9 @@ class Tutor(Value):
         """Follow the record from its first round."""
         standing = _Standing(first_bank(self.problem, self.spread, self.none_of_these, self.level))
         for played, entry in enumerate(self.record, start=1):
-            standing = standing.moved_to(_answered(standing.bank, entry), played, self.common_rounds)
+            standing = standing.moved_to(
+                _answered(standing.bank, entry), played, self.common_rounds
+            )
             for heard in self.record[:played]:
                 if heard.heard == played:
                     bank = _told(standing.bank, heard)
