@@ -30,6 +30,8 @@ _NEARLY = 4
 _MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE = 400, 150, 1e-2
 # Kinds less likely than this do not matter to what is shown next.
 _UNLIKELY = 0.01
+# Being unsure of weights is planned for if it adds this share to the least loss of a case.
+_UNSURE_MATTERS = 0.02
 # First beliefs are taken to be off by this share of the typical error at first.
 UNSURE = 0.3
 
@@ -183,9 +185,13 @@ def planning_shares(bank: Bank) -> FloatArray:
 def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list[Expected]:
     """What is expected of each of these kinds from now on."""
     everybody: list[Expected] = []
+    world = bank.world
     for person, covariance in people_now(bank, kinds):
-        expected = person.expected(bank.world, family)
-        if isinstance(expected, TakesSpread) and np.any(covariance):
+        expected = person.expected(world, family)
+        # What it adds to the loss of a case if everything is shown, beside what is lost anyway.
+        unsure = float(np.sum(covariance * world.covariance))
+        matters = unsure > _UNSURE_MATTERS * float(expected.floors().min())
+        if matters and isinstance(expected, TakesSpread):
             expected = expected.with_spread(covariance)
         everybody.append(expected)
     return everybody

@@ -129,7 +129,10 @@ def _improved(
     for _ in range(_PASSES):
         before = priced.value
         priced.sweep(_looked_at(priced), ids)
-        priced.shift_runs(_looked_at(priced), ids, endings=endings)
+        near = _looked_at(priced)
+        if not from_scratch:
+            near[2 * _SOON :] = False
+        priced.shift_runs(near, ids, endings=endings)
         if infinite:
             last = dict.fromkeys([int(priced.schedule[-1]), *priced.endings[:_ENDINGS]])
             priced.choose_tail([(s,) for s in last])
