@@ -71,6 +71,8 @@ THROUGH = {
     "backward": "tests/people/test_bayesian_expectation.py: finite differences",
     "added": "tests/people/test_bayesian_expectation.py: a plain recursion",
     "_capped": "tests/people/test_faces.py: people who act",
+    "_leak": "tests/people/test_faces.py: people who act",
+    "_leak_back": "tests/people/test_quadratic.py: dense matrices",
     "_reading": "tests/people/test_faces.py: people who act",
     "_directions": "tests/people/test_faces.py: people who act",
     "_spread_of": "tests/people/test_faces.py: people who act",

@@ -26,10 +26,10 @@ from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
-from preceptor.estimation.tracking import Tracker
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
+from preceptor.tutoring.tracking import Tracker
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
