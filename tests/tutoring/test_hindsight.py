@@ -45,7 +45,7 @@ def test_quick_ways_are_nearly_as_good_as_searched_ones(infinite: bool) -> None:
         searched = search_prices(
             [each], rounds=16, discount=0.95, infinite=infinite, sets=len(problem.sets), max_kicks=0
         )
-        assert way.cost <= 1.01 * searched.costs[0]
+        assert way.cost <= 1.02 * searched.costs[0]
         assert way.cost == pytest.approx(each.total(way.schedule, 0.95, way.tail))
 
 
