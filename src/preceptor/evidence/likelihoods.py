@@ -4,9 +4,9 @@ Given the record, weights are affine in the first ones (`Person.moves`), so answ
 
     answers = A h_0 + c + constant + g x last surprise + scatter,
 
-and everything unknown but the scatter is normal: it integrates out exactly, for all scatters at once
-after one decomposition. `people/followed.py` gives the same round by round; this is for thousands
-of people who were shown the same sets.
+and everything unknown but the scatter is normal: it integrates out exactly, for all scatters at
+once after one decomposition. `people/followed.py` gives the same round by round; this is for
+thousands of people who were shown the same sets.
 """
 
 from __future__ import annotations

@@ -102,6 +102,4 @@ def fills_in(person: Person) -> str | None:
 def shares(labels: list[str | None], weights: FloatArray) -> dict[str, FloatArray]:
     """Weights (..., members) added up by label, leaving out those without one."""
     names = list(dict.fromkeys(label for label in labels if label is not None))
-    return {
-        name: weights[..., [label == name for label in labels]].sum(axis=-1) for name in names
-    }
+    return {name: weights[..., [label == name for label in labels]].sum(axis=-1) for name in names}
