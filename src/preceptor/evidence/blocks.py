@@ -171,7 +171,7 @@ class Block(Value):
         InvalidFile
             Another ending, or the file cannot be written.
         """
-        suffix = _suffix(path)
+        suffix = check_ending(path)
         write_text(path, self.to_csv() if suffix == ".csv" else self.to_json() + "\n")
 
     @classmethod
@@ -195,7 +195,7 @@ class Block(Value):
         InvalidFile
             The file cannot be read, or has rounds that make no sense; the message says where.
         """
-        suffix, text = _suffix(path), read_text(path)
+        suffix, text = check_ending(path), read_text(path)
         try:
             if suffix == ".json":
                 return cls.from_json(text)
@@ -234,7 +234,8 @@ def _to_do(first: BlockRound, several: Sequence[BlockRound]) -> str:
     return f"show {', then '.join(cases)} {probes}, without telling any outcome"
 
 
-def _suffix(path: str | Path) -> str:
+def check_ending(path: str | Path) -> str:
+    """The ending of a file that holds a block; raises `InvalidFile` for any other."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".json"):
         raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv or .json")

@@ -98,14 +98,16 @@ def pairs(
 
 
 def probes(weak: TestSet, strong: TestSet) -> list[Step]:
-    """Probes of A alone and of A and B against each other, high and low, without feedback."""
-    steps = []
-    for sign in (PROBED_AT, -PROBED_AT):
-        steps.append(Step(weak, False, (sign,) * len(weak)))
+    """Probes of A alone, then of A and B apart and together, high and low, without feedback.
+
+    Both at once tell their weights apart; A alone tells in addition whether B is filled in.
+    """
     both = tuple(sorted((*weak, *strong)))
-    for sign in (PROBED_AT, -PROBED_AT):
-        at = tuple(sign if i in weak else -sign for i in both)
-        steps.append(Step(both, False, at))
+    steps = [Step(weak, False, (sign,) * len(weak)) for sign in (PROBED_AT, -PROBED_AT)]
+    for with_strong in (-1.0, 1.0):
+        for sign in (PROBED_AT, -PROBED_AT):
+            at = tuple(sign if i in weak else with_strong * sign for i in both)
+            steps.append(Step(both, False, at))
     return steps
 
 
@@ -115,18 +117,20 @@ def decisive(
     """The decisive design: probes, A alone with feedback, probes.
 
     `taught` is the share of rounds with feedback; `strong_share` that of these which show B alone,
-    after A. Two fifths of the probes come first.
+    after A. Two fifths of the probes come first: without them nobody knows what A's weight was.
     """
     teaching = round(taught * rounds)
-    every = probes(weak, strong)
     asked = rounds - teaching
-    first = 2 * (asked // 5) if asked >= 5 else 0
+    first = min(max(round(0.4 * asked), 2), asked // 2)
     of_strong = round(strong_share * teaching)
+    every = probes(weak, strong)
+    # with few probes left, those of both tests tell more at the end than those of A alone
+    last = every[2:] + every[:2]
     return (
         [every[i % len(every)] for i in range(first)]
         + [Step(weak, True)] * (teaching - of_strong)
         + [Step(strong, True)] * of_strong
-        + [every[i % len(every)] for i in range(asked - first)]
+        + [last[i % len(last)] for i in range(asked - first)]
     )
 
 
