@@ -93,6 +93,7 @@ def test_what_a_diagnosis_says():
     words = found.in_words()
     assert words.startswith("A diagnostic block of 16 rounds")
     assert "bits about how they learn" in words
+    assert 0.0 < found.group_bits <= found.bits + 0.3
     assert isinstance(found, Diagnosis)
     assert found.to_dict()["block"]["names"] == ["weak", "strong"]
 

@@ -12,7 +12,7 @@ from preceptor.evidence.folding import allowed_sets
 from preceptor.evidence.kind_posterior import labels_of
 from preceptor.evidence.likelihoods import usual_prior
 from preceptor.evidence.separation import Screen
-from preceptor.evidence.suspects import shares
+from preceptor.evidence.suspects import OUTCOMES, shares
 from preceptor.model.budgets import Budget
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
@@ -120,7 +120,7 @@ def screen_of(world: World, people: Crowd, scatter: float, seed: int = 0) -> Scr
     return Screen(
         world,
         thinned,
-        tuple(str(groups[i]) for i in kept),
+        tuple(groups[i] == OUTCOMES for i in kept),
         tuple(labels[i] for i in kept),
         usual_prior(world, scatter),
         scatter,

@@ -10,6 +10,7 @@ right, undecided and wrong.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -68,6 +69,8 @@ class Diagnosis(Value):
         What to show, in order.
     verdicts
         How often people of each group will be found out (probability of at least 0.9).
+    group_bits
+        Expected information about the group, in bits.
     bits
         Expected information about group and way to fill in, together.
     fills_right
@@ -83,6 +86,7 @@ class Diagnosis(Value):
     scatter: float
     block: Block
     verdicts: tuple[Verdicts, ...]
+    group_bits: float
     bits: float
     fills_right: float
     expected: dict[str, float]
@@ -112,8 +116,9 @@ class Diagnosis(Value):
         each = [f"{v.right:.0%} of those {_who(v.group)}" for v in self.verdicts]
         lines.append(f"The very group will be found out for {listed(each)}.")
         lines.append(
-            f"Expected information: {self.bits:.2f} bits about how they learn and fill in "
-            f"({self.bits_per_round:.3f} per round), by {self.simulated:,} simulated people."
+            f"Expected information: {self.group_bits:.2f} bits about how they learn, "
+            f"{self.bits:.2f} with how they fill in ({self.bits_per_round:.3f} per round), by "
+            f"{self.simulated:,} simulated people."
         )
         return "\n".join(lines)
 
@@ -259,11 +264,12 @@ def confirm(
     by_group, by_fill = shares(groups, posterior), shares(fills, posterior)
     weights = players.weights[truth] / np.bincount(truth)[truth]
     verdicts = _verdicts(by_group, [true_groups[i] for i in truth], weights)
-    joint = [f"{group}, {fill}" for group, fill in zip(groups, fills, strict=True)]
-    by_joint, before = shares(list(joint), posterior), shares(list(joint), people.weights)
-    labels = [f"{true_groups[i]}, {true_fills[i]}" for i in truth]
-    there = [i for i, label in enumerate(labels) if label in by_joint]
-    gains = [np.log2(max(by_joint[labels[i]][i], 1e-12) / before[labels[i]]) for i in there]
+    labels = [f"{group}, {fill}" for group, fill in zip(groups, fills, strict=True)]
+    true_labels = [f"{g}, {f}" for g, f in zip(true_groups, true_fills, strict=True)]
+    about_group = _bits(groups, people.weights, posterior, [true_groups[i] for i in truth], weights)
+    about_both = _bits(
+        list(labels), people.weights, posterior, [true_labels[i] for i in truth], weights
+    )
     told = [by_fill[str(true_fills[i])][p] for p, i in enumerate(truth) if true_fills[i] in by_fill]
     cases = drawn(world, course, _DRAWS_FOR_CHANGE, rng)
     return Diagnosis(
@@ -272,7 +278,8 @@ def confirm(
         scatter,
         block,
         verdicts,
-        float(np.average(gains, weights=weights[there])) if there else 0.0,
+        about_group,
+        about_both,
         float(np.mean(np.array(told) >= SURE)) if told else math.nan,
         _finite(expected_changes(world, people, cases, groups)),
         len(truth),
@@ -375,6 +382,22 @@ def _shares(players: Crowd) -> FloatArray:
     weights = np.maximum(players.weights, 0.5 / len(players.members))
     shares_of: FloatArray = weights / weights.sum()
     return shares_of
+
+
+def _bits(
+    names: list[str | None],
+    before: FloatArray,
+    after: FloatArray,
+    truth: Sequence[str | None],
+    weights: FloatArray,
+) -> float:
+    """How much likelier the truth has become on average, in bits; 0 if it was never thought of."""
+    prior, posterior = shares(names, before), shares(names, after)
+    known = [(i, name) for i, name in enumerate(truth) if name is not None and name in prior]
+    if not known:
+        return 0.0
+    gains = [np.log2(max(posterior[name][i], 1e-12) / prior[name]) for i, name in known]
+    return float(np.average(gains, weights=weights[[i for i, _ in known]]))
 
 
 def _verdicts(

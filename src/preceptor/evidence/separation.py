@@ -12,6 +12,7 @@ and a person of kind k is taken for kind l in proportion to it: that prices a co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,31 +25,35 @@ from preceptor.people.crowd import Crowd
 
 # Drawn cases that a course is judged by; all courses are judged by the same ones.
 _DRAWS = 6
-_FILLING_IN = 0.25
+_ALL_ELSE = 0.25
 
 
 class Screen(NamedTuple):
-    """Whom courses are to tell apart: a crowd; each member's group, and group and filling in."""
+    """Whom courses are to tell apart: a crowd, who of them learns from outcomes, and all labels.
+
+    `follows` says of each member whether they learn from outcomes; `labels` are group and way to
+    fill in.
+    """
 
     world: World
     people: Crowd
-    groups: tuple[str, ...]
+    follows: tuple[bool, ...]
     labels: tuple[str, ...]
     prior: Prior
     scatter: float
     seed: int = 0
 
     def bits(self, steps: list[Step]) -> float:
-        """Information that a course gives, approximately: about the group first of all.
+        """Information that a course gives, approximately: about learning from outcomes above all.
 
-        How people fill in counts a quarter: it changes plans less than how they learn, but is
-        often easier to find out, and would otherwise take up most of the rounds.
+        Everything else counts a quarter: it changes plans less, but is often easier to find out
+        and would otherwise take up most of the rounds.
         """
         overlap = np.exp(-distances(self, steps) / 8.0) * self.people.weights
-        group, both = (self._bits(overlap, names) for names in (self.groups, self.labels))
-        return group + _FILLING_IN * (both - group)
+        question, all_of_it = self._bits(overlap, self.follows), self._bits(overlap, self.labels)
+        return question + _ALL_ELSE * (all_of_it - question)
 
-    def _bits(self, overlap: FloatArray, names: tuple[str, ...]) -> float:
+    def _bits(self, overlap: FloatArray, names: Sequence[object]) -> float:
         same = np.array([[a == b for b in names] for a in names])
         right = np.sum(overlap * same, axis=-1) / np.sum(overlap, axis=-1)
         before = same @ self.people.weights
