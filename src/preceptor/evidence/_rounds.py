@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +59,25 @@ def rounds_of(world: World, log: Log) -> dict[str, Rounds]:
             log.shown[rows], log.told[rows], values[rows], answers[rows], outcomes[rows]
         )
     return found
+
+
+def alike(everybody: dict[str, Rounds]) -> list[tuple[list[str], Rounds]]:
+    """People who were shown and told the same together: their names, and rounds (people, T)."""
+    groups: dict[tuple[bytes, bytes], list[str]] = {}
+    for name, rounds in everybody.items():
+        groups.setdefault((rounds.shown.tobytes(), rounds.told.tobytes()), []).append(name)
+    return [(names, together([everybody[name] for name in names])) for names in groups.values()]
+
+
+def together(people: Sequence[Rounds]) -> Rounds:
+    """Rounds of people who were shown and told the same, one after the other (people, T)."""
+    n, length = people[0].shown.shape[1], len(people[0])
+    return replace(
+        people[0],
+        values=np.concatenate([each.values.reshape(-1, length, n) for each in people]),
+        answers=np.concatenate([each.answers.reshape(-1, length) for each in people]),
+        outcomes=np.concatenate([each.outcomes.reshape(-1, length) for each in people]),
+    )
 
 
 def best_reading(world: World, shown: npt.NDArray[np.bool_]) -> FloatArray:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
 from preceptor.errors import InvalidInput
-from preceptor.evidence._rounds import played, rounds_of
+from preceptor.evidence._rounds import alike, played, rounds_of, together
 from preceptor.evidence.block_search import best_steps
 from preceptor.evidence.blocks import Block, summary
 from preceptor.evidence.courses import Course, Step, block_of, drawn
@@ -29,7 +29,7 @@ from preceptor.evidence.kind_posterior import (
     Reading,
     expected_changes,
     labels_of,
-    person_reading,
+    person_readings,
     posterior_over,
 )
 from preceptor.evidence.likelihoods import Prior, usual_prior
@@ -254,13 +254,7 @@ def confirm(
             played(world, member.person, drawn(world, course, count, rng), first, scatter, rng)
         )
         truth += [index] * count
-    together = replace(
-        answers[0],
-        values=np.concatenate([r.values for r in answers]),
-        answers=np.concatenate([r.answers for r in answers]),
-        outcomes=np.concatenate([r.outcomes for r in answers]),
-    )
-    posterior = posterior_over(world, people, together, prior)
+    posterior = posterior_over(world, people, together(answers), prior)
     by_group, by_fill = shares(groups, posterior), shares(fills, posterior)
     weights = players.weights[truth] / np.bincount(truth)[truth]
     verdicts = _verdicts(by_group, [true_groups[i] for i in truth], weights)
@@ -347,19 +341,24 @@ def read_log(
     crowd = suspects(world) if people is None else people
     prior: Prior = usual_prior(world, scatter)
     labels = labels_of(world, crowd)
-    everybody = rounds_of(world, log)
-    found = tuple(
-        person_reading(world, crowd, name, rounds, prior, labels)
-        for name, rounds in everybody.items()
-    )
+    everybody = alike(rounds_of(world, log))
+    found = {
+        person.name: person
+        for names, rounds in everybody
+        for person in person_readings(world, crowd, names, rounds, prior, labels)
+    }
+    probed = [
+        (len(names), expected_changes(world, crowd, rounds, labels[0]))
+        for names, rounds in everybody
+        if any(found[name].change is not None for name in names)
+    ]
     expected: dict[str, float] = {}
-    if any(person.change is not None for person in found):
-        several = [
-            expected_changes(world, crowd, rounds, labels[0]) for rounds in everybody.values()
-        ]
-        expected = _finite({g: float(np.mean([each[g] for each in several])) for g in several[0]})
+    if probed:
+        counts = [count for count, _ in probed]
+        means = {g: [each[g] for _, each in probed] for g in probed[0][1]}
+        expected = _finite({g: float(np.average(m, weights=counts)) for g, m in means.items()})
     doubts = () if block is None else tuple(_departures(block, log))
-    return Reading(found, expected, doubts)
+    return Reading(tuple(found[name] for name in log.participants), expected, doubts)
 
 
 def course_from(world: World, block: Block) -> Course:

@@ -151,27 +151,27 @@ class Reading(Value):
         return "\n".join([*lines, *self.doubts])
 
 
-def person_reading(
+def person_readings(
     world: World,
     people: Crowd,
-    name: str,
+    names: Sequence[str],
     rounds: Rounds,
     prior: Prior,
     labels: tuple[list[str | None], list[str | None]],
-) -> PersonReading:
-    """The posterior of one person."""
+) -> list[PersonReading]:
+    """The posteriors of people who were shown the same sets, one for each leading position."""
     posterior = posterior_over(world, people, rounds, prior)
-    by_group, by_fill = (
-        {key: float(value) for key, value in shares(each, posterior).items()} for each in labels
-    )
-    total = sum(by_fill.values())
-    fills = {how: share / total for how, share in by_fill.items()} if total > 0 else {}
-    change = float(slope_change(rounds))
-    return PersonReading(
-        name,
-        by_group,
-        fills,
-        dict(zip(people.names, posterior.tolist(), strict=True)),
-        len(rounds),
-        None if np.isnan(change) else change,
-    )
+    by_group, by_fill = (shares(each, posterior) for each in labels)
+    known = np.sum(list(by_fill.values()), axis=0)
+    changes = slope_change(rounds)
+    return [
+        PersonReading(
+            name,
+            {group: float(share[i]) for group, share in by_group.items()},
+            {how: float(share[i] / known[i]) for how, share in by_fill.items() if known[i] > 0},
+            dict(zip(people.names, posterior[i].tolist(), strict=True)),
+            len(rounds),
+            None if np.isnan(changes[i]) else float(changes[i]),
+        )
+        for i, name in enumerate(names)
+    ]
