@@ -1,8 +1,12 @@
 """Tables about finding out how somebody learns, as Markdown: python docs/make_diagnosis.py [NAME].
 
 `decisive`: how often the decisive design tells learning from outcomes from learning by showings,
-beside practice that always shows both tests. `body_fat`: the block for the built-in example.
-`push`: size and power of the push test.
+beside practice that always shows both tests. `weak`: the same for other weights of the weak test,
+on which it depends. `body_fat`: the block for the built-in example. `push`: size and power of the
+push test.
+
+The order of probes was chosen by simulation; `decisive` and `weak` use people who had no part in
+that.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from preceptor.people.crowd import Crowd
 from preceptor.people.person import Person
 
 RATE, SCATTER = 0.05, 0.6
+# Seeds that no choice of design has seen.
+FRESH = (101, 102, 103)
 
 
 def novices(n: int) -> dict[str, Person]:
@@ -33,36 +39,55 @@ def novices(n: int) -> dict[str, Person]:
     return found
 
 
-def decisive_table(people: int = 600, lengths: tuple[int, ...] = (20, 40, 80)) -> str:
-    """Right, undecided and wrong about learning from outcomes, by design, rounds and reader."""
-    world = pr.World.equicorrelated([0.0, 1.0], 0.8, 0.1)
-    scatter = SCATTER * world.outcome_variance**0.5
-    everybody = suspects(world)
-    learners = Crowd(
+def told_apart(
+    weak: float, steps: list[Step], *, none: bool, spread: float, people: int
+) -> tuple[float, float, float]:
+    """Right, undecided, wrong about learning from outcomes; `none`: some may not learn at all."""
+    world = pr.World.equicorrelated([weak, 1.0], 0.8, 0.1)
+    crowd = Crowd(
         {
             m.name: (m.person, m.weight)
-            for m in everybody.members
-            if group_of(world, m.person) != NONE
+            for m in suspects(world).members
+            if none or group_of(world, m.person) != NONE
         }
     )
+    found = [
+        confirm(
+            world, crowd, steps, SCATTER * world.outcome_variance**0.5,
+            simulated=people // len(FRESH), truths=novices(2), first_spread=spread, seed=seed,
+        )
+        for seed in FRESH
+    ]  # fmt: skip
+    right, open_, wrong = np.mean([v.question for d in found for v in d.verdicts], axis=0)
+    return float(right), float(open_), float(wrong)
+
+
+def decisive_table(people: int = 900, lengths: tuple[int, ...] = (20, 40, 80)) -> str:
+    """By design, rounds, who is told apart, and first weights; the weak test has no weight."""
     lines = ["| shown | told apart | first weights | rounds | right | undecided | wrong |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip
     for design in ("decisive", "both always shown"):
-        for who, crowd in (("showings, outcomes", learners), ("also no learning", everybody)):
+        for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
             for spread, first in ((0.0, "novice"), (1.0, "anything")):
                 for rounds in lengths:
-                    steps = (
-                        decisive((0,), (1,), rounds)
-                        if design == "decisive"
-                        else ordinary((0, 1), rounds)
-                    )
-                    found = confirm(
-                        world, crowd, steps, scatter,
-                        simulated=people, truths=novices(2), first_spread=spread,
-                    )  # fmt: skip
-                    means = np.mean([v.question for v in found.verdicts], axis=0)
-                    shares = " | ".join(f"{share:.2f}" for share in means)
-                    lines.append(f"| {design} | {who} | {first} | {rounds} | {shares} |")
+                    ready = decisive((0,), (1,), rounds)
+                    steps = ready if design == "decisive" else ordinary((0, 1), rounds)
+                    shares = told_apart(0.0, steps, none=none, spread=spread, people=people)
+                    cells = " | ".join(f"{share:.2f}" for share in shares)
+                    lines.append(f"| {design} | {who} | {first} | {rounds} | {cells} |")
+    return "\n".join(lines)
+
+
+def weak_table(people: int = 3000) -> str:
+    """Forty rounds of the decisive design with novices, by the weight of the weak test."""
+    lines = ["| weight of the weak test | told apart | right | undecided | wrong |",
+             "|---|---|---|---|---|"]  # fmt: skip
+    for weak in (-0.2, 0.0, 0.1, 0.2, 0.3):
+        for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
+            steps = decisive((0,), (1,), 40)
+            shares = told_apart(weak, steps, none=none, spread=0.0, people=people)
+            cells = " | ".join(f"{share:.3f}" for share in shares)
+            lines.append(f"| {weak:g} | {who} | {cells} |")
     return "\n".join(lines)
 
 
@@ -109,7 +134,12 @@ def push_table(repeats: int = 100) -> str:
     return "\n".join(lines)
 
 
-TABLES = {"decisive": decisive_table, "body_fat": body_fat_table, "push": push_table}
+TABLES = {
+    "decisive": decisive_table,
+    "weak": weak_table,
+    "body_fat": body_fat_table,
+    "push": push_table,
+}
 
 if __name__ == "__main__":
     for wanted in sys.argv[1:] or list(TABLES):

@@ -12,8 +12,7 @@ import preceptor as pr
 from preceptor.estimation.sources import fit_source
 from preceptor.evidence._rounds import played
 from preceptor.evidence.blocks import Block
-from preceptor.evidence.courses import block_of, decisive, drawn
-from preceptor.evidence.diagnosis import course_from
+from preceptor.evidence.courses import block_of, course_from, decisive, drawn
 from tests.cli.conftest import no_traceback
 
 TABLE = ("--outcome", "y")

@@ -115,7 +115,7 @@ def diagnose(
         people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
-            from preceptor.evidence.diagnosis import read_log
+            from preceptor.evidence.log_reading import read_log
             from preceptor.logs import Log
 
             block = None if source is None else Block.read(source, world.labels)

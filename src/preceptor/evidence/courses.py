@@ -5,6 +5,10 @@ for three quarters of the rounds. Whoever learns from outcomes comes to read A a
 whoever learns by showings does not. Probes of A and B without feedback, before and after, measure
 it. Variants also teach B, which tells learners from those who do not learn, and who fills in
 hidden tests from those who do not.
+
+How well it works depends on A: best if its own weight is 0 or of the other sign than what it is
+credited with, because then the two kinds move it apart; the larger it is in the same direction, the
+more they agree.
 """
 
 from __future__ import annotations
@@ -65,6 +69,21 @@ def block_of(world: World, steps: Sequence[Step]) -> Block:
         at = None if step.at is None else tuple(values[t, list(step.shown)].tolist())
         rounds.append(BlockRound(tuple(world.labels[i] for i in step.shown), step.told, at))
     return Block(world.labels, tuple(rounds))
+
+
+def course_from(world: World, block: Block) -> Course:
+    """A block as arrays in the world's units."""
+    shown = np.zeros((len(block), world.size), dtype=np.bool_)
+    values = np.full(shown.shape, np.nan)
+    for t, each in enumerate(block.rounds):
+        columns = list(world.columns_of(each.show))
+        shown[t, columns] = True
+        if each.values is not None:
+            by_name = dict(zip(each.show, each.values, strict=True))
+            values[t, columns] = [by_name[world.labels[i]] for i in columns]
+    if world.units is not None:
+        values = world.units.standardise(values)
+    return Course(shown, np.array([each.feedback for each in block.rounds]), values)
 
 
 def drawn(

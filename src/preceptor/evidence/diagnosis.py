@@ -19,20 +19,20 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
 from preceptor.errors import InvalidInput
-from preceptor.evidence._rounds import alike, played, rounds_of, together
+from preceptor.evidence._rounds import played, together
 from preceptor.evidence.block_search import best_steps
 from preceptor.evidence.blocks import Block, summary
-from preceptor.evidence.courses import Course, Step, block_of, drawn
+from preceptor.evidence.courses import Step, block_of, course_from, drawn
 from preceptor.evidence.folding import USUAL_SCATTER
 from preceptor.evidence.kind_posterior import (
     SURE,
     Reading,
     expected_changes,
     labels_of,
-    person_readings,
     posterior_over,
 )
-from preceptor.evidence.likelihoods import Prior, usual_prior
+from preceptor.evidence.likelihoods import usual_prior
+from preceptor.evidence.log_reading import finite, read_log
 from preceptor.evidence.suspects import OUTCOMES, shares, suspects
 from preceptor.logs import Log
 from preceptor.model.budgets import Budget
@@ -275,7 +275,7 @@ def confirm(
         about_group,
         about_both,
         float(np.mean(np.array(told) >= SURE)) if told else math.nan,
-        _finite(expected_changes(world, people, cases, groups)),
+        finite(expected_changes(world, people, cases, groups)),
         len(truth),
     )
 
@@ -303,77 +303,6 @@ def read(diagnosis: Diagnosis, log: Log) -> Reading:
     return read_log(
         diagnosis.world, log, diagnosis.people, scatter=diagnosis.scatter, block=diagnosis.block
     )
-
-
-def read_log(
-    world: World,
-    log: Log,
-    people: Crowd | None = None,
-    *,
-    scatter: float | None = None,
-    block: Block | None = None,
-) -> Reading:
-    """What any log says about the kind of everybody in it, with first weights unknown.
-
-    Parameters
-    ----------
-    world
-        How tests and outcomes come about.
-    log
-        What people were shown, answered and were told.
-    people
-        Whom to tell apart; everybody of `diagnose` if left out.
-    scatter
-        About how far answers scatter, in units of the outcome; the log says how far in fact.
-    block
-        The schedule that was to be followed; where the log differs, a doubt says so.
-
-    Returns
-    -------
-    Reading
-        An exact posterior for everybody.
-
-    Raises
-    ------
-    InvalidInput
-        A log about other tests.
-    """
-    crowd = suspects(world) if people is None else people
-    prior: Prior = usual_prior(world, scatter)
-    labels = labels_of(world, crowd)
-    everybody = alike(rounds_of(world, log))
-    found = {
-        person.name: person
-        for names, rounds in everybody
-        for person in person_readings(world, crowd, names, rounds, prior, labels)
-    }
-    probed = [
-        (len(names), expected_changes(world, crowd, rounds, labels[0]))
-        for names, rounds in everybody
-        if any(found[name].change is not None for name in names)
-    ]
-    expected: dict[str, float] = {}
-    if probed:
-        counts = [count for count, _ in probed]
-        means = {g: [each[g] for _, each in probed] for g in probed[0][1]}
-        expected = _finite({g: float(np.average(m, weights=counts)) for g, m in means.items()})
-    doubts = () if block is None else tuple(_departures(block, log))
-    return Reading(tuple(found[name] for name in log.participants), expected, doubts)
-
-
-def course_from(world: World, block: Block) -> Course:
-    """A block as arrays in the world's units."""
-    shown = np.zeros((len(block), world.size), dtype=np.bool_)
-    values = np.full(shown.shape, np.nan)
-    for t, each in enumerate(block.rounds):
-        columns = list(world.columns_of(each.show))
-        shown[t, columns] = True
-        if each.values is not None:
-            by_name = dict(zip(each.show, each.values, strict=True))
-            values[t, columns] = [by_name[world.labels[i]] for i in columns]
-    if world.units is not None:
-        values = world.units.standardise(values)
-    return Course(shown, np.array([each.feedback for each in block.rounds]), values)
 
 
 def _shares(players: Crowd) -> FloatArray:
@@ -415,31 +344,3 @@ def _verdicts(
         yes, no = float(share @ (said >= SURE)), float(share @ (said <= 1.0 - SURE))
         found.append(Verdicts(group, right, 1.0 - right - wrong, wrong, (yes, 1.0 - yes - no, no)))
     return tuple(found)
-
-
-def _departures(block: Block, log: Log) -> list[str]:
-    """Where people were not shown or told what the block says; one sentence for each kind."""
-    doubts, told, shown, short = [], [], [], []
-    for name in log.participants:
-        rows = np.flatnonzero(log.participant == name)
-        if rows.size != len(block):
-            short.append(f"{name} ({rows.size})")
-        for row, planned in zip(rows, block.rounds, strict=False):
-            where = f"{name}, round {log.rounds[row]}"
-            if bool(log.told[row]) != planned.feedback:
-                told.append(where)
-            if {log.names[i] for i in np.flatnonzero(log.shown[row])} != set(planned.show):
-                shown.append(where)
-    for found, said in (
-        (short, f"The block has {len(block)} rounds, but there are others for"),
-        (shown, "Other tests were shown than the block says to"),
-        (told, "Whether the outcome was told differs from the block for"),
-    ):
-        if found:
-            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-            doubts.append(f"Note: {said} {', '.join(found[:3])}{more}.")
-    return doubts
-
-
-def _finite(numbers: dict[str, float]) -> dict[str, float]:
-    return {name: number for name, number in numbers.items() if math.isfinite(number)}
