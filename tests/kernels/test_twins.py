@@ -72,6 +72,9 @@ THROUGH = {
     "_times_turned": "tests/people/test_faces.py: people who act",
     "_add_turned_times": "tests/people/test_faces.py: playing again",
     "turn_matrix": "tests/people/test_faces.py: long sums",
+    "exposure_rows": "tests/evidence/test_designs.py: following the person",
+    "surprise_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
+    "certainty_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
 }
 
 

@@ -1,0 +1,1 @@
+"""Which kind of person a log shows: exact evidence, its reading, and who to plan for."""
