@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln
+from scipy.special import betaln, ndtr
 
 from preceptor._base.values import FloatArray
 
@@ -96,11 +97,36 @@ def mesh(axes: tuple[Axis, ...], grids: tuple[FloatArray, ...] | None = None) ->
     return np.stack([side.ravel() for side in np.meshgrid(*sides, indexing="ij")], axis=-1)
 
 
-def log_prior(axes: tuple[Axis, ...], coordinates: FloatArray) -> FloatArray:
-    """Log prior density (points,) of rows of coordinates."""
+class Population(NamedTuple):
+    """Where people of one group lie on an axis: normal, with this mean and spread."""
+
+    mean: float
+    spread: float
+
+    def log_density(self, coordinate: FloatArray, step: float = 0.0) -> FloatArray:
+        """Logarithm of the density, averaged over steps of a grid that may be wider than it."""
+        away = (coordinate - self.mean) / self.spread
+        if step <= 0.0:
+            constant = math.log(self.spread * math.sqrt(2.0 * math.pi))
+            return np.asarray(-0.5 * away**2 - constant)
+        half = 0.5 * step / self.spread
+        # The tail that is nearer is subtracted, so that nothing cancels far out.
+        mass = ndtr(half - np.abs(away)) - ndtr(-half - np.abs(away))
+        return np.asarray(np.log(np.maximum(mass, 1e-300) / step))
+
+
+def log_prior(
+    axes: tuple[Axis, ...], coordinates: FloatArray, rate: Population | None = None
+) -> FloatArray:
+    """Log prior density (points,) of rows of coordinates; rates as in a population if given."""
     total = np.zeros(coordinates.shape[0])
     for position, axis in enumerate(axes):
-        total += axis.log_density(coordinates[:, position])
+        at = coordinates[:, position]
+        if rate is not None and axis.name == "rate":
+            steps = np.diff(np.unique(at))
+            total += rate.log_density(at, float(steps.mean()) if steps.size else 0.0)
+        else:
+            total += axis.log_density(at)
     return total
 
 

@@ -139,6 +139,12 @@ class Family:
         """
         return self.make(record, initial, np.asarray(point, dtype=np.float64), imputation)
 
+    def __reduce__(self) -> Any:
+        # Ours are made of small functions without a name; other processes find them by their own.
+        if FAMILIES.get(self.name) is self:
+            return _ours, (self.name,)
+        return super().__reduce__()
+
 
 def _four(speed: Any, floor: Any = 0.0, fading: Any = 0.0, daily: Any = 0.0) -> FloatArray:
     columns = np.broadcast_arrays(np.asarray(speed, dtype=np.float64), floor, fading, daily)
@@ -262,6 +268,10 @@ FAMILIES: dict[str, Family] = {
         ),
     )
 }  # fmt: skip
+
+
+def _ours(name: str) -> Family:
+    return FAMILIES[name]
 
 
 def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Family, ...]:

@@ -158,6 +158,11 @@ class Record:
         """Whether all rounds have dates, and not all the same one."""
         return bool(self.rounds and np.all(np.isfinite(self.days)) and np.ptp(self.days) > 0)
 
+    @property
+    def hides(self) -> bool:
+        """Whether any round hid anything."""
+        return not bool(self.shown.all())
+
     @cached_property
     def gaps(self) -> FloatArray:
         """Days (rounds,) since the round before; 0 for the first, and where dates are missing."""

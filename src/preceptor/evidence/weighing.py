@@ -15,8 +15,8 @@ import numpy.typing as npt
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.evidence.answers import Gaussian, Integrated, Scatter
-from preceptor.evidence.axes import log_prior, mesh
+from preceptor.evidence.answers import Gaussian, Integrated, Scatter, logsumexp_rows
+from preceptor.evidence.axes import Population, log_prior, mesh
 from preceptor.evidence.designs import Rounds
 from preceptor.evidence.families import Family, chosen
 from preceptor.evidence.priors import Prior, family_priors
@@ -36,6 +36,7 @@ class Setting(NamedTuple):
     default: FloatArray  # standard units
     prior: Prior
     held_out: int  # rounds at the end
+    rate: Population | None = None  # of the people this one belongs to, where known
 
 
 def weigh(
@@ -153,8 +154,8 @@ def cells_of(
     at = mesh(family.axes) if coordinates is None else coordinates
     dials = setting.rounds.dials.size
     shape = (dials, at.shape[0])
-    priors = log_prior(family.axes, at)
-    priors = priors - np.log(np.sum(np.exp(priors - priors.max()))) - priors.max()
+    priors = log_prior(family.axes, at, setting.rate)
+    priors = priors - logsumexp_rows(priors)
     with np.errstate(divide="ignore"):
         ways = np.log(np.full(dials, 1.0 / dials) if weights is None else weights)
     rows, known, good = _prepared(setting, family, at)
