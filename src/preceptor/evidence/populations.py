@@ -53,8 +53,8 @@ def fit_population(
     bells /= bells.sum(axis=-1, keepdims=True)
     logs = prior.log_density(means)[:, None] - 0.5 * _SPREADS**2
     with np.errstate(divide="ignore"):
-        for own, other in zip(likelihoods, besides, strict=True):
-            logs = logs + np.log(bells @ own + other)
+        each = np.log(bells.reshape(-1, axis.size) @ likelihoods.T + besides)
+    logs = logs + each.sum(axis=1).reshape(logs.shape)
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()
     over_means, over_spreads = shares.sum(axis=1), shares.sum(axis=0)

@@ -278,22 +278,37 @@ class Weighed:
             Ready to be planned for from the first round.
         """
         cells = self.cells_of(family)
-        inside = cells.posterior
-        position = (
-            int(np.argmax(inside.sum(axis=1)))
-            if dial is None
-            else int(np.argmin(np.abs(cells.dials - dial)))
-        )
-        if dial is not None and not np.isclose(cells.dials[position], dial):
+        inside = cells.posterior.sum(axis=1)
+        kappa = float(cells.dials[int(np.argmax(inside))]) if dial is None else float(dial)
+        first, at = self.numbers(cells.family.name, kappa)
+        point = values_of(cells.family.axes, at[None])[0]
+        return cells.family.person(self.setting.rounds.record, first, point, kappa)
+
+    def numbers(self, family: str, dial: float) -> tuple[FloatArray, FloatArray]:
+        """Means of first weights (n,), in the world's units, and of coordinates (axes,).
+
+        Parameters
+        ----------
+        family
+            Its name.
+        dial
+            κ, one of those weighed.
+
+        Returns
+        -------
+        tuple of two arrays
+            As if the person were of this family and κ.
+        """
+        cells = self.cells_of(family)
+        position = int(np.argmin(np.abs(cells.dials - dial)))
+        if not np.isclose(cells.dials[position], dial):
             raise InvalidInput(f"dial: {dial!r}, weighed were {cells.dials.tolist()}")
-        weights = inside[position] / inside[position].sum()
-        record, n = self.setting.rounds.record, self.setting.rounds.record.world.size
-        first = self.setting.default + self.setting.prior.weights * (
-            weights @ cells.mean[position][:, :n]
-        )
-        at = values_of(cells.family.axes, (weights @ cells.coordinates)[None])[0]
-        kappa = float(cells.dials[position])
-        return cells.family.person(record, record.to_world(first), at, kappa)
+        logs = cells.prior[position] + cells.log_evidence[position]
+        weights = np.exp(logs - logsumexp_rows(logs))
+        record = self.setting.rounds.record
+        off = weights @ cells.mean[position][:, : record.world.size]
+        first = self.setting.default + self.setting.prior.weights * off
+        return record.to_world(first), np.asarray(weights @ cells.coordinates)
 
     def name_of(self, family: str, dial: float) -> str:
         """A family and a κ in words."""
