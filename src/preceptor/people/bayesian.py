@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import InFiles, Limits, NonNegative, Positive, Vector
+from preceptor._base.fields import InFiles, Limits, Matrix, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
@@ -24,6 +24,10 @@ from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
+
+
+# Of a covariance, as a share of its largest entry.
+_ROUNDING = 1e-9
 
 
 class Posterior(NamedTuple):
@@ -45,13 +49,16 @@ class Bayesian(Person):
     initial
         Weights that the person starts with, shape (n,), in the world's units.
     prior_variance
-        How unsure they are of each weight at the start, one number or one for each test (n,). A
-        weight with 0 never moves.
+        How unsure they are of each weight at the start, one number or one for each test (n,), or
+        the covariance (n, n) of what they believe. A weight with 0 never moves.
     noise_variance
         How far outcomes scatter, they think, around the sum of the tests as they filled them in.
         That includes what hidden tests add, so more than the world's own noise.
     imputation
         How the person fills in tests that are not shown, as for `Learner`.
+    drift
+        Variance by which each true weight wanders from round to round, they think: they stay
+        unsure, and go on learning (a Kalman filter). 0 for people who take weights to be fixed.
 
     Raises
     ------
@@ -71,19 +78,24 @@ class Bayesian(Person):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("prior_variance", "how unsure of each weight they are at first", 0.0, math.inf),
         Parameter("noise_variance", "how far outcomes scatter, they think", 0.0, math.inf),
-    )
+        Parameter("drift", "variance by which weights wander in a round, they think",
+                  0.0, math.inf),
+    )  # fmt: skip
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
     prior_variance: Annotated[
-        Vector,
-        InFiles(NonNegative | Annotated[Vector, Limits(at_least=0)]),
-        "How unsure they are of each weight at first: one variance for all tests, or a list with "
-        "one for each.",
+        FloatArray,
+        InFiles(NonNegative | Annotated[Vector, Limits(at_least=0)] | Matrix),
+        "How unsure they are of each weight at first: one variance for all tests, a list with "
+        "one for each, or a covariance table.",
     ]
     noise_variance: Annotated[
         Positive, "How far outcomes scatter, they think, around the sum of all tests."
     ]
     imputation: Imputation = 0.0
+    drift: Annotated[
+        NonNegative, "Variance by which true weights wander in a round, they think."
+    ] = 0.0
 
     def __init__(
         self,
@@ -91,18 +103,22 @@ class Bayesian(Person):
         prior_variance: float | npt.ArrayLike,
         noise_variance: float,
         imputation: float | npt.ArrayLike = 0.0,
+        drift: float = 0.0,
     ) -> None:
         faults = self.fill_in(initial, imputation)
         unsure = _prior(prior_variance, self.size)
         if unsure is None:
             faults.append(
                 f"prior_variance: {prior_variance!r}, must be a finite number of at least 0, "
-                f"or one for each of the {self.size} tests"
+                f"one for each of the {self.size} tests, or a covariance of them"
             )
         if not is_number(noise_variance) or noise_variance <= 0:
             faults.append(f"noise_variance: {noise_variance!r}, must be a positive number")
+        if not is_number(drift) or drift < 0:
+            faults.append(f"drift: {drift!r}, must be a finite variance of at least 0")
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "prior_variance", unsure)
+        object.__setattr__(self, "drift", float(drift))
         object.__setattr__(self, "noise_variance", float(noise_variance))
 
     def fresh(
@@ -110,8 +126,14 @@ class Bayesian(Person):
     ) -> Posterior:
         """The prior."""
         mean = np.broadcast_to(self.initial, (*people, self.size)).copy()
-        prior = np.diag(self.prior_variance)
-        return Posterior(mean, np.broadcast_to(prior, (*people, self.size, self.size)).copy())
+        prior = np.broadcast_to(self.prior_covariance, (*people, self.size, self.size))
+        return Posterior(mean, prior.copy())
+
+    @property
+    def prior_covariance(self) -> FloatArray:
+        """Covariance (n, n) of what they believe at the start."""
+        unsure = self.prior_variance
+        return np.diag(unsure) if unsure.ndim == 1 else unsure
 
     def weights_of(self, world: World, state: Posterior) -> FloatArray:
         """The posterior mean."""
@@ -125,14 +147,15 @@ class Bayesian(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Posterior:
-        """Condition on one case."""
+        """Condition on one case; then weights may have wandered."""
         mean, covariance = state
         towards, spread = self._surprising(state, filled)
         surprise = outcome - np.sum(mean * filled, axis=-1)
         moved = mean + towards * (surprise / spread)[..., None]
         # towards towards' is symmetric to the last bit, so the covariance stays so too
         outer = towards[..., :, None] * towards[..., None, :]
-        return Posterior(moved, covariance - outer / spread[..., None, None])
+        left = covariance - outer / spread[..., None, None]
+        return Posterior(moved, left + self.drift * np.eye(self.size) if self.drift else left)
 
     def moves(
         self,
@@ -153,31 +176,50 @@ class Bayesian(Person):
         towards = np.einsum("...ij,...j->...i", state.covariance, filled)
         return towards, self.noise_variance + np.sum(filled * towards, axis=-1)
 
+    def from_here(self, world: World, state: Posterior, weights: FloatArray) -> Bayesian:
+        """As sure as they have become."""
+        return replace(self, initial=weights, prior_variance=state.covariance)
+
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Approximate: what they make of a case depends on all cases before."""
         from preceptor.people.bayesian_expectation import BayesianExpectation
 
-        return BayesianExpectation(self, world, sets)
+        return BayesianExpectation(self, world, sets, self.drift)
 
     def learning_in_words(self) -> str:
         """How unsure they are of the weights, and how far outcomes scatter."""
-        unsure = np.sqrt(self.prior_variance)
+        unsure = np.sqrt(np.diag(self.prior_covariance))
         low, high = f"{unsure.min():.3g}", f"{unsure.max():.3g}"
         weights = low if low == high else f"{low} to {high}"
         return (
             f"by outcomes (Bayesian regression): unsure of weights by {weights} at first, and "
             f"expecting outcomes to scatter by {math.sqrt(self.noise_variance):.3g} "
             "(standard deviations)"
+        ) + (
+            f"; true weights wander by {math.sqrt(self.drift):.3g} a round, they think"
+            if self.drift
+            else ""
         )
 
 
 def _prior(given: float | npt.ArrayLike, size: int) -> FloatArray | None:
-    """One variance for each test, or None if there is no sense in what was given."""
+    """One variance for each test, or a covariance; None if there is no sense in what was given."""
     try:
         array = np.asarray(given, dtype=np.float64)
-        spread = frozen_array(np.broadcast_to(array, (size,)))
+        shape = (size, size) if array.ndim == 2 else (size,)
+        spread = frozen_array(np.broadcast_to(array, shape))
     except (TypeError, ValueError):
         return None
-    return spread if np.all(np.isfinite(spread)) and np.all(spread >= 0) else None
+    if (array.ndim == 2 and array.shape != shape) or not np.all(np.isfinite(spread)):
+        return None
+    if spread.ndim == 1:
+        return spread if np.all(spread >= 0) else None
+    # Somebody who has become sure of a direction has next to nothing left there, give or take
+    # rounding; what they started from says what is next to nothing.
+    slack = _ROUNDING * float(np.abs(spread).max(initial=0.0))
+    if np.abs(spread - spread.T).max(initial=0.0) > slack:
+        return None
+    spread = frozen_array((spread + spread.T) / 2.0)
+    return spread if np.linalg.eigvalsh(spread)[0] >= -slack else None

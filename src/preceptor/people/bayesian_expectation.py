@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -42,7 +43,7 @@ class Inferring(Protocol):
 
     @property
     def prior_variance(self) -> FloatArray:
-        """How unsure they are of each weight, shape (n,); 0 for a weight that never moves."""
+        """How unsure they are of each weight (n,), or a covariance (n, n); 0 never moves."""
 
     @property
     def noise_variance(self) -> float:
@@ -74,6 +75,8 @@ class BayesianExpectation:
         How tests and outcomes come about.
     sets
         What may be shown.
+    drift
+        Variance by which weights wander in a round, they think.
 
     Examples
     --------
@@ -95,13 +98,23 @@ class BayesianExpectation:
         "to be average); with far looser beliefs costs come out much too low."
     )
 
-    def __init__(self, person: Inferring, world: World, sets: SetFamily) -> None:
-        omega = person.imputing_covariance(world)
+    def __init__(
+        self, person: Inferring, world: World, sets: SetFamily, drift: float = 0.0
+    ) -> None:
+        self._omega = omega = person.imputing_covariance(world)
         error = np.append(omega @ (world.coefficients - person.initial), 1.0)
-        self._unsure = np.asarray((omega * person.prior_variance) @ omega)  # (n, n)
+        self._unsure = unsure_of_cases(person, omega)  # (n, n)
         self._moments = np.outer(error, error)  # (N, N)
         self._sets = bayesian_sets(world, omega, sets)
+        self._wander: FloatArray = drift * omega @ omega
         self._numbers = (float(person.noise_variance), DAMPING)
+
+    def with_spread(self, covariance: FloatArray) -> BayesianExpectation:
+        """The same person; their errors begin with a second moment that has this on top."""
+        wider = copy(self)
+        wider._moments = self._moments.copy()
+        wider._moments[:-1, :-1] += self._omega @ covariance @ self._omega
+        return wider
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Expected loss of each round."""
@@ -125,7 +138,7 @@ class BayesianExpectation:
         from preceptor.people._bayesian_kernels import replay
 
         losses = np.empty(schedule.size)
-        replay(unsure, moments, schedule, *self._sets, *self._numbers, losses)
+        replay(unsure, moments, schedule, *self._sets, *self._numbers, self._wander, losses)
         return losses
 
     def _to_the_end(
@@ -185,7 +198,8 @@ class BayesianWalk:
         """What the whole schedule costs with each of these sets in round t, to first order."""
         from preceptor.people._bayesian_kernels import prices
 
-        C, A, P = self._unsure[t], self._unsure[t + 1], self._moments[t]
+        C, P = self._unsure[t], self._moments[t]
+        A = self._unsure[t + 1] - self._expected._wander  # before weights wander again
         Q, Y = self._on_moments, self._on_unsure
         QC = Q[:, :-1] @ C
         after = float(np.vdot(Q, P) + 0.5 * np.vdot(Y, C - A))
@@ -242,7 +256,7 @@ class BayesianWalk:
         expected = self._expected
         forward(
             self._unsure, self._moments, self._played, since, *expected._sets,
-            *expected._numbers, self._losses,
+            *expected._numbers, expected._wander, self._losses,
         )  # fmt: skip
         costs = self._losses * self._times * weights(self._discount, self._played.size)
         self._so_far = np.append(0.0, np.cumsum(costs))
@@ -306,6 +320,13 @@ def bayesian_sets(world: World, omega: FloatArray, sets: SetFamily) -> BayesianS
     return BayesianSets(
         _positions(sets.members), _positions(sets.sizes), B, G, c, np.maximum(r2, 0.0)
     )
+
+
+def unsure_of_cases(person: Inferring, omega: FloatArray) -> FloatArray:
+    """What somebody is unsure of as kernels take it: ΩCΩ, shape (n, n)."""
+    prior = person.prior_variance
+    unsure: FloatArray = (omega * prior if prior.ndim == 1 else omega @ prior) @ omega
+    return unsure
 
 
 def _symmetric(matrices: FloatArray) -> FloatArray:

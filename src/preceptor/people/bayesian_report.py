@@ -18,7 +18,12 @@ import numpy as np
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.bayesian_expectation import BayesianSets, Inferring, bayesian_sets
+from preceptor.people.bayesian_expectation import (
+    BayesianSets,
+    Inferring,
+    bayesian_sets,
+    unsure_of_cases,
+)
 
 ACCURACY = (
     "an approximation: 105 totals on 21 problems were between 4.4% below and 0.1% above those of a "
@@ -56,7 +61,7 @@ def reported_losses(
     used, which = np.unique(positions, return_inverse=True)
     omega = person.imputing_covariance(world)
     arrays = bayesian_sets(world, omega, _chosen(sets, used))
-    unsure = np.asarray((omega * person.prior_variance) @ omega)
+    unsure = unsure_of_cases(person, omega)
     error = np.asarray(omega @ (world.coefficients - person.initial))
     noise = float(person.noise_variance)
     counts = np.zeros(used.size)

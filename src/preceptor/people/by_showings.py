@@ -139,6 +139,11 @@ class Learner(Exposed):
 
         return by_showings(self, world, sets, start)
 
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Learner:
+        """With these weights, each on the rest of its curve."""
+        rest = self.curves_after(state)
+        return Learner(weights, rest, self.imputation)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; one curve is written once."""
         data: dict[str, Any] = {"initial": plain(self.initial), "curves": plain(self.curves)}

@@ -22,7 +22,7 @@ from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.deviations import deviations_of
-from preceptor.people.expected import Tail
+from preceptor.people.expected import Expected, Tail
 
 Maps: TypeAlias = tuple[
     FloatArray, FloatArray, FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray
@@ -110,6 +110,12 @@ class Coordinates:
         """The same for prices, with the map of an undisturbed error."""
         calm = (self._calm_keep, self._calm_push, self._moved)
         return (self.keep, self.push, *calm, *self.deviations.arrays)
+
+    def with_spread(self, covariance: FloatArray) -> Expected:
+        """The same person, whose errors now have this covariance (n, n) around the start."""
+        from preceptor.people.spread_coordinates import SpreadCoordinates
+
+        return SpreadCoordinates(self, covariance)
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Expected loss of each round, from the start."""

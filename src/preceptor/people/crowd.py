@@ -241,6 +241,10 @@ class Crowd(Person):
         """Refused: somebody has to be drawn first."""
         self._refuse("follow")
 
+    def from_here(self, world: World, state: Any, weights: FloatArray) -> NoReturn:
+        """Refused: somebody has to be drawn first."""
+        self._refuse("go on from the middle with")
+
     def _refuse(self, what: str) -> NoReturn:
         raise NotApplicable(
             f"crowd: one cannot {what} all of {listed(list(self.names))} at once; "

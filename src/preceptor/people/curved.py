@@ -16,6 +16,7 @@ from preceptor._base.fields import Items
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
+from preceptor.people.continued import Continued as Continued  # so that files may have it
 from preceptor.people.curves import Curve, check_curve
 from preceptor.people.person import Person
 
@@ -91,6 +92,22 @@ class Curved(Person):
     def ratios(self) -> FloatArray:
         """Share of each error (n,) that a showing leaves, for curves where it is constant."""
         return np.array([curve.ratio for curve in self.curve_of], dtype=np.float64)
+
+    def curves_after(self, showings: FloatArray) -> Curve | tuple[Curve, ...]:
+        """What is left of each curve after so many showings.
+
+        Parameters
+        ----------
+        showings
+            Of each test, shape (n,).
+
+        Returns
+        -------
+        Curve or tuple of Curve
+            One for all tests if all go on alike.
+        """
+        rest = tuple(c.after(m) for c, m in zip(self.curve_of, showings.tolist(), strict=True))
+        return rest[0] if isinstance(self.curves, Curve) and len(set(rest)) == 1 else rest
 
     def curves_in_words(self) -> str:
         """The curve, or how many different ones there are."""

@@ -139,6 +139,33 @@ class Curve(Kind):
         """
         return Tabulated(self.phi(factor * np.arange(_TABULATED)), floor=self.floor)
 
+    def after(self, count: float) -> Curve:
+        """The rest of the curve, for somebody who has had some showings.
+
+        Parameters
+        ----------
+        count
+            Showings so far, at least 0.
+
+        Returns
+        -------
+        Curve
+            φ(count + m) / φ(count) after m more. If nothing is left after `count`, a curve on
+            which one showing removes whatever there may be.
+
+        Examples
+        --------
+        >>> PowerLaw(1.0).after(3).phi([0, 4]).tolist()
+        [1.0, 0.5]
+        """
+        if count == 0 or self.ratio is not None:
+            return self
+        if float(self.phi(count)) == 0.0:
+            return OneShot()
+        from preceptor.people.continued import Continued
+
+        return Continued(self, count)
+
     def in_words(self) -> str:
         """What this curve says about learning, as part of a sentence."""
         return self._with_floor(f"a curve of kind {self.kind or type(self).__name__}")
@@ -228,6 +255,17 @@ class Geometric(Curve):
         2.0
         """
         return Geometric(self.alpha**factor, floor=self.floor)
+
+    def after(self, count: float) -> Geometric:
+        """The same curve; a floor is a larger share of what is left.
+
+        >>> Geometric(2.0, floor=0.01).after(2).floor
+        0.16
+        """
+        if self.floor == 0.0:
+            return self
+        grown = math.log(self.floor) + 2.0 * count * math.log(self.alpha)
+        return Geometric(self.alpha, floor=math.exp(min(grown, 0.0)))
 
     def in_words(self) -> str:
         """The half-life of an error.
@@ -324,6 +362,10 @@ class OneShot(Curve):
         """0, unless a floor stops it."""
         return 0.0 if self.floor == 0.0 else None
 
+    def after(self, count: float) -> Curve:
+        """The same curve before the first showing and without a floor; else nothing is left."""
+        return self if count < 1.0 or self.floor == 0.0 else Geometric(1.0)
+
     def in_words(self) -> str:
         """One showing is enough."""
         return self._with_floor("one showing teaches the weight")
@@ -380,6 +422,15 @@ class Tabulated(Curve):
     def limit(self) -> float:
         """The last entry or the floor, whichever is larger."""
         return max(float(self.phi_values[-1]), self.floor)
+
+    def after(self, count: float) -> Curve:
+        """The rest of the table, read at the whole number below.
+
+        >>> Tabulated([1.0, 0.5, 0.25]).after(1).phi([0, 1]).tolist()
+        [1.0, 0.5]
+        """
+        rest = np.maximum(self.phi_values, self.floor)[int(min(count, self.phi_values.size - 1)) :]
+        return Tabulated(rest / rest[0]) if rest[0] > 0.0 else OneShot()
 
     def in_words(self) -> str:
         """What is left at the end of the table.

@@ -7,7 +7,7 @@ back to where it began, by a share of the way. Errors stay affine in what they w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
+from preceptor.model.matrices import read_numbers
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
@@ -33,7 +34,7 @@ class Drifting(Coordinatewise, Curved):
     Parameters
     ----------
     initial
-        Weights that the person starts with and drifts back to, shape (n,), in the world's units.
+        Weights that the person starts with, shape (n,), in the world's units.
     curves
         One learning curve for all tests, or one for each, on which every showing leaves the same
         share of the error: `Geometric` without a floor.
@@ -42,6 +43,9 @@ class Drifting(Coordinatewise, Curved):
         from 0 to 1.
     imputation
         How the person fills in tests that are not shown, as for `Learner`.
+    home
+        Weights that the person drifts back to, shape (n,); left out, those at the start. Somebody
+        met in the middle has moved away from there.
 
     Raises
     ------
@@ -71,6 +75,9 @@ class Drifting(Coordinatewise, Curved):
         Share, "Share of the way back to the first belief that a hidden weight goes in a round."
     ] = 0.02
     imputation: Imputation = 0.0
+    home: Annotated[
+        Vector | None, "Weights that the person drifts back to. Left out: those at first."
+    ] = None
 
     def __init__(
         self,
@@ -78,6 +85,7 @@ class Drifting(Coordinatewise, Curved):
         curves: Curve | Sequence[Curve],
         drift: float = 0.02,
         imputation: float | npt.ArrayLike = 0.0,
+        home: npt.ArrayLike | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_steady_curves(curves)
         if not is_number(drift) or not 0 <= drift <= 1:
@@ -85,8 +93,17 @@ class Drifting(Coordinatewise, Curved):
                 f"drift: {drift!r}, must be a share between 0 and 1 of the way back to the first "
                 "belief"
             )
+        back = None if home is None else read_numbers("home", home, 1, faults)
+        if back is not None and self.size and back.size != self.size:
+            faults.append(f"home: {back.size} weights for {self.size} tests; give one for each")
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "drift", float(drift))
+        object.__setattr__(self, "home", None if back is None else frozen_array(back))
+
+    @property
+    def drifts_to(self) -> FloatArray:
+        """Weights (n,) that hidden tests go back to."""
+        return self.initial if self.home is None else self.home
 
     def start_faults(self, start: Sequence[int] | None) -> list[str]:
         """None: showings before have moved the weights, and they have not drifted since."""
@@ -103,9 +120,13 @@ class Drifting(Coordinatewise, Curved):
 
     def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
         """What the curve leaves if shown; a share of the first error comes back if hidden."""
-        first = world.coefficients - self.initial
+        first = world.coefficients - self.drifts_to
         keep = np.where(shown, self.ratios, 1.0 - self.drift)
         return Kept(keep, np.where(shown, 0.0, self.drift * first))
+
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Drifting:
+        """With these weights, and the way back to where the first ones were."""
+        return replace(self, initial=weights, home=self.drifts_to)
 
     def learning_in_words(self) -> str:
         """How fast weights drift back, and the curve."""

@@ -44,6 +44,17 @@ class Expected(Protocol):
         """For each set (sets,) a loss that nobody of this kind can go below, ever."""
 
 
+@runtime_checkable
+class TakesSpread(Protocol):
+    """What an expectation may offer besides: present weights that are not known exactly."""
+
+    def with_spread(self, covariance: FloatArray) -> Expected:
+        """The same person, whose weights now are only known up to a covariance (n, n).
+
+        Costs are then averages over it, as exact as those of known weights are.
+        """
+
+
 class Walk(Protocol):
     """One schedule on which changes are priced; the planner goes through it from the end."""
 

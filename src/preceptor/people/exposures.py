@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -39,6 +41,8 @@ _GEOMETRIC, _POWER_LAW, _TABLE = 0, 1, 2
 _SMALL = 1e-14
 # Showings beyond which a curve without a formula is taken to have come to its end.
 _LONGEST_TABLE = 100_000
+# Variances below this share of the largest are rounding.
+_NO_SPREAD = 1e-14
 
 Arrays: TypeAlias = tuple[
     float, IntArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray,
@@ -89,7 +93,7 @@ class Exposures:
     sets
         What may be shown.
     start
-        Showings of each test before; none if left out.
+        Showings of each test before, or exposure to it; none if left out.
     forgetting
         Share of its exposure that a test loses in a round in which it is hidden, from 0 to 1.
 
@@ -112,7 +116,7 @@ class Exposures:
         person: Exposed,
         world: World,
         sets: SetFamily,
-        start: Sequence[int] | None = None,
+        start: Sequence[int] | FloatArray | None = None,
         forgetting: float = 0.0,
     ) -> None:
         faults = size_faults(person, world)
@@ -221,6 +225,37 @@ class Exposures:
         out = np.empty(exposures.size)
         errors_at(np.asarray(exposures, dtype=np.float64), shift, *self.arrays(reach)[1:7], out)
         return out
+
+    def with_spread(self, covariance: FloatArray) -> Expected:
+        """The same person, whose errors now have this covariance (n, n) around the start.
+
+        Costs are quadratic in the first errors. So each direction in which weights may lie adds
+        what somebody would cost whose first errors are that direction and who has nothing else
+        to get wrong.
+        """
+        from preceptor.people.added_up import AddedUp
+
+        left = self.person.retention(self.start)
+        sizes, directions = np.linalg.eigh(covariance)
+        parts: list[Expected] = [self]
+        for size, direction in zip(sizes, directions.T, strict=True):
+            if size > _NO_SPREAD * sizes[-1]:
+                now = np.sqrt(size) * direction
+                # Where no error is left, however wrong a first belief was, there is no doubt.
+                parts.append(self._alone(np.divide(now, left, np.zeros_like(now), where=left > 0)))
+        return AddedUp(parts)
+
+    def _alone(self, first: FloatArray) -> Exposures:
+        """Somebody with these first errors, whose loss is what they do to answers and no more."""
+        alone = copy(self)
+        limits = np.sqrt(np.array([curve.limit for curve in self.person.curve_of]))
+        alone.first, alone._ends = first, first * limits
+        alone._table = np.empty((first.size, 0))
+        given = self.deviations
+        alone.deviations = replace(
+            given, least=np.zeros_like(given.least), bend=np.zeros_like(given.bend)
+        )
+        return alone
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Expected loss of each round, from the start."""

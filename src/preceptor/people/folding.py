@@ -8,7 +8,7 @@ which is where learning from outcomes leads (`delta_rule.py`), without its noise
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
@@ -134,6 +134,10 @@ class Folding(Weighted, Curved):
         )
         whole[rows, -1] = step[:, 0] * ((1.0 - self.folding) * truth[rows] + self.folding * slopes)
         return whole
+
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Folding:
+        """The same person with these weights: nothing else has been kept."""
+        return replace(self, initial=weights)
 
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None

@@ -7,16 +7,17 @@ matters in the long run is how often a test comes up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import Share, Vector
-from preceptor._base.values import FloatArray
+from preceptor._base.fields import Limits, Share, Vector
+from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
+from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.curved import Curves
@@ -40,13 +41,17 @@ class Forgetful(Exposed):
     Parameters
     ----------
     initial
-        Weights that the person starts with, shape (n,), in the world's units.
+        Weights that the person has without any exposure, shape (n,), in the world's units:
+        those at first, and those to which forgetting leads back.
     curves
         One learning curve for all tests, or one for each.
     forgetting
         Share of the exposure to a hidden test that is lost each round, from 0 to 1.
     imputation
         How the person fills in tests that are not shown, as for `Learner`.
+    exposure
+        To each test at the start, shape (n,), at least 0; none if left out. Somebody met in the
+        middle has some, and it need not be a whole number.
 
     Raises
     ------
@@ -76,6 +81,9 @@ class Forgetful(Exposed):
         Share, "Share of the exposure to a hidden test that is lost each round."
     ] = 0.02
     imputation: Imputation = 0.0
+    exposure: Annotated[
+        Vector | None, Limits(at_least=0), "Exposure to each test at the start. Left out: none."
+    ] = None
 
     def __init__(
         self,
@@ -83,6 +91,7 @@ class Forgetful(Exposed):
         curves: Curve | Sequence[Curve],
         forgetting: float = 0.02,
         imputation: float | npt.ArrayLike = 0.0,
+        exposure: npt.ArrayLike | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_curves(curves)
         if not is_number(forgetting) or not 0 <= forgetting <= 1:
@@ -90,8 +99,22 @@ class Forgetful(Exposed):
                 f"forgetting: {forgetting!r}, must be a share of exposure between 0 and 1 "
                 "that is lost in a round"
             )
+        before = None if exposure is None else read_numbers("exposure", exposure, 1, faults)
+        if before is not None:
+            if self.size and before.size != self.size:
+                faults.append(f"exposure: {before.size} numbers for {self.size} tests")
+            if before.min() < 0:
+                faults.append(f"exposure: {before.min():g}, must be numbers of at least 0")
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "forgetting", float(forgetting))
+        object.__setattr__(self, "exposure", None if before is None else frozen_array(before))
+
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> FloatArray:
+        """Exposure (..., n) at the start, and the showings so far on top of it."""
+        showings = super().fresh(world, people, start)
+        return showings if self.exposure is None else showings + self.exposure
 
     def learn(
         self,
@@ -110,7 +133,24 @@ class Forgetful(Exposed):
         """Exact: their weights move by what is shown alone."""
         from preceptor.people.exposures import Exposures
 
-        return Exposures(self, world, sets, start, forgetting=self.forgetting)
+        exposure = self.fresh(world, (), start)
+        if self.forgetting == 0.0 and np.any(exposure % 1.0):
+            # Whoever keeps a fraction of a showing goes along a shifted curve by whole ones.
+            from preceptor.people.by_showings import Learner
+
+            rest = self.curves_after(exposure)
+            kept = Learner(self.weights_of(world, exposure), rest, self.imputation)
+            return kept.expected(world, sets)
+        return Exposures(self, world, sets, exposure, forgetting=self.forgetting)
+
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Forgetful:
+        """With the exposure of now, and first beliefs from which it has led to these weights."""
+        left = self.retention(state)
+        now = world.coefficients - weights
+        # From no error at all nobody can tell what the first one was, so it is as it was.
+        known = left > 0.0
+        first = np.divide(now, left, out=world.coefficients - self.initial, where=known)
+        return replace(self, initial=world.coefficients - first, exposure=state)
 
     def learning_in_words(self) -> str:
         """How fast exposure fades, and the curve."""

@@ -8,7 +8,7 @@ ones tell of it (1). Hidden weights go toward the truth; nothing is folded into 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -98,6 +98,10 @@ class Indirect(Coordinatewise, Curved):
         told = for_each_set(shown, lambda one: _share_told(world, one))
         showings = np.where(shown, 1.0, self.indirect * told)
         return Kept(self.ratios**showings, np.zeros(shown.shape))
+
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Indirect:
+        """The same person with these weights: nothing else has been kept."""
+        return replace(self, initial=weights)
 
     def learning_in_words(self) -> str:
         """What is learned of hidden tests, and the curve."""

@@ -41,6 +41,9 @@ class LinearRounds:
     all_weights: bool = False
     cap: float = 0.0  # of surprises; 0 for none
     decay: float = 0.0
+    before: int = 0  # rounds played before, for the decay
+    leak: float = 0.0  # share of the way back that errors go after each round
+    away: FloatArray | None = None  # (n,): errors that they go back to
 
 
 def readings_of(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
@@ -77,6 +80,7 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
     V, count = readings.variance, len(sets)
     widest = V.shape[1]
     own = np.zeros((count, widest))
+    away: FloatArray = np.array(world.coefficients - person.leaks_to)
     if person.normalised is None:
         return LinearRounds(
             own=own,
@@ -87,6 +91,9 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
             all_weights=person.all_weights,
             cap=person.cap or 0.0,
             decay=person.decay,
+            before=person.rounds,
+            leak=person.leak,
+            away=away,
         )
     from preceptor.people.normalised import normalised_moments
 
@@ -103,8 +110,9 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
         second[s, :size, :size] = person.rate**2 * moments.second
         fourth[s, :size, :size, :size, :size] = person.rate**2 * (full - square)
     return LinearRounds(
-        own, pull, second, np.zeros(count), fourth, all_weights=False, decay=person.decay
-    )
+        own, pull, second, np.zeros(count), fourth, decay=person.decay, before=person.rounds,
+        leak=person.leak, away=away,
+    )  # fmt: skip
 
 
 def folding_rounds(person: Folding, world: World, sets: SetFamily) -> LinearRounds:

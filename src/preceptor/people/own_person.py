@@ -196,6 +196,10 @@ class OwnPerson(Person):
         """Not known."""
         raise self._closed("way to learn")
 
+    def from_here(self, world: World, state: Any, weights: FloatArray) -> Never:
+        """Not known."""
+        raise self._closed("state")
+
     def _closed(self, what: str) -> NotApplicable:
         return NotApplicable(
             f"{type(self.human).__name__} is given by how they act, so their {what} cannot be "
