@@ -14,8 +14,8 @@ from preceptor.evidence.record import Record
 from tests.evidence.playing import WORLD, played
 
 DIALS = (0.0, 0.5, 1.0)
-# These need fields of people that are tested by a plain loop below.
-LOOPED = {"leaking delta rule", "drifting bayesian"}
+# To be followed, they need to know where weights leak back to: here that is not known either.
+LOOPED = {"leaking delta rule"}
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +94,8 @@ def test_days_fade_what_is_in_mind_by_a_plain_loop(record):
 def test_the_person_of_a_point_answers_as_the_design_says(record):
     """Played in the world's units, with first weights put in."""
     first = np.array([0.4, -0.1, 0.2])
-    for name, family in FAMILIES.items():
-        if name in LOOPED or family.dated:
+    for family in FAMILIES.values():
+        if family.dated:
             continue
         point = values_of(family.axes, some_points(family)[1:2])[0] if family.axes else ()
         person = family.person(record, first, point, 1.0)

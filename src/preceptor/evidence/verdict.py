@@ -12,10 +12,14 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, labelled
+from preceptor.evidence.designs import Design, Rounds
+from preceptor.evidence.families import NONE, Family
 from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.record import Record
-from preceptor.evidence.weighed import Weighed
+from preceptor.evidence.weighed import Cells, Weighed
+from preceptor.evidence.weighing import cells_of
 from preceptor.people.crowd import Crowd
+from preceptor.people.no_learning import NoLearning
 from preceptor.people.person import Person
 
 # One kind with one κ is planned for alone from this probability on.
@@ -161,32 +165,36 @@ def refusal_of(weighed: Weighed) -> str:
         return f"all answers are the same ({record.answers[0]:.4g})"
     if not _varies(record):
         return "the shown tests never vary, so answers cannot depend on them"
-    if not weighed.setting.answers.follows_surprises:
-        return ""
-    best, constant = max(weighed.held_out.values()), constant_held_out(weighed)
-    if best < constant:
+    best, constant = max(weighed.log_evidence.values()), constant_of(weighed)
+    if best <= constant.total:
         return (
-            "answers are not related to the tests: the last quarter of them is predicted better "
-            f"by a constant than by any kind of person ({constant - best:.1f} nats)"
+            "answers are not related to the tests: a constant describes them better than any kind "
+            f"of person does ({constant.total - best:.1f} nats)"
+        )
+    ahead = constant.total - constant.early_total
+    behind = ahead - max(weighed.held_out.values())
+    if behind > 1.0:
+        return (
+            "the last quarter of the answers is predicted better by a constant than by any kind of "
+            f"person ({behind:.1f} nats)"
         )
     return ""
 
 
-def constant_held_out(weighed: Weighed) -> float:
-    """Log density of the last quarter, one step ahead, of somebody who ignores all tests.
+def constant_of(weighed: Weighed) -> Cells:
+    """Evidence of somebody who ignores all tests: answers scatter around a constant."""
+    family = Family("constant", NONE, "not at all", (), _nobody, _ignores)
+    one = weighed.setting.rounds
+    setting = weighed.setting._replace(rounds=Rounds(one.record, one.dials[:1], one.filled[:1]))
+    return cells_of(setting, family)
 
-    Answers are then normal around an unknown constant with unknown scatter: with its usual prior,
-    each answer has a t distribution given those before.
-    """
-    from scipy.stats import t
 
-    answers = weighed.setting.rounds.record.standard_answers
-    total = 0.0
-    for now in range(answers.size - weighed.setting.held_out, answers.size):
-        before = answers[:now]
-        width = float(np.std(before, ddof=1)) * float(np.sqrt(1.0 + 1.0 / now))
-        total += float(t.logpdf(answers[now], now - 1, float(before.mean()), max(width, 1e-12)))
-    return total
+def _ignores(rounds: Rounds, points: FloatArray) -> Design:
+    return rounds.empty(points.shape[0])
+
+
+def _nobody(record: Record, initial: FloatArray, point: FloatArray, dial: float) -> Person:
+    return NoLearning(np.zeros(record.world.size), dial)
 
 
 def _varies(record: Record) -> bool:
