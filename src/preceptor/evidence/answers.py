@@ -58,14 +58,6 @@ class Scatter(Protocol):
         """What is wrong with answers of this kind."""
 
 
-class At(NamedTuple):
-    """Log evidence (cells,) at one width per cell, and θ there."""
-
-    log_evidence: FloatArray
-    mean: FloatArray
-    covariance: FloatArray
-
-
 def log_width_prior(log_width: FloatArray, median: float = MEDIAN) -> FloatArray:
     """Log density of the logarithm of the width of scatter."""
     away = (log_width - math.log(median)) / SPREAD
@@ -96,7 +88,8 @@ class Gaussian:
         def log_posterior(u: FloatArray) -> FloatArray:
             return gaussian_log_evidence(sizes, pulls, squares, rounds, u) + log_width_prior(u)
 
-        scatter, logs, best = sum_over_widths(log_posterior, squares.size, rounds)
+        bell = 1.0 / math.sqrt(2.0 * rounds + 4.0)
+        scatter, logs, best = sum_over_widths(log_posterior, squares.size, bell)
         total = logsumexp_rows(logs)
         s = np.exp(-2.0 * best)[:, None]
         shrunk = 1.0 / (1.0 + s * sizes)
@@ -124,28 +117,31 @@ def gaussian_log_evidence(
 
 
 def sum_over_widths(
-    log_posterior: Callable[[FloatArray], FloatArray], cells: int, rounds: int
+    log_posterior: Callable[[FloatArray], FloatArray],
+    cells: int,
+    bell: float,
+    start: FloatArray = _START,
+    steps: FloatArray = _NODES,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Nodes (cells, nodes), logarithms of their terms in the integral, and the likeliest width.
 
-    The posterior of a log width is close to a bell of width 1 / sqrt(2 rounds), on which a sum over
-    even steps is an integral.
+    The posterior of a log width is close to a bell, on which a sum over even steps is an integral.
+    `bell` is about how wide it is, `start` log widths to begin from, `steps` the nodes in standard
+    deviations of the bell.
     """
     if not cells:
-        return np.zeros((0, _NODES.size)), np.zeros((0, _NODES.size)), np.zeros(0)
-    coarse = log_posterior(np.broadcast_to(_START, (cells, _START.size)))
-    best = _START[np.argmax(coarse, axis=1)]
-    nudge = 0.3 / math.sqrt(2.0 * rounds + 4.0)
-    wide = np.zeros(cells)
+        return np.zeros((0, steps.size)), np.zeros((0, steps.size)), np.zeros(0)
+    best = start[np.argmax(log_posterior(np.broadcast_to(start, (cells, start.size))), axis=1)]
+    nudge, wide = 0.3 * bell, np.zeros(cells)
     for _ in range(3):
         around = best[:, None] + nudge * np.array([-1.0, 0.0, 1.0])
         low, middle, high = log_posterior(around).T
         bend = np.maximum((2.0 * middle - low - high) / nudge**2, 1.0)
         best = best + np.clip((high - low) / (2.0 * nudge) / bend, -0.4, 0.4)
         wide = 1.0 / np.sqrt(bend)
-    nodes = best[:, None] + wide[:, None] * _NODES
-    step = (_NODES[1] - _NODES[0]) * wide
-    return nodes, log_posterior(nodes) + np.log(step)[:, None], best
+    nodes = best[:, None] + wide[:, None] * steps
+    terms = log_posterior(nodes) + np.log((steps[1] - steps[0]) * wide)[:, None]
+    return nodes, terms, best
 
 
 def logsumexp_rows(logs: FloatArray) -> FloatArray:

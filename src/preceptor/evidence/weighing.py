@@ -19,6 +19,7 @@ from preceptor.evidence.answers import Gaussian, Integrated, Scatter, logsumexp_
 from preceptor.evidence.axes import Population, log_prior, mesh
 from preceptor.evidence.designs import Rounds
 from preceptor.evidence.families import Family, chosen
+from preceptor.evidence.laplace import Choices, StudentT
 from preceptor.evidence.priors import Prior, family_priors
 from preceptor.evidence.record import Record
 from preceptor.evidence.weighed import Cells, Weighed
@@ -215,7 +216,7 @@ def _integrated(
 def _scatter(answers: str | Scatter) -> Scatter:
     if not isinstance(answers, str):
         return answers
-    models: dict[str, Scatter] = {"gaussian": Gaussian()}
+    models: dict[str, Scatter] = {"gaussian": Gaussian(), "t": StudentT(), "choices": Choices()}
     if answers not in models:
         raise InvalidInput(f"answers: {answers!r}, must be one of {', '.join(models)}")
     return models[answers]
