@@ -91,6 +91,8 @@ class Family:
         slowly, through `make`.
     dated
         Whether the family needs dates.
+    hiding
+        Whether the family is another one's twin unless tests are hidden.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Family:
     make: Make
     build: Build | None = None
     dated: bool = False
+    hiding: bool = False
 
     def design(self, rounds: Rounds, coordinates: FloatArray) -> Design:
         """Designs at rows of coordinates (points, axes), for every dial."""
@@ -222,6 +225,7 @@ FAMILIES: dict[str, Family] = {
             (_FEW_RATES, FADING),
             lambda record, first, at, dial: Forgetful(first, _curve(at[0]), float(at[1]), dial),
             lambda rounds, at: by_exposure(rounds, _four(_speed(at[:, 0]), fading=at[:, 1])),
+            hiding=True,
         ),
         Family(
             "forgetful by days", SHOWINGS, "by showings, forgetting with the days that pass",
@@ -282,7 +286,8 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
     families
         Names, or families of one's own; all of ours if left out.
     record
-        Without dates, nobody can be weighed who goes by days.
+        Without dates, nobody can be weighed who goes by days; where nothing was ever hidden,
+        whoever fades while hidden is left out unless named.
 
     Returns
     -------
@@ -306,7 +311,12 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
     ]
     InvalidInput.raise_if(faults)
     found = tuple(FAMILIES[item] if isinstance(item, str) else item for item in given)
-    kept = tuple(family for family in found if record.dated or not family.dated)
+    kept = tuple(
+        family
+        for family in found
+        if (record.dated or not family.dated)
+        and (record.hides or not family.hiding or families is not None)
+    )
     if not kept:
         raise InvalidInput(
             "families: nothing to weigh; name at least one that does not need dates"
