@@ -120,7 +120,10 @@ def coverage(people: int = 120) -> str:
             (f"rate, {group}", refined.parameters["rate"], rate),
             ("κ", refined.imputation, kappa),
             ("scatter", weighed.scatter, scatter),
-            *(("first weights", *pair) for pair in zip(weighed.initial, person.initial, strict=True)),
+            *(
+                ("first weights", *pair)
+                for pair in zip(weighed.initial, person.initial, strict=True)
+            ),
         ):
             hits.setdefault(name, []).append(bool(estimate.low <= truth <= estimate.high))
     return table(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 from scipy.stats import norm
 from scipy.stats import t as student
 
 from preceptor.errors import InvalidInput
+from preceptor.evidence._laplace_kernels import likeliest
 from preceptor.evidence.laplace import Choices, StudentT
 from preceptor.evidence.record import Record
 from preceptor.evidence.weighing import weigh
@@ -60,6 +62,42 @@ def test_choices_are_close_to_a_sum_over_all_weights(seed):
 
     truth = by_sums(log_density, rows[0], known[0], 0.5 * np.sqrt(3) / np.pi)
     assert_allclose(found.log_evidence[0], truth, atol=0.1)
+
+
+@pytest.mark.parametrize("choices", [False, True])
+def test_the_likeliest_weights_are_those_of_a_general_optimiser(choices):
+    rng = np.random.default_rng(1)
+    rows, known = rng.normal(size=(2, 25, 3)), 0.3 * rng.normal(size=(2, 25))
+    answers = known[0] + rows[0] @ [0.7, -1.0, 0.2] + 0.3 * rng.standard_t(3, size=25)
+    answers = (answers > 0).astype(float) if choices else answers
+    log_widths = np.log([[0.9, 0.3], [0.8, 0.4]])
+    theta, logs, bends = np.zeros((2, 3)), np.empty((2, 2)), np.empty((2, 3, 3))
+    likeliest(choices, 4.0, rows, known, answers, log_widths, theta, logs, bends)
+    for cell in range(2):
+        width = np.exp(log_widths[cell, -1])
+
+        def height(at, cell=cell, width=width):
+            mean = known[cell] + rows[cell] @ at
+            if choices:
+                total = np.sum(answers * mean / width - np.logaddexp(0.0, mean / width))
+            else:
+                total = np.sum(-np.log(width) - 2.5 * np.log1p(((answers - mean) / width) ** 2 / 4))
+            return -float(total - 0.5 * at @ at)
+
+        top = minimize(height, np.zeros(3), tol=1e-12)
+        assert_allclose(theta[cell], top.x, atol=0.02)
+        steps = 1e-3 * np.eye(3)
+        bend = [
+            [
+                (height(top.x + a + b) - height(top.x + a - b) - height(top.x - a + b)
+                 + height(top.x - a - b)) / 4e-6
+                for a in steps
+            ]
+            for b in steps
+        ]  # fmt: skip
+        assert_allclose(bends[cell], bend, rtol=0.1, atol=0.3)
+        log_evidence = -top.fun - 0.5 * np.linalg.slogdet(bend)[1]
+        assert_allclose(logs[cell, -1], log_evidence, atol=0.03)
 
 
 def test_with_slips_t_answers_are_likelier_and_kinds_still_found():

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit, gammaln
+from scipy.special import gammaln
 
 from preceptor._base.values import FloatArray
 from preceptor.evidence.answers import (
@@ -26,24 +25,6 @@ from preceptor.evidence.answers import (
 # From wide to narrow: the wider, the nearer is the likeliest θ to the prior's.
 _START = np.log(np.geomspace(2.5, 0.06, 6))
 _NODES = 1.0 * np.arange(-3.0, 4.0)
-# Steps towards the likeliest θ at each width; the next width begins where this one ended.
-_STEPS = 5
-
-
-class Terms(NamedTuple):
-    """Of each answer: log density, slope and curvature by its mean, and a safe curvature.
-
-    All are (cells, rounds). The safe one is positive, and a step with it never overshoots far.
-    """
-
-    logs: FloatArray
-    slope: FloatArray
-    curvature: FloatArray
-    safe: FloatArray
-
-
-class _Density(Protocol):
-    def terms(self, mean: FloatArray, answers: FloatArray, width: FloatArray) -> Terms: ...
 
 
 @dataclass(frozen=True)
@@ -58,26 +39,17 @@ class StudentT:
         """None: any numbers will do."""
         return []
 
-    def terms(self, mean: FloatArray, answers: FloatArray, width: FloatArray) -> Terms:
-        """The safe curvature is that of the weights of reweighted least squares."""
-        nu, off = self.degrees, answers - mean
-        squared, wide = off * off, nu * width * width
-        constant = gammaln(0.5 * (nu + 1)) - gammaln(0.5 * nu) - 0.5 * math.log(nu * math.pi)
-        logs = constant - np.log(width) - 0.5 * (nu + 1) * np.log1p(squared / wide)
-        safe = (nu + 1) / (wide + squared)
-        return Terms(logs, safe * off, (nu + 1) * (wide - squared) / (wide + squared) ** 2, safe)
-
     def integrate(self, rows: FloatArray, known: FloatArray, answers: FloatArray) -> Integrated:
         """Laplace's approximation at each width."""
-        return _integrated(self, rows, known, answers, MEDIAN)
+        return _integrated(rows, known, answers, degrees=self.degrees, median=MEDIAN)
 
 
 @dataclass(frozen=True)
 class Choices:
     """Choices: 1 if the person thinks the outcome is above the average, with logistic scatter.
 
-    The threshold may be off by a constant (the bias). There is no surprise to follow, as a choice
-    cannot be compared with an outcome.
+    A logistic regression with slope 1 / width. The threshold may be off by a constant (the bias).
+    There is no surprise to follow, as a choice cannot be compared with an outcome.
     """
 
     name: str = "choices"
@@ -88,84 +60,48 @@ class Choices:
         odd = answers[(answers != 0.0) & (answers != 1.0)]
         return [f"answers: {odd[0]:g}, choices must be 0 or 1"] if odd.size else []
 
-    def terms(self, mean: FloatArray, answers: FloatArray, width: FloatArray) -> Terms:
-        """A logistic regression with slope 1 / width."""
-        at = mean / width
-        sure = expit(at)
-        logs = answers * at - np.logaddexp(0.0, at)
-        far = np.maximum(np.abs(at), 1e-6)
-        # The parabola that touches the density on both sides of 0 and lies below it.
-        safe = np.tanh(0.5 * far) / (2.0 * far) / width**2
-        slope = (answers - sure) / width
-        return Terms(logs, slope, sure * (1.0 - sure) / width**2, safe)
-
     def integrate(self, rows: FloatArray, known: FloatArray, answers: FloatArray) -> Integrated:
         """Laplace's approximation at each width."""
         # A logistic distribution of width w has standard deviation 1.8 w.
-        return _integrated(self, rows, known, answers, MEDIAN * math.sqrt(3.0) / math.pi)
+        median = MEDIAN * math.sqrt(3.0) / math.pi
+        return _integrated(rows, known, answers, degrees=None, median=median)
 
 
 def _integrated(
-    density: _Density, rows: FloatArray, known: FloatArray, answers: FloatArray, median: float
+    rows: FloatArray,
+    known: FloatArray,
+    answers: FloatArray,
+    *,
+    degrees: float | None,
+    median: float,
 ) -> Integrated:
+    """Slips with these degrees of freedom, or choices if there are none."""
+    from preceptor.evidence._laplace_kernels import likeliest
+
     cells, rounds, size = rows.shape
-    theta = np.zeros((cells, size))
+    theta, bends = np.zeros((cells, size)), np.empty((cells, size, size))
+    rows, known = np.ascontiguousarray(rows), np.ascontiguousarray(known)
+    answers = np.ascontiguousarray(answers)
+    constant = 0.0
+    if degrees is not None:
+        constant = rounds * float(
+            gammaln(0.5 * (degrees + 1.0))
+            - gammaln(0.5 * degrees)
+            - 0.5 * math.log(degrees * math.pi)
+        )
 
     def log_posterior(log_widths: FloatArray) -> FloatArray:
-        nonlocal theta
-        columns = []
-        for u in log_widths.T:
-            theta, logs, _ = at_width(density, rows, known, answers, u, theta)
-            columns.append(logs + log_width_prior(u, median))
-        return np.stack(columns, axis=1)
+        logs = np.empty(log_widths.shape)
+        likeliest(
+            degrees is None, degrees or 0.0, rows, known, answers,
+            np.ascontiguousarray(log_widths), theta, logs, bends,
+        )  # fmt: skip
+        return logs + constant + log_width_prior(log_widths, median)
 
     # Coarser than for normal scatter: widths are known less well, and steps cost more.
     bell = 3.0 / math.sqrt(2.0 * rounds + 4.0)
     nodes, logs, best = sum_over_widths(log_posterior, cells, bell, _START, _NODES)
-    mean, _, covariance = at_width(density, rows, known, answers, best, theta)
+    log_posterior(best[:, None])
     total = logsumexp_rows(logs)
-    return Integrated(total, nodes, np.exp(logs - total[:, None]), mean, covariance)
-
-
-def at_width(
-    density: _Density,
-    rows: FloatArray,
-    known: FloatArray,
-    answers: FloatArray,
-    log_width: FloatArray,
-    theta: FloatArray,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The likeliest θ (cells, p) at a log width (cells,), log evidence, and covariance of θ.
-
-    Parameters
-    ----------
-    density
-        Of answers around their mean.
-    rows, known, answers
-        The design, as for `Scatter.integrate`.
-    log_width
-        One for each cell.
-    theta
-        Where to begin.
-
-    Returns
-    -------
-    tuple of three arrays
-        Shapes (cells, p), (cells,) and (cells, p, p).
-    """
-    width, eye, turned = np.exp(log_width)[:, None], np.eye(rows.shape[2]), rows.swapaxes(1, 2)
-    for _ in range(_STEPS):
-        terms = density.terms(known + (rows @ theta[..., None])[..., 0], answers, width)
-        hold = eye + (turned * terms.safe[:, None, :]) @ rows
-        pull = (turned @ terms.slope[..., None])[..., 0] - theta
-        theta = theta + np.linalg.solve(hold, pull[..., None])[..., 0]
-    terms = density.terms(known + (rows @ theta[..., None])[..., 0], answers, width)
-    bend = eye + (turned * terms.curvature[:, None, :]) @ rows
-    sign, size = np.linalg.slogdet(bend)
-    bad = (sign <= 0) | (np.linalg.eigvalsh(bend)[:, 0] < 0.05)
-    if np.any(bad):
-        # Slips that balance each other leave a flat top; the safe curvature is not too flat.
-        bend[bad] = eye + (turned[bad] * terms.safe[bad][:, None, :]) @ rows[bad]
-        size = np.linalg.slogdet(bend)[1]
-    logs = np.asarray(terms.logs.sum(axis=1) - 0.5 * np.sum(theta * theta, axis=1) - 0.5 * size)
-    return theta, logs, np.asarray(np.linalg.inv(bend), dtype=np.float64)
+    covariance = np.asarray(np.linalg.inv(bends), dtype=np.float64)
+    return Integrated(total, nodes, np.exp(logs - total[:, None]), theta, covariance)
