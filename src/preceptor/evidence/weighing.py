@@ -27,6 +27,7 @@ from preceptor.logs import Log
 from preceptor.model.world import World
 
 DIALS = (0.0, 0.5, 1.0)
+ANSWERS: dict[str, Scatter] = {"gaussian": Gaussian(), "t": StudentT(), "choices": Choices()}
 
 
 class Setting(NamedTuple):
@@ -216,7 +217,6 @@ def _integrated(
 def _scatter(answers: str | Scatter) -> Scatter:
     if not isinstance(answers, str):
         return answers
-    models: dict[str, Scatter] = {"gaussian": Gaussian(), "t": StudentT(), "choices": Choices()}
-    if answers not in models:
-        raise InvalidInput(f"answers: {answers!r}, must be one of {', '.join(models)}")
-    return models[answers]
+    if answers not in ANSWERS:
+        raise InvalidInput(f"answers: {answers!r}, must be one of {', '.join(ANSWERS)}")
+    return ANSWERS[answers]
