@@ -52,9 +52,14 @@ def somebody(
     return pr.DeltaRule(first, rate, kappa)
 
 
-def some_world(rng: np.random.Generator, tests: int) -> pr.World:
-    """Correlations of one half, random weights."""
-    return pr.World.equicorrelated(0.5 * rng.standard_normal(tests), 0.5, 0.3)
+def some_world(rng: np.random.Generator, tests: int, explained: float = 0.999) -> pr.World:
+    """Correlations of one half and uniform weights, as in the paper; an outcome of variance 1.
+
+    The paper's outcomes have next to no noise; `explained` is the share that tests explain.
+    """
+    weights = rng.random(tests)
+    raw = pr.World.equicorrelated(weights, 0.5, 0.0).outcome_variance
+    return pr.World.equicorrelated(weights * np.sqrt(explained / raw), 0.5, 1.0 - explained)
 
 
 def played(
@@ -73,7 +78,9 @@ def played(
     return Record(world, shown, cases, answers, outcomes, np.ones(rounds, dtype=bool))
 
 
-def confused(people: int, rounds: int, rate: float = 0.05) -> dict[str, float]:
+def confused(
+    people: int, rounds: int, rate: float = 0.05, explained: float = 0.999
+) -> dict[str, float]:
     """Share of people whose group is found, by group and in all, and whose κ is.
 
     Half of the worlds have four tests and half have five; κ is 0 or 1. κ counts as found if the
@@ -82,7 +89,7 @@ def confused(people: int, rounds: int, rate: float = 0.05) -> dict[str, float]:
     right: dict[str, list[bool]] = {group: [] for group in (*GROUPS, "κ")}
     for i in range(people):
         rng = np.random.default_rng([i, rounds])
-        world, kappa = some_world(rng, 4 + i % 2), float(i // 2 % 2)
+        world, kappa = some_world(rng, 4 + i % 2, explained), float(i // 2 % 2)
         for group in GROUPS:
             person = somebody(world, group, rng, rate, kappa)
             weighed = weigh(world, played(world, person, rounds, rng))
@@ -94,14 +101,14 @@ def confused(people: int, rounds: int, rate: float = 0.05) -> dict[str, float]:
 
 
 def confusion(people: int = 60) -> str:
-    """Groups and κ found, at two rates."""
+    """Groups and κ found, with and without noise in the outcomes, and for slow people."""
     rows = []
-    for rate in (0.05, 0.02):
+    for explained, rate in ((0.999, 0.05), (0.75, 0.05), (0.999, 0.02)):
         for rounds in ROUNDS:
-            found = confused(people, rounds, rate)
+            found = confused(people, rounds, rate, explained)
             cells = [f"{found[name]:.2f}" for name in (*GROUPS, "all", "κ")]
-            rows.append([rate, rounds, *cells])
-    return table(["rate", "rounds", *GROUPS, "all", "κ"], rows)
+            rows.append([explained, rate, rounds, *cells])
+    return table(["tests explain", "rate", "rounds", *GROUPS, "all", "κ"], rows)
 
 
 def coverage(people: int = 120) -> str:
