@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 
 import preceptor as pr
+from preceptor.evidence.everybody import weigh_people
 from preceptor.evidence.families import GROUPS
-from preceptor.evidence.group import GroupWeighed, together, weigh_people
+from preceptor.evidence.group import GroupWeighed, together
 from preceptor.evidence.record import Record
 from preceptor.evidence.weighed import Weighed
 from preceptor.evidence.weighing import weigh

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +19,7 @@ from preceptor.model.world import World
 from tests.strategies import examples
 
 NAMES = ("bmi", "bp")
+MOMENTS = st.datetimes() | st.dates().map(lambda day: datetime(day.year, day.month, day.day))
 
 
 def a_log(**changes):
@@ -41,14 +44,20 @@ def logs(draw):
         st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=rows, max_size=rows)
     )
     numbers = [[draw(number) if s else np.nan for s in row] for row in shown]
+    rounds = draw(st.permutations(range(rows)))
+    outcome = draw(st.lists(number | st.just(np.nan), min_size=rows, max_size=rows))
+    dates = sorted(draw(st.lists(MOMENTS, min_size=rows, max_size=rows)))
+    dated = draw(st.lists(st.booleans(), min_size=rows, max_size=rows) | st.just([False] * rows))
     return Log(
         [f"test {i}" for i in range(n)],
         who,
-        draw(st.permutations(range(rows))),
+        rounds,
         shown,
         numbers,
         draw(st.lists(number, min_size=rows, max_size=rows)),
-        draw(st.lists(number | st.just(np.nan), min_size=rows, max_size=rows)),
+        outcome,
+        [draw(st.sampled_from([None, False] + [True] * (y == y))) for y in outcome],
+        [dates[r] if known else None for r, known in zip(rounds, dated, strict=True)],
     )
 
 
@@ -69,7 +78,7 @@ def test_counts_are_showings_with_feedback_before_the_row(log):
             for r in range(len(log))
             if log.participant[r] == log.participant[row] and log.rounds[r] < log.rounds[row]
         ]
-        told = [r for r in earlier if not np.isnan(log.outcome[r])]
+        told = [r for r in earlier if log.feedback[r] and not np.isnan(log.outcome[r])]
         wanted = np.sum(log.shown[told], axis=0, dtype=int)
         assert log.counts_before[row].tolist() == wanted.tolist()
 
@@ -97,6 +106,105 @@ def test_logs_are_equal_only_with_equal_contents():
     assert not a_log().prediction.flags.writeable
 
 
+def test_who_was_told():
+    """An outcome that is known but was not told teaches nothing; empty cells are as none."""
+    assert a_log().feedback.tolist() == [True, False, True, True]
+    assert a_log() == a_log(feedback=[None, None, "", np.nan]) == a_log(feedback=[1, 0, 1, "yes"])
+    probed = a_log(feedback=[False, False, True, None])  # the last row is ann's, too
+    assert probed.told.tolist() == [False, False, True, True]
+    assert probed.outcome.tolist()[0] == 1.0
+    assert probed.counts_before.tolist() == [[0, 0], [0, 0], [0, 0], [0, 0]]
+    assert a_log().counts_before.tolist() == [[0, 0], [1, 0], [1, 0], [0, 0]]
+    assert probed != a_log()
+    assert probed.for_participant("ann").told.tolist() == [False, False, True]
+
+
+def test_days_count_from_each_persons_first_date():
+    when = ["2024-03-01", None, "2024-02-01T06:00", "2024-03-02T12:00"]
+    log = a_log(when=when)
+    assert np.array_equal(log.days, [0.0, np.nan, 1.5, 0.0], equal_nan=True)
+    assert np.isnan(a_log().days).all()
+    assert log != a_log()
+    assert log.for_participant("bob").when.tolist() == [datetime(2024, 2, 1, 6)]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "2024-03-31T10:05:06.5",
+        " 2024-03-31 10:05:06.500 ",
+        "2024-03-31T12:05:06.5+02:00",
+        "2024-03-31T10:05:06.5Z",
+        datetime(2024, 3, 31, 10, 5, 6, 500_000),
+        datetime(2024, 3, 31, 10, 5, 6, 500_000, UTC),
+        datetime(2024, 3, 31, 8, 5, 6, 500_000, timezone(timedelta(hours=-2))),
+        np.datetime64("2024-03-31T10:05:06.500"),
+        pd.Timestamp("2024-03-31T10:05:06.500000001"),
+        pd.Timestamp("2024-03-31T12:05:06.5", tz="Europe/Berlin"),
+    ],
+)
+def test_one_moment_in_many_ways(cell):
+    log = a_log(when=[None, None, None, cell])
+    assert log.when[2] == np.datetime64("2024-03-31T10:05:06.5")
+    assert log.to_dict()["rows"][2]["when"] == "2024-03-31T10:05:06.500000"
+    day = a_log(when=[None, None, None, date(2024, 3, 31)])
+    assert day == a_log(when=np.array(["NaT", "NaT", "NaT", "2024-03-31"], dtype="datetime64[D]"))
+    assert day.to_dict()["rows"][2]["when"] == "2024-03-31"
+
+
+def test_files_without_the_new_columns_stay_as_they_were(tmp_path):
+    old = HEAD + "ann,1,bmi,1.5,0.5,1.0\nann,2,bmi;bp,2.0;3.0,1.0,\n"
+    path = tmp_path / "log.csv"
+    path.write_text(old)
+    Log.read(path, NAMES).write(path)
+    assert path.read_text() == old
+    assert list(a_log().to_frame()) == [
+        "participant",
+        "round",
+        "bmi",
+        "bp",
+        "prediction",
+        "outcome",
+    ]
+
+
+def test_files_with_them_are_written_back_exactly(tmp_path):
+    text = HEAD.replace("\n", ",feedback,when\n") + (
+        "ann,1,bmi,1.5,0.5,1.0,no,2024-03-01\n"
+        "ann,2,bmi,1.5,0.5,1.0,yes,2024-03-01T09:30:00\n"
+        "ann,3,bmi,1.5,0.5,,no,\n"
+    )
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    log = Log.read(path, NAMES)
+    assert log.told.tolist() == [False, True, False]
+    log.write(path)
+    assert path.read_text() == text
+    frame = log.to_frame()
+    assert frame["when"].dtype.kind == "M"
+    assert frame["feedback"].dtype == bool
+
+
+def test_they_may_have_other_names_and_a_test_may_have_theirs(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "participant,round,bmi,bp,prediction,outcome,heard,day\na,1,1,2,3,4,no,2024-01-02\n"
+    )
+    columns = {"feedback": "heard", "when": "day"}
+    log = Log.read(path, NAMES, columns=columns)
+    assert log.told.tolist() == [False]
+    assert log.when.astype(str).tolist() == ["2024-01-02T00:00:00.000000"]
+    assert np.isnat(Log.read(path, NAMES).when).all()
+    path.write_text("participant,round,when,bp,prediction\na,1,1,2,3\n")
+    test = Log.read(path, ("when", "bp"))
+    assert test.values.tolist() == [[1.0, 2.0]]
+    assert Log.from_frame(test.to_frame(), test.names) == test
+    dated = a_log(names=("when", "bp"), when=[None, None, None, "2024-01-02"])
+    with pytest.raises(InvalidInput, match=r"layout: 'wide' would need two columns 'when'"):
+        dated.to_frame()
+    assert Log.from_frame(dated.to_frame(layout="lists"), dated.names) == dated
+
+
 def test_polars_frames_and_columns_of_other_names():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(
@@ -107,13 +215,17 @@ def test_polars_frames_and_columns_of_other_names():
             "bp": [None, 80.0],
             "said": [1.0, 2.0],
             "extra": ["x", "y"],
+            "outcome": [1.0, 2.0],
+            "feedback": [False, None],
+            "when": [datetime(2024, 1, 2, 3), None],
         }
     )
     columns = {"participant": "id", "round": "trial", "bmi": "BMI", "prediction": "said"}
     log = Log.from_frame(frame, NAMES, columns=columns)
     assert log.participants == ("7",)
     assert log.shown.tolist() == [[True, False], [False, True]]
-    assert not log.told.any()
+    assert log.told.tolist() == [False, True]
+    assert log.when.tolist() == [datetime(2024, 1, 2, 3), None]
 
 
 def test_names_may_come_from_a_world(tmp_path):
@@ -148,6 +260,19 @@ def test_people_one_by_one_and_split():
         ({"prediction": [0.5]}, r"prediction: shape \(1,\), must be \(4,\)"),
         ({"names": ("bmi", "bmi")}, r"names: 'bmi' repeated"),
         ({"prediction": ["a", 1, 2, 3]}, r"prediction: cannot be read as numbers"),
+        ({"feedback": [1, 1, 1, 1]}, r"row 1, column 'feedback': told, but the outcome is missing"),
+        ({"feedback": [1, 0, "maybe", 1]}, r"row 2, column 'feedback': 'maybe' is neither yes nor"),
+        ({"feedback": [True]}, r"feedback: shape \(1,\), must be \(4,\)"),
+        ({"feedback": "yes"}, r"feedback: 'yes', must be a list"),
+        ({"when": [None, None, 20240301, None]}, r"row 2, column 'when': 20240301 is not a date"),
+        ({"when": [None, None, "31.3.2024", None]}, r"'31.3.2024' is not a date \(write 2024-03"),
+        ({"when": ["0001-01-01T00:00+02:00", *[None] * 3]}, r"row 0, .* outside the years 1 to"),
+        ({"when": np.array([-(10**6)] * 4, "datetime64[D]")}, r"row 0, .*years go from 1 to 9999"),
+        (
+            {"when": ["2024-03-02", None, "1999-01-01", "2024-03-01T23:00"]},
+            r"row 3, column 'when': 2024-03-01T23:00:00 in round 3 is before 2024-03-02 in round 1"
+            r" \(row 0\)",
+        ),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_place(changes, message):
@@ -196,6 +321,17 @@ HEAD = "participant,round,shown,values,prediction,outcome\n"
         ("round,round\n1,1\n", r"line 1: column 'round' is there twice"),
         ("who,round,bmi,bp,prediction\na,1,2,3,4\n", r"column 'participant' is missing; .*who"),
         ("participant,round,prediction\na,1,2\n", r"neither a column 'shown' nor one for any"),
+        ("participant,round,bmi,bp,prediction,feedback\na,1,2,3,4,1\n", r"line 2, .*told, but the"),
+        (
+            "participant,round,bmi,bp,prediction,feedback\na,1,2,3,4,2\n",
+            r"line 2, .*'2' is nei",
+        ),
+        ("participant,round,bmi,bp,prediction,when\na,1,2,3,4,5\n", r"line 2, .*'5' is not a date"),
+        (
+            "participant,round,bmi,bp,prediction,when\n"
+            "a,2,2,3,4,2024-01-01\nb,3,2,3,4,2023-01-01\na,1,2,3,4,2024-01-02\n",
+            r"line 2, column 'when': 2024-01-01 in round 2 is before .* round 1 \(line 4\)",
+        ),
         ("participant,round,bmi,prediction\na,1,2,3\n", r"no column for the tests bp; add it"),
     ],
 )

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from preceptor.advice import advise
     from preceptor.estimation import fit_learner, fit_world
     from preceptor.report.html import write_report
+    from preceptor.tutoring import Tutor
     from preceptor.verification import verify
 
 __version__ = VERSION
@@ -73,6 +74,7 @@ _FUNCTIONS = {
     "advise": "preceptor.advice",
     "fit_learner": "preceptor.estimation",
     "fit_world": "preceptor.estimation",
+    "Tutor": "preceptor.tutoring",
     "verify": "preceptor.verification",
     "write_report": "preceptor.report.html",
 }
@@ -135,6 +137,7 @@ __all__ = [
     "Status",
     "Tabulated",
     "TooLarge",
+    "Tutor",
     "UnknownMethod",
     "World",
     "advise",

@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 from preceptor import experiments
-from preceptor.experiments import EXPERIMENTS, executors
+from preceptor._base import executors
+from preceptor.experiments import EXPERIMENTS
 from tests.cli.conftest import no_traceback
 
 SMALL = ("--draws", 1, "--rho", "0.5,0.99", "--quick", "--workers", 1)

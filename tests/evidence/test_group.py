@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.evidence.axes import Population
-from preceptor.evidence.group import together, weigh_people
+from preceptor.evidence.everybody import weigh_people
+from preceptor.evidence.group import together
 from preceptor.evidence.populations import fit_population
 from preceptor.evidence.verdict import group_verdict
 from preceptor.evidence.weighing import weigh

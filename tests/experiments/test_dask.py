@@ -10,9 +10,10 @@ import time
 import pandas as pd
 import pytest
 
+import preceptor as pr
+from preceptor._base.executors import DaskCluster, connect
 from preceptor.errors import InvalidInput
 from preceptor.experiments import run
-from preceptor.experiments.executors import DaskCluster, connect
 from preceptor.experiments.sweep import run_sweeps, untimed
 from tests.experiments import tasks
 from tests.experiments.processes import end, preceptor, start
@@ -122,6 +123,22 @@ def test_the_command_runs_on_it(client, cluster, tmp_path):
     written = pd.read_parquet(tmp_path / "out" / "stationary.parquet")
     pd.testing.assert_frame_equal(written, expected, check_exact=True)
     assert "Traceback" not in result.stderr
+
+
+def test_plans_for_many_people_are_the_same_there(client, cluster, tmp_path):
+    """Through a client that stays open, or through an address; what is kept is read anywhere."""
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    people = [pr.Learner([0.1 * i, 1.0 - 0.1 * i], pr.Geometric(1.1)) for i in range(9)]
+    problems = [pr.Problem(world, person, 1, horizon=12) for person in people]
+    wanted = [plan.policy for plan in pr.solve_many(problems, workers=1)]
+    kept = tmp_path / "plans.jsonl"
+    there = pr.solve_many(problems, cluster=client, resume=kept)
+    assert [plan.policy for plan in there] == wanted
+    assert client.status == "running"
+    kept.write_text("".join(kept.read_text().splitlines(keepends=True)[:5]))
+    again = pr.solve_many(problems, cluster=cluster.address, resume=kept)
+    assert [plan.policy for plan in again] == wanted
+    assert again == pr.solve_many(problems, workers=1, resume=kept)
 
 
 def test_a_task_that_fails_is_reported(client):

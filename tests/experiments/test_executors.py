@@ -8,10 +8,9 @@ import time
 import psutil
 import pytest
 
+from preceptor._base.executors import LocalProcesses, Serial, executor_of
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.experiments import run
-from preceptor.experiments.executors import LocalProcesses, Serial
-from preceptor.experiments.reproduction import executor_for
 from preceptor.experiments.sweep import run_sweeps, untimed
 from tests.experiments import tasks
 
@@ -118,12 +117,16 @@ def test_processes_end_with_the_block():
 
 
 def test_which_executor_is_chosen():
-    with executor_for(1, None) as chosen:
+    with executor_of(1, None) as chosen:
         assert isinstance(chosen, Serial)
-    with executor_for(3, None) as chosen:
+    with executor_of(3, None) as chosen:
         assert chosen.workers == 3
-    with executor_for(None, None) as chosen:
+    with executor_of(None, None) as chosen:
         assert chosen.workers == os.cpu_count()
+    with LocalProcesses(2) as mine, executor_of(1, mine) as chosen:
+        assert chosen is mine
+    with pytest.raises(InvalidInput, match=r"cluster: 8786, must be a distributed.Client or the"):
+        executor_of(None, 8786).__enter__()
 
 
 @pytest.mark.parametrize("bad", [0, -1, 1.5])

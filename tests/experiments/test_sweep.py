@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from preceptor._base.journal import Journal
 from preceptor.experiments import run, stationary
-from preceptor.experiments.journal import Journal
 from preceptor.experiments.sweep import Sweep, run_sweeps, untimed
 from tests.experiments import tasks
 
@@ -158,7 +158,7 @@ def code(monkeypatch):
 
 
 def package(monkeypatch):
-    monkeypatch.setattr("preceptor.experiments.sweep.package_code", lambda: "another planner")
+    monkeypatch.setattr("preceptor._base.journal.package_code", lambda: "another planner")
     return tasks.sweep()
 
 

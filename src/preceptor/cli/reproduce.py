@@ -61,7 +61,7 @@ def reproduce(
     A stopped run resumes when it is started again with the same output folder.
     """
     with readable_errors():
-        from preceptor.experiments.executors import connect
+        from preceptor._base.executors import connect
         from preceptor.experiments.experiment import Scale, parse_range
         from preceptor.experiments.reproduction import find
         from preceptor.experiments.reproduction import reproduce as run_all

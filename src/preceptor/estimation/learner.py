@@ -26,8 +26,8 @@ from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
-from preceptor.estimation.tracking import Tracker
-from preceptor.evidence.group import GroupWeighed, weigh_people
+from preceptor.evidence.everybody import weigh_people
+from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.verdict import Verdict, group_verdict, verdict
 from preceptor.evidence.weighed import Weighed
 from preceptor.evidence.weighing import ANSWERS, DIALS
@@ -35,6 +35,7 @@ from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.person import Person
+from preceptor.tutoring.tracking import Tracker
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:

@@ -23,12 +23,8 @@ from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
 from preceptor.evidence.families import GROUPS, RATE
 from preceptor.evidence.populations import PopulationFit, fit_population
-from preceptor.evidence.record import Record
 from preceptor.evidence.refining import Estimate
 from preceptor.evidence.weighed import Cells, Weighed
-from preceptor.evidence.weighing import weigh
-from preceptor.logs import Log
-from preceptor.model.world import World
 
 _AXIS = np.linspace(*RATE.ends, 81)
 _RATES = Population(float(np.log(RATE.median)), RATE.spread)
@@ -87,32 +83,6 @@ class GroupWeighed:
         middle = [f"{np.exp(end):.3g}" for end in self.rate.mean]
         rows.append(("median rate", f"{middle[0]} ({middle[1]} to {middle[2]})"))
         return labelled(f"Weighed: {counted(len(self.people), 'participant')}", rows)
-
-
-def weigh_people(world: World, log: Log, **options: Any) -> GroupWeighed:
-    """Weigh everybody in a log, alone and together.
-
-    Parameters
-    ----------
-    world
-        Where the cases came from.
-    log
-        What people were shown and answered.
-    **options
-        As of `weigh`.
-
-    Returns
-    -------
-    GroupWeighed
-        By participant and for all of them.
-    """
-    choices = options.get("answers") == "choices"
-    return together(
-        {
-            name: weigh(world, Record.of(world, log, name, choices=choices), **options)
-            for name in log.participants
-        }
-    )
 
 
 def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:

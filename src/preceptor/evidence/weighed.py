@@ -26,8 +26,8 @@ class Cells(NamedTuple):
 
     `prior` (dials, points) adds up to 1 (as logarithms), `log_evidence` and `early` (of the first
     three quarters of the rounds) are (dials, points). `scatter` and `shares` (dials, points, nodes)
-    are log widths and their posterior; `mean` and `covariance` are those of whitened first weights
-    and nuisances.
+    are log widths and their posterior; `mean` and `sds` (dials, points, p) are those of
+    whitened first weights and nuisances.
     """
 
     family: Family
@@ -39,7 +39,7 @@ class Cells(NamedTuple):
     scatter: FloatArray
     shares: FloatArray
     mean: FloatArray
-    covariance: FloatArray
+    sds: FloatArray
 
     @property
     def total(self) -> float:
@@ -222,7 +222,7 @@ class Weighed:
                 sds.append(np.sqrt(np.sum(parts * (nodes - middle[:, None]) ** 2, axis=1)))
             else:
                 means.append(cells.mean[kept])
-                sds.append(np.sqrt(np.diagonal(cells.covariance[kept], axis1=1, axis2=2)))
+                sds.append(cells.sds[kept])
         return np.concatenate(shares), np.concatenate(means), np.concatenate(sds)
 
     @cached_property

@@ -94,6 +94,27 @@ def weigh(
     >>> max(weigh(world, record).groups.values()) > 0.4    # answers that do not depend on anything
     True
     """
+    setting, kinds, priors = prepare(
+        world, rounds, families=families, answers=answers, default=default, dials=dials,
+        prior=prior, spread=spread,
+    )  # fmt: skip
+    with one_blas_thread():
+        cells = tuple(cells_of(setting, family) for family in kinds)
+    return Weighed(setting, cells, priors)
+
+
+def prepare(
+    world: World,
+    rounds: Record | Log,
+    *,
+    families: Sequence[str | Family] | None = None,
+    answers: str | Scatter = "gaussian",
+    default: npt.ArrayLike | None = None,
+    dials: Sequence[float] = DIALS,
+    prior: Mapping[str, float] | None = None,
+    spread: Prior | None = None,
+) -> tuple[Setting, tuple[Family, ...], FloatArray]:
+    """Check what `weigh` was given; the setting, the families, and how likely each is before."""
     scatter = _scatter(answers)
     record = (
         rounds
@@ -107,7 +128,7 @@ def weigh(
     first = np.zeros(world.size) if default is None else np.asarray(default, dtype=np.float64)
     if first.shape != (world.size,):
         faults.append(f"default: shape {first.shape}, must be ({world.size},), one for each test")
-    if not dials:
+    if not len(dials):
         faults.append("dials: none; name at least one value of κ")
     if record.world != world:
         faults.append("rounds: a record of another world")
@@ -120,9 +141,7 @@ def weigh(
         spread or Prior(),
         record.rounds // 4,
     )
-    with one_blas_thread():
-        cells = tuple(cells_of(setting, family) for family in kinds)
-    return Weighed(setting, cells, family_priors(kinds, prior))
+    return setting, kinds, family_priors(kinds, prior)
 
 
 def cells_of(
@@ -176,7 +195,7 @@ def cells_of(
         whole.scatter.reshape(*shape, -1),
         whole.shares.reshape(*shape, -1),
         whole.mean.reshape(*shape, -1),
-        whole.covariance.reshape(*shape, *whole.covariance.shape[1:]),
+        np.sqrt(np.diagonal(whole.covariance, axis1=1, axis2=2)).reshape(*shape, -1),
     )
 
 

@@ -12,18 +12,17 @@ import io
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from preceptor._base.executors import Executor, executor_of
 from preceptor._base.files import write_bytes, write_text
+from preceptor._base.journal import Journal
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.experiments import look, written
-from preceptor.experiments.executors import DaskCluster, Executor, LocalProcesses, Serial
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.journal import Journal
 from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.sweep import require_pandas, run_sweeps
 
@@ -102,7 +101,7 @@ def run(
     scale = Scale(draws, None if rho is None else _correlations(rho), quick, seed)
     chosen = find([name])[0]
     book = None if journal is None else Journal(journal)
-    with executor_for(workers, client) as executor:
+    with executor_of(workers, client) as executor:
         return run_sweeps(chosen.sweeps(scale), executor=executor, journal=book, progress=progress)
 
 
@@ -156,7 +155,7 @@ def reproduce(
         raise InvalidFile(f"{folder}: cannot be made ({error.strerror})") from None
     journals = {e.name: Journal(folder / f"{e.name}{UNFINISHED}") for e in chosen}
     results = []
-    with executor_for(workers, client) as executor:
+    with executor_of(workers, client) as executor:
         for experiment in chosen:
             progress = None if tell is None else tell(experiment.name)
             journal = journals[experiment.name]
@@ -191,18 +190,6 @@ def find(names: Sequence[str]) -> list[Experiment]:
         f"experiment: {name!r} is unknown; there are {', '.join(EXPERIMENTS)}" for name in unknown
     )
     return [e for name, e in EXPERIMENTS.items() if not names or name in names]
-
-
-@contextmanager
-def executor_for(workers: int | None, client: Any) -> Iterator[Executor]:
-    """The cluster if there is one, else processes, which are ended afterwards."""
-    if client is not None:
-        yield DaskCluster(client)
-    elif workers == 1:
-        yield Serial()
-    else:
-        with LocalProcesses(workers) as processes:
-            yield processes
 
 
 def _run_one(

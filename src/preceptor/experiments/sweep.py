@@ -8,23 +8,18 @@ first, so a sweep always gives the same table.
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.executors import Executor, Serial
+from preceptor._base.journal import Journal, code_of
 from preceptor._base.progress import Progress, report
 from preceptor.errors import MissingExtra
-from preceptor.experiments.executors import Executor, Serial
-from preceptor.experiments.journal import Journal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,12 +62,7 @@ class Sweep:
     @property
     def fingerprint(self) -> str:
         """Changes when results could: with the seed, the task's code or the package's."""
-        try:
-            own = inspect.getsource(sys.modules[self.task.__module__])
-        except (OSError, TypeError):  # typed into a notebook
-            own = self.task.__code__.co_code.hex()
-        digest = hashlib.sha256((own + package_code()).encode()).hexdigest()
-        return f"{self.task.__qualname__} seed {self.seed} code {digest[:16]}"
+        return f"{self.task.__qualname__} seed {self.seed} code {code_of(self.task)}"
 
     def run_cells(self, cells: Sequence[Cell]) -> list[list[Row]]:
         """Rows of each cell; this is what workers do."""
@@ -126,16 +116,6 @@ def run_sweeps(
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
     return pandas.DataFrame(rows)
-
-
-@cache
-def package_code() -> str:
-    """A digest of all our sources, so that nothing old is taken for new after a change."""
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def untimed(frame: pd.DataFrame) -> pd.DataFrame:

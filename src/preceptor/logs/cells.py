@@ -1,13 +1,18 @@
-"""One cell of a table as a name, a number, a round or a list; what it cannot be is a ValueError."""
+"""One cell of a table as a name, a number, a date, a list...; what it cannot be is a ValueError."""
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from typing import Any
 
 import numpy as np
 
 # What spreadsheets and statistics programs write where there is nothing.
 _NOTHING = frozenset({"", "na", "nan", "null", "none", "n/a"})
+_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+# What Python's dates can say, and with them ISO 8601 in four digits.
+FIRST_DAY, LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 
 
 def is_missing(cell: Any) -> bool:
@@ -75,3 +80,66 @@ def as_list(cell: Any) -> list[Any]:
     if isinstance(cell, (int, float, np.number)):
         return [cell]
     raise ValueError(f"{cell!r} is not a list")
+
+
+def as_yes_no(cell: Any) -> bool | None:
+    """Yes or no, None where there is nothing.
+
+    >>> as_yes_no("Yes"), as_yes_no(0), as_yes_no("")
+    (True, False, None)
+    """
+    if is_missing(cell):
+        return None
+    if isinstance(cell, (bool, np.bool_)):
+        return bool(cell)
+    # Spreadsheets turn whole numbers into 1.0 as soon as one cell of the column is empty.
+    text = as_name(cell).lower().removesuffix(".0")
+    if text not in _YES_OR_NO:
+        raise ValueError(f"{cell!r} is neither yes nor no (write yes, no, true, false, 1 or 0)")
+    return _YES_OR_NO[text]
+
+
+def as_moment(cell: Any) -> np.datetime64:
+    """A date, or a date with a time, to the microsecond; NaT where there is nothing.
+
+    Times with an offset are turned into UTC, others are taken as they stand.
+
+    >>> as_moment("2024-03-01"), as_moment("2024-03-01T10:30+02:00").item().hour
+    (np.datetime64('2024-03-01T00:00:00.000000'), 8)
+    """
+    moment = _moment(cell)
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        try:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        except OverflowError:
+            raise ValueError(f"{cell!r} is outside the years 1 to 9999") from None
+    return np.datetime64("NaT" if moment is None else moment, "us")
+
+
+def in_iso(moment: np.datetime64) -> str:
+    """Text that `as_moment` reads back to the same moment; midnight is written as the date alone.
+
+    >>> in_iso(np.datetime64("2024-03-01T00:00")), in_iso(np.datetime64("2024-03-01T08:30"))
+    ('2024-03-01', '2024-03-01T08:30:00')
+    """
+    text: str = moment.astype("datetime64[us]").item().isoformat()
+    return text.removesuffix("T00:00:00")
+
+
+def _moment(cell: Any) -> date | None:
+    if is_missing(cell):
+        return None
+    if isinstance(cell, np.datetime64) and FIRST_DAY <= cell.astype("datetime64[D]") <= LAST_DAY:
+        found: datetime = cell.astype("datetime64[us]").item()
+        return found
+    if hasattr(cell, "to_pydatetime"):  # a pandas Timestamp: without its nanoseconds
+        found = cell.floor("us").to_pydatetime()
+        return found
+    if isinstance(cell, date):  # a datetime is one, too
+        return cell
+    try:
+        return datetime.fromisoformat(cell.strip())
+    except (AttributeError, ValueError):
+        raise ValueError(
+            f"{cell!r} is not a date (write 2024-03-31, or with a time 2024-03-31T14:05)"
+        ) from None

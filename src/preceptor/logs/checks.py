@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor.logs.cells import in_iso
+
 # A file with one mistake in every row is told about it a few times, not a thousand.
 MOST_FAULTS = 10
 
@@ -66,8 +68,14 @@ def _row_faults(
     for row in _where(np.isinf(arrays["outcome"])):
         yield (
             f"{place(row)}, column '{column('outcome')}': infinite, must be a finite number, or "
-            "empty where the person was not told"
+            "empty where it is not known"
         )
+    for row in _where(arrays["feedback"] & np.isnan(arrays["outcome"])):
+        yield (
+            f"{place(row)}, column '{column('feedback')}': told, but the outcome is missing; "
+            f"fill in '{column('outcome')}', or say no"
+        )
+    yield from _backward_dates(arrays, place, column)
     for row, test in np.argwhere(shown & ~np.isfinite(values)):
         yield (
             f"{place(row)}, test '{column(names[test])}': shown, but its value is "
@@ -93,6 +101,25 @@ def _repeated_rounds(
             )
         else:
             first[key] = row
+
+
+def _backward_dates(
+    arrays: Mapping[str, npt.NDArray[Any]],
+    place: Callable[[int], str],
+    column: Callable[[str], str],
+) -> Iterator[str]:
+    dated = np.flatnonzero(~np.isnat(arrays["when"]))
+    _, person = np.unique(arrays["participant"][dated], return_inverse=True)
+    rows = dated[np.lexsort((arrays["rounds"][dated], person))]
+    who, when = arrays["participant"][rows], arrays["when"][rows]
+    for i in _where((who[1:] == who[:-1]) & (when[1:] < when[:-1])):
+        earlier, row = int(rows[i]), int(rows[i + 1])
+        yield (
+            f"{place(row)}, column '{column('when')}': {in_iso(when[i + 1])} in round "
+            f"{arrays['rounds'][row]} is before {in_iso(when[i])} in round "
+            f"{arrays['rounds'][earlier]} ({place(earlier)}); correct one of the dates, or number "
+            "the rounds as they were played"
+        )
 
 
 def _where(condition: npt.NDArray[np.bool_]) -> list[int]:

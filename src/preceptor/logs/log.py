@@ -17,7 +17,8 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.logs.checks import array_faults, row_faults
+from preceptor.logs.checks import array_faults, row_faults, shorten
+from preceptor.logs.columns import FIELDS, given_columns
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -48,7 +49,14 @@ class Log(Value):
     prediction
         What the person said, shape (rows,).
     outcome
-        What was true, shape (rows,), NaN where the person was not told; nobody was if left out.
+        What was true, shape (rows,), NaN where that is not known; nowhere if left out.
+    feedback
+        Whether the person was told the outcome, shape (rows,); None in a row, or left out:
+        whoever has an outcome was told it. A round without feedback teaches nothing.
+    when
+        When the round was played, shape (rows,): dates or dates with times, as text (ISO 8601),
+        `datetime`s or datetime64; None or NaT where that is not known. Kept to the microsecond.
+        Times with an offset are turned into UTC, others are taken as they stand.
 
     Raises
     ------
@@ -70,6 +78,8 @@ class Log(Value):
     values: FloatArray
     prediction: FloatArray
     outcome: FloatArray
+    feedback: npt.NDArray[np.bool_]
+    when: npt.NDArray[np.datetime64]
 
     def __init__(
         self,
@@ -80,27 +90,16 @@ class Log(Value):
         values: npt.ArrayLike,
         prediction: npt.ArrayLike,
         outcome: npt.ArrayLike | None = None,
+        feedback: npt.ArrayLike | None = None,
+        when: npt.ArrayLike | None = None,
     ) -> None:
         labels = tuple(str(name) for name in names)
-        who = np.asarray(participant, dtype=np.str_)
-        told = np.full(np.shape(prediction), np.nan) if outcome is None else outcome
-        faults: list[str] = []
-        arrays: dict[str, Any] = {"participant": who}
-        for field, given, kind in (
-            ("rounds", rounds, np.int64),
-            ("shown", shown, np.bool_),
-            ("values", values, np.float64),
-            ("prediction", prediction, np.float64),
-            ("outcome", told, np.float64),
-        ):
-            try:
-                arrays[field] = _exact(given, kind)
-            except (TypeError, ValueError, OverflowError):
-                faults.append(f"{field}: cannot be read as {_IN_WORDS[kind]}")
-        InvalidInput.raise_if(faults)
+        given = (participant, rounds, shown, values, prediction, outcome, feedback, when)
+        arrays, faults = given_columns(dict(zip(FIELDS, given, strict=True)))
+        InvalidInput.raise_if(shorten(faults))
         InvalidInput.raise_if(array_faults(labels, arrays))
         InvalidInput.raise_if(row_faults(labels, arrays, lambda row: f"row {row}"))
-        first_seen = np.unique(who, return_index=True, return_inverse=True)
+        first_seen = np.unique(arrays["participant"], return_index=True, return_inverse=True)
         order = np.lexsort((arrays["rounds"], first_seen[1][first_seen[2]]))
         object.__setattr__(self, "names", labels)
         for field, array in arrays.items():
@@ -118,7 +117,9 @@ class Log(Value):
 
         A row is a round: `participant`, `round`, `prediction`, where known `outcome`, and the tests
         in one of two layouts: `shown` and `values` as lists ("bmi;bp" and "31.2;88" in CSV), or a
-        column for each test, empty where it was hidden. Other columns are ignored.
+        column for each test, empty where it was hidden. Two columns may be there as well:
+        `feedback` (yes or no; whether the person was told the outcome) and `when` (a date, or a
+        date with a time); an empty cell is as good as none. Other columns are ignored.
 
         Parameters
         ----------
@@ -230,10 +231,21 @@ class Log(Value):
         """Who took part, in the order of the rows."""
         return tuple(dict.fromkeys(self.participant.tolist()))
 
-    @cached_property
+    @property
     def told(self) -> npt.NDArray[np.bool_]:
         """(rows,) whether the person heard the outcome: without it, nothing is learned."""
-        return frozen_array(~np.isnan(self.outcome), np.bool_)
+        return self.feedback
+
+    @cached_property
+    def days(self) -> FloatArray:
+        """(rows,): days since that person's first date, NaN where there is no date."""
+        passed = np.full(len(self), np.nan)
+        dated = np.flatnonzero(~np.isnat(self.when))
+        who, when = self.participant[dated], self.when[dated].astype(np.int64)
+        # A person's rows stand together and dates never run backward, so the first is the least.
+        _, first, person = np.unique(who, return_index=True, return_inverse=True)
+        passed[dated] = (when - when[first][person]) / _MICROSECONDS_A_DAY
+        return frozen_array(passed)
 
     @cached_property
     def counts_before(self) -> IntArray:
@@ -326,7 +338,7 @@ class Log(Value):
         assert isinstance(other, Log)
         return self.names == other.names and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name in _WITH_NAN)
-            for name in ("participant", "rounds", "shown", *_WITH_NAN)
+            for name in FIELDS
         )
 
     def __hash__(self) -> int:
@@ -338,25 +350,11 @@ class Log(Value):
 
     def _rows(self, chosen: npt.NDArray[np.bool_]) -> Log:
         """Some rows as a log of their own; whole people only, or counts would begin anew."""
-        fields = ("participant", "rounds", "shown", "values", "prediction", "outcome")
-        return Log(self.names, *(getattr(self, field)[chosen] for field in fields))
+        return Log(self.names, *(getattr(self, field)[chosen] for field in FIELDS))
 
 
-_WITH_NAN = ("values", "prediction", "outcome")
-_IN_WORDS: dict[Any, str] = {
-    np.int64: "whole numbers, one for each row",
-    np.bool_: "true or false for each row and test",
-    np.float64: "numbers",
-}
-
-
-def _exact(given: npt.ArrayLike, kind: Any) -> npt.NDArray[Any]:
-    """The array in this type, refused when conversion would change a value."""
-    array = np.asarray(given)
-    converted = array.astype(kind)
-    if kind is not np.float64 and not np.array_equal(converted, array):
-        raise ValueError
-    return converted
+_MICROSECONDS_A_DAY = 86_400_000_000
+_WITH_NAN = ("values", "prediction", "outcome", "when")
 
 
 def _labels(names: Sequence[str] | World) -> tuple[str, ...]:

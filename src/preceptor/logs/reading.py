@@ -19,8 +19,9 @@ import numpy as np
 
 from preceptor._base.files import read_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
-from preceptor.logs.cells import as_list, as_name, as_number, as_round
+from preceptor.logs.cells import as_list, as_moment, as_name, as_number, as_round, as_yes_no
 from preceptor.logs.checks import row_faults, shorten
+from preceptor.logs.columns import FIELDS, OPTIONAL, feedback_of, moments_of
 from preceptor.logs.log import Log
 
 SUFFIXES = (".csv", ".jsonl", ".ndjson", ".parquet")
@@ -95,6 +96,12 @@ def log_from_table(
     }
     if column("outcome") in table.columns:
         arrays["outcome"] = np.array(reader.cells("outcome", as_number, 0.0))
+    # A test may have the name of a column that can be left out: then the column is the test's.
+    there = [f for f in OPTIONAL if column(f) in table.columns and not (wide and f in names)]
+    told = reader.cells("feedback", as_yes_no, None) if "feedback" in there else None
+    dates = reader.cells("when", as_moment, None) if "when" in there else None
+    arrays["feedback"] = feedback_of(told, arrays["outcome"], reader.faults)
+    arrays["when"] = moments_of(dates, arrays["outcome"].shape, reader.faults)
     if wide:
         tests = [reader.cells(name, as_number, 0.0) for name in names]
         arrays["values"] = np.array(tests, dtype=np.float64).T.reshape(-1, len(names))
@@ -105,8 +112,7 @@ def log_from_table(
     if not faults:
         faults = row_faults(names, arrays, lambda row: table.places[row], column)
     InvalidInput.raise_if(shorten(faults))
-    order = ("participant", "rounds", "shown", "values", "prediction", "outcome")
-    return Log(names, *(arrays[field] for field in order))
+    return Log(names, *(arrays[field] for field in FIELDS))
 
 
 class _Reader:
@@ -172,7 +178,8 @@ def _list_problem(
 
 
 def _mapping_faults(theirs: dict[str, str], names: tuple[str, ...], table: Table) -> list[str]:
-    ours = ("participant", "round", "shown", "values", "prediction", "outcome", *names)
+    columns = ("participant", "round", "shown", "values", "prediction", "outcome", *OPTIONAL)
+    ours = tuple(dict.fromkeys((*columns, *names)))
     faults = [
         f"columns: {field!r} is not one of our names ({', '.join(ours)})"
         for field in theirs

@@ -12,6 +12,7 @@ import numpy as np
 
 from preceptor._base.files import write_bytes, write_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
+from preceptor.logs.cells import in_iso
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,12 +20,22 @@ if TYPE_CHECKING:
     from preceptor.logs.log import Log
 
 LAYOUTS = ("lists", "wide")
+_COLUMNS = ("participant", "round", "shown", "prediction", "outcome")
 
 
 def plain_rows(log: Log, layout: str = "lists") -> list[dict[str, Any]]:
     """One table of plain data for each row; None where there is nothing."""
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout: {layout!r}, must be 'lists' or 'wide'")
+    # What says no more than the outcome does is left out: such logs stay as they always were.
+    feedback = bool(np.any(log.feedback != ~np.isnan(log.outcome)))
+    dates = not bool(np.all(np.isnat(log.when)))
+    written = [*_COLUMNS, *["feedback"] * feedback, *["when"] * dates]
+    if layout == "wide" and (taken := [name for name in log.names if name in written]):
+        raise InvalidInput(
+            f"layout: 'wide' would need two columns {taken[0]!r}, one of them for the test of that "
+            "name; use layout='lists'"
+        )
     rows = []
     for i in range(len(log)):
         row: dict[str, Any] = {"participant": str(log.participant[i]), "round": int(log.rounds[i])}
@@ -37,7 +48,11 @@ def plain_rows(log: Log, layout: str = "lists") -> list[dict[str, Any]]:
                 name: values[j] if log.shown[i, j] else None for j, name in enumerate(log.names)
             }
         row["prediction"] = float(log.prediction[i])
-        row["outcome"] = float(log.outcome[i]) if log.told[i] else None
+        row["outcome"] = None if np.isnan(log.outcome[i]) else float(log.outcome[i])
+        if feedback:
+            row["feedback"] = bool(log.feedback[i])
+        if dates:
+            row["when"] = None if np.isnat(log.when[i]) else in_iso(log.when[i])
         rows.append(row)
     return rows
 
@@ -49,6 +64,8 @@ def log_to_frame(log: Log, layout: str) -> pd.DataFrame:
     except ImportError:
         raise MissingExtra("pandas", "data", "a data frame") from None
     frame = pd.DataFrame(plain_rows(log, layout))
+    if "when" in frame and not (layout == "wide" and "when" in log.names):  # not the test "when"
+        frame["when"] = log.when
     numbers = ["prediction", "outcome", *(log.names if layout == "wide" else ())]
     return frame.astype(dict.fromkeys(numbers, "float64"))
 
@@ -88,6 +105,8 @@ def _cell(value: Any) -> Any:
     # repr of a float reads back to the same bits; csv writes floats that way by itself.
     if isinstance(value, list):
         return ";".join(v if isinstance(v, str) else repr(v) for v in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else value
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
-from preceptor.model.sets import SetFamily
+from preceptor._base.values import FloatArray, remembered
+from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
     from preceptor.people.delta_rule import DeltaRule
     from preceptor.people.folding import Folding
+    from preceptor.people.normalised import NormalisedMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +100,16 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
 
     pull, second = np.zeros_like(V), np.zeros_like(V)
     fourth = np.zeros((count, widest, widest, widest, widest))
+    # They take longest, and depend on the tests alone: whoever plans again asks for the same.
+    about = f"normalised moments {person.normalised!r}"
+    known: dict[TestSet, NormalisedMoments] = remembered(world, about, dict)
     for s, size in enumerate(sets.sizes):
         if size == 0:
             continue
-        moments = normalised_moments(V[s, :size, :size], person.normalised)
+        shown = tuple(sets.members[s, :size].tolist())
+        if shown not in known:
+            known[shown] = normalised_moments(V[s, :size, :size], person.normalised)
+        moments = known[shown]
         first = moments.first
         square = np.einsum("ia,bj->ijab", first, first)
         full = np.asarray(moments.fourth).reshape(size, size, size, size)

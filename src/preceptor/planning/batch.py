@@ -6,19 +6,25 @@ them (the list of sets, their factors, the tree), whoever the learner is.
 
 from __future__ import annotations
 
-import os
+import functools
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 from preceptor._base.checks import is_count
-from preceptor._base.progress import Progress, report
+from preceptor._base.executors import executor_of
+from preceptor._base.many import chunk_for, run_many
+from preceptor._base.progress import Progress, Status
+from preceptor._base.values import plain
 from preceptor.errors import InvalidInput
 from preceptor.plan import Plan
 from preceptor.planning.solvers import solve
 from preceptor.problem import Problem
 
+# So many share what is computed from their world; fewer are not worth starting processes for,
+# unless somebody asks for them.
 _CHUNK = 16
 
 
@@ -27,13 +33,15 @@ def solve_many(
     method: str = "auto",
     *,
     workers: int | None = None,
+    cluster: Any = None,
+    resume: str | Path | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Plan]:
-    """Solve many problems, in parallel processes.
+    """Solve many problems, in parallel processes or on a cluster.
 
     With more than one worker a script must guard its entry with `if __name__ == "__main__":`, as
-    always with processes. The plans do not depend on the number of workers.
+    always with processes. The plans do not depend on where they were made.
 
     Parameters
     ----------
@@ -42,7 +50,13 @@ def solve_many(
     method
         The name of a solver in `SOLVERS`, as for `solve`.
     workers
-        How many processes; one for each core if left out.
+        How many processes; 1 is this one. Left out: one for each core if there are more than 16
+        problems.
+    cluster
+        A `distributed.Client`, or the address of a Dask scheduler; its workers are then used.
+    resume
+        A file that keeps finished plans. If it has some, made in the same way, they are not made
+        again: a run that was stopped goes on. Delete it when it is no longer needed.
     progress
         Called now and then with an `Update`.
     **options
@@ -56,7 +70,13 @@ def solve_many(
     Raises
     ------
     InvalidInput
-        The number of workers makes no sense.
+        The number of workers makes no sense, or no scheduler answers.
+    InvalidFile
+        The folder of `resume` is not there.
+    NotSerializable
+        With `resume`: a problem or an option that cannot be written to a file.
+    MissingExtra
+        A cluster is asked for, and `distributed` is not installed.
 
     Examples
     --------
@@ -70,23 +90,23 @@ def solve_many(
     todo = list(problems)
     if workers is not None and not is_count(workers, least=1):
         raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
-    chunks = [todo[start : start + _CHUNK] for start in range(0, len(todo), _CHUNK)]
-    processes = min(workers or os.cpu_count() or 1, len(chunks))
-    plans: list[list[Plan]] = [[] for _ in chunks]
-    if processes <= 1:
-        for index, chunk in enumerate(chunks):
-            plans[index] = _solve_chunk(chunk, method, options)
-            report(progress, "batch", done=(index + 1) / len(chunks))
-        return [plan for part in plans for plan in part]
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        futures = {
-            pool.submit(_solve_chunk, chunk, method, options): index
-            for index, chunk in enumerate(chunks)
-        }
-        for done, future in enumerate(as_completed(futures), start=1):
-            plans[futures[future]] = future.result()
-            report(progress, "batch", done=done / len(chunks))
-    return [plan for part in plans for plan in part]
+    if workers is None and len(todo) <= _CHUNK:
+        workers = 1
+    with executor_of(workers, cluster) as executor:
+        plans: list[Plan] = run_many(
+            functools.partial(_solve_chunk, method=method, options=options),
+            todo,
+            executor=executor,
+            journal=resume,
+            key=functools.partial(_key, method=method, options=options),
+            pack=_packed,
+            unpack=Plan.from_dict,
+            progress=progress,
+            chunk=chunk_for(len(todo), executor, _CHUNK),
+            together=True,
+            noun="people",
+        )
+    return plans
 
 
 def share_oracles(problems: Sequence[Problem]) -> list[Problem]:
@@ -110,3 +130,13 @@ def share_oracles(problems: Sequence[Problem]) -> list[Problem]:
 
 def _solve_chunk(problems: Sequence[Problem], method: str, options: dict[str, Any]) -> list[Plan]:
     return [solve(problem, method, **options) for problem in share_oracles(problems)]
+
+
+def _key(problem: Problem, method: str, options: dict[str, Any]) -> str:
+    asked = json.dumps([problem.to_dict(), method, plain(options)], sort_keys=True)
+    return hashlib.sha256(asked.encode()).hexdigest()
+
+
+def _packed(plan: Plan) -> dict[str, Any] | None:
+    """What is kept; a plan that somebody interrupted is made again."""
+    return None if plan.status is Status.INTERRUPTED else plan.to_dict()

@@ -6,13 +6,18 @@ written so that reading them gives the same bits. A line that was cut off by a k
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import inspect
 import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 
 class Journal:
-    """An append-only file of finished cells.
+    """An append-only file of finished cells; what a cell holds is plain data.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -26,8 +31,8 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
-    def read(self, fingerprint: str) -> dict[str, list[dict[str, Any]]]:
-        """Rows by cell, of those that were computed in the same way."""
+    def read(self, fingerprint: str) -> dict[str, Any]:
+        """Answers by cell, of those that were computed in the same way."""
         known = {}
         for line in self._whole_lines():
             try:
@@ -38,7 +43,7 @@ class Journal:
                 continue  # not ours, or damaged: that cell is computed again
         return known
 
-    def write(self, fingerprint: str, cell: str, rows: list[dict[str, Any]]) -> None:
+    def write(self, fingerprint: str, cell: str, rows: Any) -> None:
         """Add one cell."""
         line = json.dumps({"by": fingerprint, "cell": cell, "rows": rows})
         self._drop_torn_line()
@@ -63,3 +68,34 @@ class Journal:
         with self.path.open("r+", encoding="utf-8") as file:
             file.truncate(len(whole.encode("utf-8")))
         self._checked = True
+
+
+def code_of(function: Callable[..., Any]) -> str:
+    """A digest that changes when answers could: with the function's own module, or the package."""
+    inner = _innermost(function)
+    try:
+        own = inspect.getsource(sys.modules[inner.__module__])
+    except (OSError, TypeError):  # typed into a notebook, or not written in Python
+        own = inner.__code__.co_code.hex() if hasattr(inner, "__code__") else repr(inner)
+    return hashlib.sha256((own + package_code()).encode()).hexdigest()[:16]
+
+
+def named(function: Callable[..., Any]) -> str:
+    """What the function is called."""
+    return str(_innermost(function).__qualname__)
+
+
+def _innermost(function: Callable[..., Any]) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+@functools.cache
+def package_code() -> str:
+    """A digest of all our sources, so that nothing old is taken for new after a change."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()

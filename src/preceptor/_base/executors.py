@@ -1,4 +1,4 @@
-"""Where cells are run: in this process, in local processes, or on a Dask cluster.
+"""Where work is run: in this process, in local processes, or on a Dask cluster.
 
 All three take a function and batches, and give back batches with their answers in whatever order
 they finish. A worker that dies costs the batches it was working on, which are run again.
@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -28,6 +29,10 @@ _MOST_LOSSES = 3
 class Executor(Protocol):
     """Runs a function on batches."""
 
+    @property
+    def workers(self) -> int:
+        """How many batches are worked on at once."""
+
     def run(
         self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
     ) -> Iterator[tuple[Batch, Answer]]:
@@ -36,6 +41,8 @@ class Executor(Protocol):
 
 class Serial:
     """One batch after another, here."""
+
+    workers = 1
 
     def run(
         self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
@@ -75,7 +82,7 @@ class LocalProcesses:
                 losses += 1
                 if losses > _MOST_LOSSES:
                     raise NotApplicable(
-                        "experiments: worker processes keep dying. A script that starts them must "
+                        "workers: worker processes keep dying. A script that starts them must "
                         'do so below `if __name__ == "__main__":`; or memory is short, and '
                         "workers=1 runs everything here"
                     ) from None
@@ -124,6 +131,11 @@ class DaskCluster:
     def __init__(self, client: Any) -> None:
         self.client = client
 
+    @property
+    def workers(self) -> int:
+        """Threads of all workers that are there at the moment."""
+        return max(sum(int(threads) for threads in self.client.nthreads().values()), 1)
+
     def run(
         self, function: Callable[[Batch], Answer], batches: Sequence[Batch]
     ) -> Iterator[tuple[Batch, Answer]]:
@@ -140,8 +152,8 @@ class DaskCluster:
                 yield batches[futures[future]], future.result()
         except CancelledError:
             raise NotApplicable(
-                "cluster: the scheduler is gone. What was finished is kept; start the scheduler "
-                "and the same command again"
+                "cluster: the scheduler is gone. Start it and run the same again; what was kept in "
+                "a file is not worked out twice"
             ) from None
         finally:
             if self.client.status == "running":
@@ -162,3 +174,32 @@ def connect(address: str, seconds: float = 10.0) -> DaskCluster:
             "tcp://127.0.0.1:8786, as printed by `dask scheduler`"
         ) from None
     return DaskCluster(client)
+
+
+@contextmanager
+def executor_of(workers: int | None = None, cluster: Any = None) -> Iterator[Executor]:
+    """The cluster if there is one, else local processes; what is started here is ended here.
+
+    `cluster` is a `distributed.Client`, which stays open, or the address of a scheduler; or an
+    executor, so that several calls share their processes. One worker is this process; None is one
+    for each core.
+    """
+    if isinstance(cluster, (Serial, LocalProcesses, DaskCluster)):
+        yield cluster
+    elif isinstance(cluster, str):
+        connected = connect(cluster)
+        try:
+            yield connected
+        finally:
+            connected.client.close()
+    elif cluster is not None:
+        if not hasattr(cluster, "submit"):
+            raise InvalidInput(
+                f"cluster: {cluster!r}, must be a distributed.Client or the address of a scheduler"
+            )
+        yield DaskCluster(cluster)
+    elif workers == 1:
+        yield Serial()
+    else:
+        with LocalProcesses(workers) as processes:
+            yield processes

@@ -1,0 +1,121 @@
+"""Why a tutor advises what it does, and what speaks against it, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from preceptor._base.words import labelled, listed
+from preceptor.model.sets import TestSet
+
+if TYPE_CHECKING:
+    from preceptor.tutoring.lookout import Outlook
+    from preceptor.tutoring.tutor import Tutor
+
+# From this share on a kind is called very likely.
+_SURE = 0.95
+# Kinds that share a wish are named until they have this share of it.
+_NAMED = 0.8
+
+
+class Recommendation(NamedTuple):
+    """What to show next: tests by index and by name, why, who it may be, whether it is a probe."""
+
+    shown: TestSet
+    names: tuple[str, ...]
+    reason: str
+    kinds: dict[str, float]
+    probe: bool
+
+
+def reason_for(
+    tutor: Tutor, outlook: Outlook, shown: TestSet, *, wanted: TestSet, probe: bool
+) -> str:
+    """One or two sentences."""
+    world = tutor.problem.world
+    names = listed(list(world.name_of(shown))) or "nothing"
+    again = bool(tutor.record) and tutor.record[-1].shown == shown
+    what = f"Show {names}{' again' if again else ''}"
+    if probe:
+        first, second = _two_likeliest(tutor)
+        return f"{what}: the answer will help to tell {first} from {second}."
+    if shown != wanted:
+        missing = listed(list(world.name_of(wanted)))
+        return f"{what}: {missing} would be better, but cannot be shown now."
+    return f"{what} {_because(tutor, outlook, shown)}"
+
+
+def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
+    """What speaks for it: who wants it, and how likely they are."""
+    kinds, names = tutor.bank.kinds, tutor.names
+    if len(names) == 1:
+        return f"because that is best now for somebody who learns like this: {names[0]}."
+    wishes = outlook.wants(tutor.rounds)
+    friends = [kind for kind, wish in wishes if wish == shown]
+    share = float(sum(kinds[kind] for kind in friends))
+    if not friends:
+        return (
+            "as a compromise until it is clearer who this is: "
+            f"{_likeliest(tutor)}, and no kind would lose much by it."
+        )
+    if len(friends) == len(wishes):
+        everyone = "whatever kind they are of" if len(friends) > 1 else "which suits them best"
+        return f"because it is best now {everyone}; {_likeliest(tutor)}."
+    called = listed(_few(friends, kinds.tolist(), names))
+    sure = "are very likely" if share >= _SURE else "may be" if share < 0.5 else "are probably"
+    return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
+
+
+def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> list[str]:
+    """The likeliest of those who share a wish; not all of a long list."""
+    ordered = sorted(friends, key=lambda kind: -kinds[kind])
+    total, found = sum(kinds[kind] for kind in ordered), 0.0
+    few = []
+    for kind in ordered:
+        few.append(names[kind])
+        found += kinds[kind]
+        if found >= _NAMED * total:
+            break
+    return few
+
+
+def _likeliest(tutor: Tutor) -> str:
+    name, share = max(tutor.kinds.items(), key=lambda item: item[1])
+    return f"likeliest is {name} ({share:.2f})"
+
+
+def _two_likeliest(tutor: Tutor) -> tuple[str, str]:
+    ordered = np.argsort(-tutor.bank.kinds[:-1], kind="stable").tolist()
+    return tutor.names[ordered[0]], tutor.names[ordered[1]]
+
+
+def doubts_about(tutor: Tutor) -> tuple[str, ...]:
+    """What speaks against believing the shares of kinds."""
+    from preceptor.tutoring.tutor import NONE_OF_THESE
+
+    found = []
+    none = tutor.kinds[NONE_OF_THESE]
+    if none > 0.5:
+        found.append(
+            f"None of the kinds explains the answers (probability {none:.2f}): weights that wander "
+            "at random predict them better. Plans treat everybody as equally likely as at first."
+        )
+    answers = tutor.bank.answers
+    if answers < 20 and max(tutor.bank.kinds[:-1]) > _SURE:
+        found.append(f"Only {answers} answers so far: the shares of kinds may still turn round.")
+    at_ends = tutor.bank.scatter[[0, -1]]
+    if at_ends[1] > 0.5:
+        found.append(
+            "Answers scatter more than outcomes do: check units, and whether the person answers "
+            "the question that is asked."
+        )
+    return tuple(found)
+
+
+def in_short(tutor: Tutor) -> str:
+    """A few lines for whoever looks at a tutor."""
+    shares = sorted(tutor.kinds.items(), key=lambda item: -item[1])
+    rows = [(f"{share:.0%}", name) for name, share in shares if share >= 0.005]
+    rounds = tutor.rounds
+    return labelled(f"Tutor after {rounds} round{'' if rounds == 1 else 's'}", rows)
