@@ -181,3 +181,29 @@ def test_prior_by_group_and_by_family(record):
     weighed = weigh(WORLD, record, prior={"by outcomes": 0.5, "geometric": 0.5})
     assert weighed.families["none"] == weighed.families["floor"] == 0.0
     assert_allclose(weighed.groups["by outcomes"] + weighed.families["geometric"], 1.0)
+
+
+def test_dates_of_a_log_bring_in_forgetting_by_days():
+    when = np.datetime64("2026-03-01") + np.array([0, 0, 1, 1, 8, 8])
+    log = Log(["a", "b"], ["ann"] * 6, range(6), [[True, False], [True, True]] * 3,
+              np.where([[True, False], [True, True]] * 3, 1.5, np.nan), np.arange(6.0),
+              np.ones(6), when=when)  # fmt: skip
+    world = pr.World([0.5, 0.2], [[1.0, 0.2], [0.2, 1.0]], 0.3, names=["a", "b"])
+    record = Record.of(world, log)
+    assert record.gaps.tolist() == [0, 0, 1, 0, 7, 0]
+    assert "forgetful by days" in weigh(world, log).families
+
+
+def test_where_everybody_would_run_away_nothing_is_learned(record):
+    far = Record(WORLD, record.shown, 1e4 * record.values, record.answers, record.outcomes,
+                 record.told)  # fmt: skip
+    weighed = weigh(WORLD, far, families=["delta rule"])
+    assert weighed.families == {"delta rule": 1.0}
+
+
+def test_answers_in_a_wrong_unit_still_give_numbers(record):
+    wild = Record(WORLD, record.shown, record.values, 1e3 * record.answers, record.outcomes,
+                  record.told)  # fmt: skip
+    weighed = weigh(WORLD, wild)
+    assert np.isfinite(list(weighed.log_evidence.values())).all()
+    assert_allclose(sum(weighed.families.values()), 1.0)

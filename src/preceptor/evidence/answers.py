@@ -22,7 +22,7 @@ from preceptor._base.values import FloatArray
 MEDIAN, SPREAD = 0.5, 0.6
 _LN_2PI = math.log(2.0 * math.pi)
 # Widths to begin from, and nodes of the sum around the likeliest width, in standard deviations.
-_START = np.log(np.geomspace(0.02, 4.0, 14))
+_START = np.log(np.geomspace(0.02, 30.0, 18))
 _NODES = 0.85 * np.arange(-5.0, 6.0)
 
 

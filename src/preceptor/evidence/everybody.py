@@ -22,10 +22,11 @@ from preceptor._base.many import chunk_for, run_many
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
+from preceptor.evidence.cells import Cells
 from preceptor.evidence.families import Family
 from preceptor.evidence.group import GroupWeighed, together
 from preceptor.evidence.record import Record
-from preceptor.evidence.weighed import Cells, Weighed
+from preceptor.evidence.weighed import Weighed
 from preceptor.evidence.weighing import prepare, weigh
 from preceptor.logs import Log
 from preceptor.model.world import World

@@ -27,6 +27,21 @@ from preceptor.evidence.designs import (
     slow_design,
 )
 from preceptor.evidence.record import Record
+from preceptor.evidence.usual import (
+    DAILY,
+    DECAY,
+    DRIFT,
+    FADING,
+    FEW_RATES,
+    FEW_RATIOS,
+    FLOOR,
+    LATE_RATE,
+    LEAK,
+    POWER,
+    RATE,
+    RATIO,
+    REFERENCE_ROUND,
+)
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric, PowerLaw
@@ -37,33 +52,6 @@ from preceptor.people.person import Person
 
 NONE, SHOWINGS, OUTCOMES = "none", "by showings", "by outcomes"
 GROUPS = (NONE, SHOWINGS, OUTCOMES)
-
-# A falling rate is compared with a constant one at this round.
-REFERENCE_ROUND = 20.0
-
-# ln rate ~ N(ln 0.05, 1.1): a median half-life of 14 showings.
-RATE = Axis("rate", "share of a weight's error that one showing removes", 0.003, 0.7, 12, 0.05, 1.1)
-_FEW_RATES = Axis("rate", RATE.meaning, 0.004, 0.6, 9, 0.05, 1.1)
-# 10, 50 and 90 % points .12, .40, 1.
-FLOOR = Axis(
-    "floor", "share of the error that stays, however often a test is shown", 0.07, 0.85, 5,
-    beta=(2.0, 3.0),
-)  # fmt: skip
-# (1 + m)^-power leaves as much after 20 showings as a rate of 0.05 does, in the median.
-POWER = Axis("power", "the error falls as (showings + 1) to minus this", 0.03, 3.0, 10, 0.34, 1.0)
-# Half of people do not fade at all (the families without fading); else log-uniform.
-FADING = Axis("forgetting", "share of the exposure that a round takes away", 0.003, 0.1, 4)
-DAILY = Axis("forgetting", "share of the exposure that a day takes away", 0.003, 0.3, 5)
-LEAK = Axis("leak", "share by which weights go back to the first ones each round", 0.003, 0.1, 4)
-DECAY = Axis("decay", "power of time by which steps become smaller", 0.25, 1.0, 3)
-LATE_RATE = Axis("rate", "step at the twentieth round", 0.004, 0.6, 9, 0.05, 1.1)
-# After m showings about 1 / (1 + ratio m) of an error is left: half after 14, in the median.
-RATIO = Axis(
-    "certainty", "prior variance of weights over the noise they expect", 0.003, 6.0, 10, 0.07, 1.3
-)
-_FEW_RATIOS = Axis("certainty", RATIO.meaning, 0.004, 5.0, 7, 0.07, 1.3)
-# In the long run a Bayesian with drift moves like a delta rule of rate sqrt(drift).
-DRIFT = Axis("drift", "variance that weights gain each round, over the noise", 1e-4, 4e-2, 4)
 
 Make = Callable[[Record, FloatArray, FloatArray, float], Person]
 Build = Callable[[Rounds, FloatArray], Design]
@@ -222,14 +210,14 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "forgetful", SHOWINGS, "by showings, forgetting tests that are not shown",
-            (_FEW_RATES, FADING),
+            (FEW_RATES, FADING),
             lambda record, first, at, dial: Forgetful(first, _curve(at[0]), float(at[1]), dial),
             lambda rounds, at: by_exposure(rounds, _four(_speed(at[:, 0]), fading=at[:, 1])),
             hiding=True,
         ),
         Family(
             "forgetful by days", SHOWINGS, "by showings, forgetting with the days that pass",
-            (_FEW_RATES, DAILY),
+            (FEW_RATES, DAILY),
             lambda record, first, at, dial: Forgetful(
                 first, _curve(at[0]), _per_round(record, at[1]), dial
             ),
@@ -252,7 +240,7 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "leaking delta rule", OUTCOMES, "by outcomes, with a pull back to the first weights",
-            (_FEW_RATES, LEAK),
+            (FEW_RATES, LEAK),
             lambda record, first, at, dial: _delta(record, first, at[0], dial, leak=float(at[1])),
             lambda rounds, at: by_surprise(rounds, _four(at[:, 0], 0.0, at[:, 1])[:, :3]),
         ),
@@ -264,7 +252,7 @@ FAMILIES: dict[str, Family] = {
         ),
         Family(
             "drifting bayesian", OUTCOMES, "by outcomes as a regression does, never quite sure",
-            (_FEW_RATIOS, DRIFT),
+            (FEW_RATIOS, DRIFT),
             lambda record, first, at, dial: _bayesian(
                 record, first, at[0], dial, drift=_drift(record, at[1])
             ),

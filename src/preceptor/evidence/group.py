@@ -21,10 +21,12 @@ from preceptor._base.words import counted, labelled
 from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
-from preceptor.evidence.families import GROUPS, RATE
+from preceptor.evidence.cells import Cells
+from preceptor.evidence.families import GROUPS
 from preceptor.evidence.populations import PopulationFit, fit_population
 from preceptor.evidence.refining import Estimate
-from preceptor.evidence.weighed import Cells, Weighed
+from preceptor.evidence.usual import RATE
+from preceptor.evidence.weighed import Weighed
 
 _AXIS = np.linspace(*RATE.ends, 81)
 _RATES = Population(float(np.log(RATE.median)), RATE.spread)

@@ -19,7 +19,7 @@ from preceptor.evidence.axes import Axis, mesh
 from preceptor.evidence.designs import Rounds
 
 if TYPE_CHECKING:
-    from preceptor.evidence.weighed import Cells
+    from preceptor.evidence.cells import Cells
     from preceptor.evidence.weighing import Setting
 
 LEVEL = 0.95

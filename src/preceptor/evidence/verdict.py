@@ -12,11 +12,12 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, labelled
+from preceptor.evidence.cells import Cells
 from preceptor.evidence.designs import Design, Rounds
 from preceptor.evidence.families import NONE, Family
 from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.record import Record
-from preceptor.evidence.weighed import Cells, Weighed
+from preceptor.evidence.weighed import Weighed
 from preceptor.evidence.weighing import cells_of
 from preceptor.people.crowd import Crowd
 from preceptor.people.no_learning import NoLearning

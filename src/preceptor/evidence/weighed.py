@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,51 +13,13 @@ from preceptor._base.words import labelled, unknown_names
 from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import log_width_prior, logsumexp_rows
 from preceptor.evidence.axes import Population, log_prior, values_of
-from preceptor.evidence.families import GROUPS, Family, kappa_in_words
+from preceptor.evidence.cells import Cells
+from preceptor.evidence.families import GROUPS, kappa_in_words
 from preceptor.evidence.refining import Estimate, Refined, mixture, refined
 from preceptor.people.person import Person
 
 if TYPE_CHECKING:
     from preceptor.evidence.weighing import Setting
-
-
-class Cells(NamedTuple):
-    """One family on a grid: a cell for each dial (κ) and point (parameters).
-
-    `prior` (dials, points) adds up to 1 (as logarithms), `log_evidence` and `early` (of the first
-    three quarters of the rounds) are (dials, points). `scatter` and `shares` (dials, points, nodes)
-    are log widths and their posterior; `mean` and `sds` (dials, points, p) are those of
-    whitened first weights and nuisances.
-    """
-
-    family: Family
-    coordinates: FloatArray
-    dials: FloatArray
-    prior: FloatArray
-    log_evidence: FloatArray
-    early: FloatArray
-    scatter: FloatArray
-    shares: FloatArray
-    mean: FloatArray
-    sds: FloatArray
-
-    @property
-    def total(self) -> float:
-        """Log evidence of the family."""
-        return float(logsumexp_rows((self.prior + self.log_evidence).ravel()))
-
-    @property
-    def early_total(self) -> float:
-        """The same of the first three quarters."""
-        return float(logsumexp_rows((self.prior + self.early).ravel()))
-
-    @property
-    def posterior(self) -> FloatArray:
-        """Probabilities (dials, points) within the family."""
-        total = self.total
-        if not np.isfinite(total):
-            return np.exp(self.prior)
-        return np.asarray(np.exp(self.prior + self.log_evidence - total))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,7 +97,9 @@ class Weighed:
         """Posterior probabilities (families,)."""
         with np.errstate(divide="ignore"):
             logs = np.log(self.prior) + np.array(list(self.log_evidence.values()))
-        return np.asarray(np.exp(logs - logsumexp_rows(logs)))
+        total = logsumexp_rows(logs)
+        # Where errors of everybody would have run away, nothing was learned about anybody.
+        return np.asarray(np.exp(logs - total)) if np.isfinite(total) else self.prior
 
     @property
     def families(self) -> dict[str, float]:

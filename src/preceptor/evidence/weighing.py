@@ -17,12 +17,13 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import Gaussian, Integrated, Scatter, logsumexp_rows
 from preceptor.evidence.axes import Population, log_prior, mesh
+from preceptor.evidence.cells import Cells
 from preceptor.evidence.designs import Rounds
 from preceptor.evidence.families import Family, chosen
 from preceptor.evidence.laplace import Choices, StudentT
 from preceptor.evidence.priors import Prior, family_priors
 from preceptor.evidence.record import Record
-from preceptor.evidence.weighed import Cells, Weighed
+from preceptor.evidence.weighed import Weighed
 from preceptor.logs import Log
 from preceptor.model.world import World
 

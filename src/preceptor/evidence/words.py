@@ -46,7 +46,8 @@ def kinds_in_words(found: GroupWeighed, who: Verdict) -> list[str]:
         f"{how} (all three equally likely before): {groups}.",
         f"  Mostly {listed([f'{name} {families[name]:.2f}' for name in best])}.",
     ]
-    if len(dials) > 1:
+    hides = any(weighed.setting.rounds.record.hides for weighed in found.alone.values())
+    if hides and len(dials) > 1:
         shares = ", ".join(f"{dial:g}: {share:.2f}" for dial, share in dials.items())
         lines.append(f"  Filling in what is hidden, from 0 (knows) to 1 (ignores): {shares}.")
     if one is None:
