@@ -10,6 +10,7 @@ import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.evidence.axes import Population
 from preceptor.evidence.everybody import weigh_people
+from preceptor.evidence.frequencies import Counts, draw_frequencies
 from preceptor.evidence.group import together
 from preceptor.evidence.populations import fit_population
 from preceptor.evidence.verdict import group_verdict
@@ -49,6 +50,29 @@ def test_a_population_is_found_as_by_hand():
     assert_allclose(found.mean[1:], at.mean() + 2.045 * error * np.array([-1, 1]), atol=0.04)
     assert found.spread.low < 0.5 < found.spread.high
     assert_allclose(found.predictive.spread, 0.5, atol=0.1)
+
+
+def test_frequencies_are_exact_where_everybody_is_known():
+    """Then the posterior is a Dirichlet distribution, of groups, families and κ."""
+    evidence = np.full((9, 3, 2), -1e3)
+    for person, (family, dial) in enumerate([(0, 0)] * 2 + [(1, 1)] * 3 + [(2, 1)] * 4):
+        evidence[person, family, dial] = 0.0
+    belongs = np.array([0, 1, 1])
+    start = Counts(np.ones(2), np.ones(3), np.ones(2))
+    drawn = draw_frequencies(evidence, start, belongs, np.random.default_rng(0))
+    slack = 4 * 0.5 / np.sqrt(len(drawn.groups))
+    assert_allclose(drawn.groups.mean(axis=0), [3 / 11, 8 / 11], atol=slack)
+    assert_allclose(drawn.families.mean(axis=0), [3 / 11, 32 / 99, 40 / 99], atol=slack)
+    assert_allclose(drawn.dials.mean(axis=0), [3 / 11, 8 / 11], atol=slack)
+    spread = np.sqrt(3 / 11 * 8 / 11 / 12)
+    assert_allclose(drawn.groups.std(axis=0), spread, rtol=0.15)
+
+
+def test_people_about_whom_nothing_is_known_leave_frequencies_open():
+    evidence, belongs = np.zeros((40, 3, 1)), np.arange(3)
+    start = Counts(np.full(3, 14.3), np.ones(3), np.ones(1))
+    drawn = draw_frequencies(evidence, start, belongs, np.random.default_rng(0))
+    assert drawn.groups.std(axis=0).min() > 0.15  # uniform: .24; counted as if known: .07
 
 
 def test_the_common_kind_is_found(mixed):

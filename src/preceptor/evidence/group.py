@@ -1,8 +1,8 @@
 """Many people: how common each kind is among them, where their rates lie, and each one again.
 
-People need not be of one kind. How common groups, families and κ are has a Dirichlet distribution,
-found by alternating (variational Bayes, as in random-effects model selection): each person's
-probabilities under the present frequencies, then frequencies from everybody's probabilities.
+People need not be of one kind (random-effects model selection). Each person's probabilities under
+the present frequencies and rates, and frequencies and rates from everybody's probabilities, are
+worked out in turn until they agree; `frequencies.py` says how sure the frequencies are.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
-from scipy.special import digamma
-from scipy.stats import beta
 
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, labelled
@@ -23,6 +21,7 @@ from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
 from preceptor.evidence.cells import Cells
 from preceptor.evidence.families import GROUPS
+from preceptor.evidence.frequencies import Counts, draw_frequencies
 from preceptor.evidence.populations import PopulationFit, fit_population
 from preceptor.evidence.refining import Estimate
 from preceptor.evidence.usual import RATE
@@ -31,7 +30,6 @@ from preceptor.evidence.weighed import Weighed
 _AXIS = np.linspace(*RATE.ends, 81)
 _RATES = Population(float(np.log(RATE.median)), RATE.spread)
 _ROUNDS, _SMALL = 60, 1e-5
-_DRAWS = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +93,7 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     alone
         By name; all weighed with the same κ.
     seed
-        Of the draws behind `exceedance`.
+        Of the draws behind frequencies and `exceedance`.
 
     Returns
     -------
@@ -114,7 +112,7 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     groups = [name for name in GROUPS if any(family.group == name for family in families)]
     belongs = np.array([groups.index(family.group) for family in families])
     evidence = [_Evidence.of(weighed) for weighed in everybody]
-    counts = _Counts(
+    counts = Counts(
         np.ones(len(groups)),
         np.ones(len(families)),
         np.ones(everybody[0].setting.rounds.dials.size),
@@ -124,7 +122,7 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
         logs = counts.expected_logs(belongs)
         shares = np.array([own.shares(logs, rate.predictive) for own in evidence])
         rate = _rates(evidence, logs)
-        found = _Counts.of(shares, belongs, len(groups))
+        found = Counts.of(shares, belongs, len(groups))
         moved = max(
             float(np.max(np.abs(new - old))) for new, old in zip(found, counts, strict=True)
         )
@@ -132,62 +130,30 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
         if moved < _SMALL * len(alone):
             break
     scatter = _scatters(everybody)
-    means = counts.means(belongs)
+    totals = np.array([own.totals(rate.predictive) for own in evidence])
+    drawn = draw_frequencies(totals, counts, belongs, np.random.default_rng(seed))
     people = {
-        name: weighed.under(means[0], means[1], rate.predictive, scatter.predictive)
+        name: weighed.under(
+            drawn.families.mean(axis=0),
+            drawn.dials.mean(axis=0),
+            rate.predictive,
+            scatter.predictive,
+        )
         for name, weighed in zip(alone, everybody, strict=True)
     }
-    draws = np.random.default_rng(seed).dirichlet(counts.groups, _DRAWS)
-    most = np.bincount(np.argmax(draws, axis=1), minlength=len(groups)) / _DRAWS
+    most = np.bincount(np.argmax(drawn.groups, axis=1), minlength=len(groups))
+    names = [family.name for family in families]
     dials = everybody[0].setting.rounds.dials.tolist()
     return GroupWeighed(
         people,
         dict(alone),
-        dict(zip(groups, _frequencies(counts.groups), strict=True)),
-        dict(
-            zip(
-                (family.name for family in families),
-                [Estimate(float(share), *_ends(share, counts.groups.sum())) for share in means[0]],
-                strict=True,
-            )
-        ),
-        dict(zip(dials, _frequencies(counts.dials), strict=True)),
-        dict(zip(groups, most.tolist(), strict=True)),
+        dict(zip(groups, _estimates(drawn.groups), strict=True)),
+        dict(zip(names, _estimates(drawn.families), strict=True)),
+        dict(zip(dials, _estimates(drawn.dials), strict=True)),
+        dict(zip(groups, (most / most.sum()).tolist(), strict=True)),
         rate,
         scatter,
     )
-
-
-class _Counts(NamedTuple):
-    """Dirichlet parameters: of groups, of families within their group, of κ."""
-
-    groups: FloatArray
-    families: FloatArray
-    dials: FloatArray
-
-    @classmethod
-    def of(cls, shares: FloatArray, belongs: Any, groups: int) -> _Counts:
-        """From everybody's probabilities (people, families, dials)."""
-        inside = shares.sum(axis=(0, 2))
-        return cls(
-            np.asarray(1.0 + np.bincount(belongs, inside, minlength=groups), dtype=np.float64),
-            1.0 + inside,
-            1.0 + shares.sum(axis=(0, 1)),
-        )
-
-    def expected_logs(self, belongs: Any) -> FloatArray:
-        """Expected log frequency (families, dials) of each combination."""
-        totals = np.bincount(belongs, self.families)
-        groups = digamma(self.groups) - digamma(self.groups.sum())
-        families = digamma(self.families) - digamma(totals[belongs])
-        dials = digamma(self.dials) - digamma(self.dials.sum())
-        return np.asarray((groups[belongs] + families)[:, None] + dials)
-
-    def means(self, belongs: Any) -> tuple[FloatArray, FloatArray]:
-        """Expected frequencies of families and of κ."""
-        totals = np.bincount(belongs, self.families)
-        groups = self.groups / self.groups.sum()
-        return groups[belongs] * self.families / totals[belongs], self.dials / self.dials.sum()
 
 
 class _Evidence(NamedTuple):
@@ -205,9 +171,13 @@ class _Evidence(NamedTuple):
 
     def shares(self, logs: FloatArray, rate: Population) -> FloatArray:
         """Probabilities (families, dials) under these frequencies and this population."""
-        bell = rate.log_density(_AXIS)
-        both = logs + logsumexp_rows(self.by_rate + bell - logsumexp_rows(bell))
+        both = logs + self.totals(rate)
         return np.asarray(np.exp(both - logsumexp_rows(both.ravel())))
+
+    def totals(self, rate: Population) -> FloatArray:
+        """Log evidence (families, dials) with rates as in a population."""
+        bell = rate.log_density(_AXIS)
+        return logsumexp_rows(self.by_rate + bell - logsumexp_rows(bell))
 
 
 def _along_rates(cells: Cells) -> FloatArray:
@@ -257,15 +227,11 @@ def _scatters(everybody: list[Weighed]) -> PopulationFit:
     return fit_population(axis, np.array(likelihoods), np.zeros(len(everybody)), prior)
 
 
-def _frequencies(counts: FloatArray) -> list[Estimate]:
-    total = float(counts.sum())
-    return [Estimate(float(c / total), *_ends(float(c / total), total)) for c in counts]
-
-
-def _ends(share: float, total: float) -> tuple[float, float]:
-    """A 95 % interval of one frequency of a Dirichlet distribution."""
-    ends = np.asarray(beta.ppf([0.025, 0.975], share * total, (1.0 - share) * total))
-    return float(ends[0]), float(ends[1])
+def _estimates(draws: FloatArray) -> list[Estimate]:
+    """Mean and 95 % interval of each column."""
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    ends = zip(draws.mean(axis=0).tolist(), low.tolist(), high.tolist(), strict=True)
+    return [Estimate(*each) for each in ends]
 
 
 def _in_common(everybody: list[Weighed]) -> list[Weighed]:
