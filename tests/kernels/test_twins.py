@@ -80,6 +80,14 @@ THROUGH = {
     "_times_turned": "tests/people/test_faces.py: people who act",
     "_add_turned_times": "tests/people/test_faces.py: playing again",
     "turn_matrix": "tests/people/test_faces.py: long sums",
+    "t_terms": "tests/evidence/test_laplace.py: sums over all weights",
+    "choice_terms": "tests/evidence/test_laplace.py: sums over all weights",
+    "solve": "likeliest",
+    "factor": "tests/evidence/test_laplace.py: sums over all weights",
+    "likeliest": "tests/evidence/test_laplace.py: a general optimiser, sums over all weights",
+    "exposure_rows": "tests/evidence/test_designs.py: following the person",
+    "surprise_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
+    "certainty_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
 }
 
 

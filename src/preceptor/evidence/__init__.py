@@ -1,1 +1,1 @@
-"""Which kind of person somebody is: what a log says about it, what it cannot say, what would."""
+"""What a log says about who somebody is: kinds weighed, pushes tested, and what would tell more."""
