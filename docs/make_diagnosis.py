@@ -16,11 +16,11 @@ import sys
 import numpy as np
 
 import preceptor as pr
-from preceptor.evidence._rounds import Rounds, played
-from preceptor.evidence.courses import Step, course_of, decisive, drawn, ordinary
-from preceptor.evidence.diagnosis import confirm, diagnose
+from preceptor.diagnosis.courses import Step, course_of, decisive, drawn, ordinary
+from preceptor.diagnosis.diagnosing import confirm, diagnose
+from preceptor.diagnosis.suspects import NONE, group_of, suspects
+from preceptor.evidence.lockstep import Rounds, played
 from preceptor.evidence.push import pushed
-from preceptor.evidence.suspects import NONE, group_of, suspects
 from preceptor.people.crowd import Crowd
 from preceptor.people.person import Person
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.diagnosis.blocks import Block
+from preceptor.diagnosis.courses import block_of, course_from, decisive, drawn
 from preceptor.estimation.sources import fit_source
-from preceptor.evidence._rounds import played
-from preceptor.evidence.blocks import Block
-from preceptor.evidence.courses import block_of, course_from, decisive, drawn
+from preceptor.evidence.lockstep import played
 from tests.cli.conftest import no_traceback
 
 TABLE = ("--outcome", "y")

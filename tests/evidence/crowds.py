@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor.evidence._rounds import Rounds, played
+from preceptor.evidence.lockstep import Rounds, played
 from preceptor.logs import Log
 
 

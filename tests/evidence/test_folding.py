@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evidence._rounds import played
 from preceptor.evidence.folding import (
     ENOUGH,
     allowed_sets,
@@ -19,6 +18,7 @@ from preceptor.evidence.folding import (
     rounds_to_show,
     what_it_tells,
 )
+from preceptor.evidence.lockstep import played
 from preceptor.people.matched import matched_scatter
 from tests.evidence.crowds import crowd, log_of, rounds_with
 

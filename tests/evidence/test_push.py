@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evidence._rounds import Rounds, best_reading, played
+from preceptor.evidence.lockstep import Rounds, best_reading, played
 from preceptor.evidence.push import FADING, Push, PushTest, contradicts, push_test, pushed
 from tests.evidence.crowds import crowd, log_of, random_pairs, rounds_with
 

@@ -12,8 +12,8 @@ from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
+from preceptor.diagnosis.blocks import Block, check_ending
 from preceptor.errors import InvalidInput
-from preceptor.evidence.blocks import Block, check_ending
 from preceptor.people.crowd import Crowd
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -115,7 +115,7 @@ def diagnose(
         people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
-            from preceptor.evidence.log_reading import read_log
+            from preceptor.diagnosis.log_reading import read_log
             from preceptor.logs import Log
 
             block = None if source is None else Block.read(source, world.labels)
@@ -125,7 +125,7 @@ def diagnose(
             plain = reading.to_dict()
             typer.echo(json.dumps(plain, indent=2) if as_json else reading.in_words())
             return
-        from preceptor.evidence.diagnosis import diagnose as choose
+        from preceptor.diagnosis.diagnosing import diagnose as choose
 
         with spinner("choosing a block"):
             found = choose(

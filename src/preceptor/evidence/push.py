@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, Value
-from preceptor.evidence._rounds import Rounds, best_reading, filled_in, rounds_of
+from preceptor.evidence.lockstep import Rounds, best_reading, filled_in, rounds_of
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer

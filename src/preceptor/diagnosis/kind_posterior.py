@@ -14,9 +14,9 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import counted, listed
-from preceptor.evidence._rounds import Rounds, played
-from preceptor.evidence.likelihoods import Prior, log_evidence
-from preceptor.evidence.suspects import fills_in, group_of, shares
+from preceptor.diagnosis.likelihoods import Prior, log_evidence
+from preceptor.diagnosis.suspects import fills_in, group_of, shares
+from preceptor.evidence.lockstep import Rounds, played
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
 

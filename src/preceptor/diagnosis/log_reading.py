@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 
-from preceptor.evidence._rounds import alike, rounds_of
-from preceptor.evidence.blocks import Block
-from preceptor.evidence.kind_posterior import (
+from preceptor.diagnosis.blocks import Block
+from preceptor.diagnosis.kind_posterior import (
     Reading,
     expected_changes,
     labels_of,
     person_readings,
 )
-from preceptor.evidence.likelihoods import usual_prior
-from preceptor.evidence.suspects import suspects
+from preceptor.diagnosis.likelihoods import usual_prior
+from preceptor.diagnosis.suspects import suspects
+from preceptor.evidence.lockstep import alike, rounds_of
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd

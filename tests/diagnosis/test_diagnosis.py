@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evidence._rounds import played
-from preceptor.evidence.block_search import best_steps, screen_of
-from preceptor.evidence.courses import course_from, course_of, decisive, drawn, ordinary
-from preceptor.evidence.diagnosis import Diagnosis, confirm, diagnose, read
-from preceptor.evidence.separation import distances
-from preceptor.evidence.suspects import NONE, OUTCOMES, SHOWINGS, group_of, suspects
+from preceptor.diagnosis.block_search import best_steps, screen_of
+from preceptor.diagnosis.courses import course_from, course_of, decisive, drawn, ordinary
+from preceptor.diagnosis.diagnosing import Diagnosis, confirm, diagnose, read
+from preceptor.diagnosis.separation import distances
+from preceptor.diagnosis.suspects import NONE, OUTCOMES, SHOWINGS, group_of, suspects
+from preceptor.evidence.lockstep import played
 from tests.evidence.crowds import log_of, one_by_one
 
 WORLD = pr.World.equicorrelated([0.0, 1.0], 0.8, 0.1, names=["weak", "strong"])

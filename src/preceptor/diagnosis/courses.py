@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.evidence._rounds import Rounds
-from preceptor.evidence.blocks import Block, BlockRound
+from preceptor.diagnosis.blocks import Block, BlockRound
 from preceptor.evidence.folding import folded
+from preceptor.evidence.lockstep import Rounds
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 

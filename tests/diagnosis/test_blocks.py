@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evidence.blocks import Block, BlockRound, summary
-from preceptor.evidence.courses import Step, block_of, course_of, decisive, drawn, pairs
+from preceptor.diagnosis.blocks import Block, BlockRound, summary
+from preceptor.diagnosis.courses import Step, block_of, course_of, decisive, drawn, pairs
 from preceptor.model.units import Units
 
 BLOCK = Block(

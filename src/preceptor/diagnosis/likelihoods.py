@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.evidence._rounds import Rounds, filled_in
+from preceptor.evidence.lockstep import Rounds, filled_in
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer
 from preceptor.people.person import Person

@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 
+from preceptor.diagnosis.courses import Step, decisive, pairs, probes
+from preceptor.diagnosis.kind_posterior import labels_of
+from preceptor.diagnosis.likelihoods import usual_prior
+from preceptor.diagnosis.separation import Screen
+from preceptor.diagnosis.suspects import OUTCOMES, shares
 from preceptor.errors import InvalidInput
-from preceptor.evidence.courses import Step, decisive, pairs, probes
 from preceptor.evidence.folding import allowed_sets
-from preceptor.evidence.kind_posterior import labels_of
-from preceptor.evidence.likelihoods import usual_prior
-from preceptor.evidence.separation import Screen
-from preceptor.evidence.suspects import OUTCOMES, shares
 from preceptor.model.budgets import Budget
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World

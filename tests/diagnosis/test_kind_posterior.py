@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evidence._rounds import played
-from preceptor.evidence.courses import Step, course_of, decisive, drawn
-from preceptor.evidence.kind_posterior import expected_changes, posterior_over, slope_change
-from preceptor.evidence.likelihoods import (
+from preceptor.diagnosis.courses import Step, course_of, decisive, drawn
+from preceptor.diagnosis.kind_posterior import expected_changes, posterior_over, slope_change
+from preceptor.diagnosis.likelihoods import (
     Prior,
     design_of,
     last_surprises,
     log_evidence,
     usual_prior,
 )
-from preceptor.evidence.suspects import (
+from preceptor.diagnosis.suspects import (
     GROUPS,
     IGNORING,
     KNOWING,
@@ -30,6 +29,7 @@ from preceptor.evidence.suspects import (
     shares,
     suspects,
 )
+from preceptor.evidence.lockstep import played
 from preceptor.people.followed import Followed
 
 WORLD = pr.World([0.1, 1.0, 0.4], [[1.0, 0.8, 0.2], [0.8, 1.0, 0.1], [0.2, 0.1, 2.0]], 0.3)

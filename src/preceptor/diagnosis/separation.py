@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.evidence.courses import Step, course_of, drawn
-from preceptor.evidence.likelihoods import Prior, design_of
+from preceptor.diagnosis.courses import Step, course_of, drawn
+from preceptor.diagnosis.likelihoods import Prior, design_of
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
 

@@ -18,22 +18,22 @@ import numpy as np
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
-from preceptor.errors import InvalidInput
-from preceptor.evidence._rounds import played, together
-from preceptor.evidence.block_search import best_steps
-from preceptor.evidence.blocks import Block, summary
-from preceptor.evidence.courses import Step, block_of, course_from, drawn
-from preceptor.evidence.folding import USUAL_SCATTER
-from preceptor.evidence.kind_posterior import (
+from preceptor.diagnosis.block_search import best_steps
+from preceptor.diagnosis.blocks import Block, summary
+from preceptor.diagnosis.courses import Step, block_of, course_from, drawn
+from preceptor.diagnosis.kind_posterior import (
     SURE,
     Reading,
     expected_changes,
     labels_of,
     posterior_over,
 )
-from preceptor.evidence.likelihoods import usual_prior
-from preceptor.evidence.log_reading import finite, read_log
-from preceptor.evidence.suspects import OUTCOMES, shares, suspects
+from preceptor.diagnosis.likelihoods import usual_prior
+from preceptor.diagnosis.log_reading import finite, read_log
+from preceptor.diagnosis.suspects import OUTCOMES, shares, suspects
+from preceptor.errors import InvalidInput
+from preceptor.evidence.folding import USUAL_SCATTER
+from preceptor.evidence.lockstep import played, together
 from preceptor.logs import Log
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
