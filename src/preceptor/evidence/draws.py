@@ -62,7 +62,7 @@ def draw_group(
     Draws
         From the posterior.
     """
-    people, families, dials, points = evidence.shape
+    people, families, dials = evidence.shape[:3]
     likely = np.exp(evidence - evidence.max(axis=(1, 2, 3), keepdims=True))
     everybody, step = np.arange(people), float(axis[1] - axis[0])
     groups = int(belongs.max()) + 1
@@ -84,9 +84,8 @@ def draw_group(
         bell = np.exp(-0.5 * ((axis - mean) / spread) ** 2)
         bell /= bell.sum()
         kinds = _one_of((likely @ bell * np.outer(each, ways)).reshape(people, -1), rng)
-        counts = (
-            np.bincount(kinds, minlength=families * dials).reshape(families, dials).astype(float)
-        )
+        table = np.bincount(kinds, minlength=families * dials).astype(np.float64)
+        counts = table.reshape(families, dials)
         family, dial = np.divmod(kinds, dials)
         learners = has_rate[family]
         at = likely[everybody[learners], family[learners], dial[learners]] * bell
@@ -102,7 +101,7 @@ def _one_of(weights: FloatArray, rng: np.random.Generator) -> IntArray:
     """A column for each row, as likely as its weight."""
     below = np.cumsum(weights, axis=1)
     mark = rng.random((weights.shape[0], 1)) * below[:, -1:]
-    return np.minimum((below < mark).sum(axis=1), weights.shape[1] - 1)
+    return np.asarray(np.minimum((below < mark).sum(axis=1), weights.shape[1] - 1))
 
 
 def _population(
