@@ -196,7 +196,7 @@ def albrecht_log(file: Path = ALBRECHT) -> tuple[pr.World, Log]:
 def albrecht_weighed(file: Path = ALBRECHT, answers: str = "gaussian") -> GroupWeighed:
     """Everybody weighed; κ does not matter, as nothing was hidden."""
     world, log = albrecht_log(file)
-    return weigh_people(world, log, dials=(0.0,), answers=answers)
+    return weigh_people(world, log, workers=1, dials=(0.0,), answers=answers)
 
 
 def albrecht(file: str = str(ALBRECHT)) -> str:
