@@ -141,15 +141,18 @@ def coverage(people: int = 120) -> str:
 
 
 def population(groups: int = 30, size: int = 10) -> str:
-    """Intervals for groups of people whose log rates differ by .7 and log scatters by .3."""
-    hits: dict[str, list[bool]] = {"mean log rate": [], "mean log scatter": [], "by outcomes": []}
+    """Intervals for groups of people whose log rates differ by .7 and log scatters by .3.
+
+    How common the three ways of learning are is drawn anew for each group, all equally likely.
+    """
+    hits: dict[str, list[bool]] = {"mean log rate": [], "mean log scatter": [], "frequency": []}
     for i in range(groups):
         rng = np.random.default_rng([9, i])
-        world, people = some_world(rng, 4), {}
+        world, people, common = some_world(rng, 4), {}, rng.dirichlet(np.ones(3))
         for j in range(size):
             rate = float(np.clip(np.exp(np.log(0.05) + 0.7 * rng.standard_normal()), 0.003, 0.4))
             scatter = float(np.exp(np.log(0.5) + 0.3 * rng.standard_normal()))
-            group = "by outcomes" if rng.random() < 2 / 3 else "by showings"
+            group = GROUPS[rng.choice(3, p=common)]
             person = somebody(world, group, rng, rate, 1.0)
             record = played(world, person, 80, rng, scatter)
             people[str(j)] = weigh(world, record)
@@ -157,11 +160,11 @@ def population(groups: int = 30, size: int = 10) -> str:
         for name, estimate, truth in (
             ("mean log rate", found.rate.mean, np.log(0.05)),
             ("mean log scatter", found.scatter.mean, np.log(0.5)),
-            ("by outcomes", found.groups["by outcomes"], 2 / 3),
+            *(("frequency", found.groups[name], common[g]) for g, name in enumerate(GROUPS)),
         ):
             hits[name].append(bool(estimate.low <= truth <= estimate.high))
     return table(
-        ["95 % interval of", "groups of people", "holds the truth in"],
+        ["95 % interval of", "cases", "holds the truth in"],
         [(name, len(found), f"{np.mean(found):.2f}") for name, found in hits.items()],
     )
 
@@ -193,7 +196,7 @@ def albrecht_log(file: Path = ALBRECHT) -> tuple[pr.World, Log]:
 def albrecht_weighed(file: Path = ALBRECHT, answers: str = "gaussian") -> GroupWeighed:
     """Everybody weighed; κ does not matter, as nothing was hidden."""
     world, log = albrecht_log(file)
-    return weigh_people(world, log, dials=(0.0,), answers=answers)
+    return weigh_people(world, log, workers=1, dials=(0.0,), answers=answers)
 
 
 def albrecht(file: str = str(ALBRECHT)) -> str:

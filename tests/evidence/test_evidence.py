@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal, norm
 
 import preceptor as pr
 from preceptor.errors import InvalidInput
-from preceptor.evidence.answers import Gaussian, log_width_prior
+from preceptor.evidence.answers import Gaussian, log_width_prior, sum_over_widths
 from preceptor.evidence.axes import log_prior, mesh, values_of
 from preceptor.evidence.designs import Rounds
 from preceptor.evidence.families import FAMILIES
@@ -207,3 +207,25 @@ def test_answers_in_a_wrong_unit_still_give_numbers(record):
     weighed = weigh(WORLD, wild)
     assert np.isfinite(list(weighed.log_evidence.values())).all()
     assert_allclose(sum(weighed.families.values()), 1.0)
+
+
+def test_compiled_sums_over_widths_are_those_in_numpy():
+    rng = np.random.default_rng(0)
+    rows, off = rng.normal(size=(3, 25, 10)), rng.normal(size=(3, 25))
+    found = Gaussian().integrate(rows, np.zeros((3, 25)), off[0])
+
+    def log_posterior(widths):
+        return np.array([
+            [
+                multivariate_normal.logpdf(off[0], None, r @ r.T + np.exp(2 * u) * np.eye(25))
+                for u in row
+            ]
+            for r, row in zip(rows, widths, strict=True)
+        ]) + log_width_prior(widths)  # fmt: skip
+
+    steps = 0.85 * np.arange(-5.0, 6.0)
+    nodes, logs, _ = sum_over_widths(
+        log_posterior, 3, 1 / np.sqrt(54), np.log(np.geomspace(0.02, 30.0, 18)), steps
+    )
+    assert_allclose(found.scatter, nodes, rtol=1e-6, atol=1e-6)
+    assert_allclose(found.log_evidence, logsumexp(logs, axis=1), rtol=1e-8)

@@ -52,7 +52,7 @@ def test_published_data_show_learning_by_showings_before_bayes_before_the_delta_
         pytest.skip("needs albrecht2019.csv in shared/data beside this checkout; not ours to ship")
     world, log = knowing.albrecht_log()
     names = ["none", "geometric", "bayesian", "delta rule"]
-    found = knowing.weigh_people(world, log, dials=(0.0,), families=names)
+    found = knowing.weigh_people(world, log, workers=1, dials=(0.0,), families=names)
     evidence, ahead = found.log_evidence, found.held_out
     assert len(found.alone) == 29
     for table in (evidence, ahead):

@@ -106,6 +106,8 @@ class LearnerEstimator:
     answers
         How answers scatter when kinds of person are compared: "gaussian", "t" (with slips) or
         "choices" (0 or 1).
+    workers
+        In how many processes people's kinds are weighed; None is one for each core.
     random_state
         Seed of the split into folds.
 
@@ -157,6 +159,7 @@ class LearnerEstimator:
     folds: int = dataclasses.field(default=5, kw_only=True)
     per_person: bool = dataclasses.field(default=True, kw_only=True)
     answers: str = dataclasses.field(default="gaussian", kw_only=True)
+    workers: int | None = dataclasses.field(default=1, kw_only=True)
     random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -396,8 +399,9 @@ class LearnerEstimator:
         if self._kinds is None:
             dials = DIALS if self.imputation is None else (float(self.imputation),)
             found = weigh_people(
-                self.world, self.log_, answers=self.answers, default=self.default, dials=dials
-            )
+                self.world, self.log_, workers=self.workers, answers=self.answers,
+                default=self.default, dials=dials,
+            )  # fmt: skip
             one = next(iter(found.alone.values()))
             who = verdict(one) if len(found.alone) == 1 else group_verdict(found)
             self._kinds = found, who
@@ -511,6 +515,8 @@ class LearnerEstimator:
             )
         if self.answers not in ANSWERS:
             faults.append(f"answers: {self.answers!r}, must be one of {', '.join(ANSWERS)}")
+        if self.workers is not None and not is_count(self.workers, least=1):
+            faults.append(f"workers: {self.workers!r}, must be at least 1, or None")
         if self.select not in ("aic", "held-out"):
             faults.append(f"select: {self.select!r}, must be 'aic' or 'held-out'")
         if not is_count(self.folds, least=2):

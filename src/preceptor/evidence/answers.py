@@ -77,6 +77,8 @@ class Gaussian:
 
     def integrate(self, rows: FloatArray, known: FloatArray, answers: FloatArray) -> Integrated:
         """Sum over widths around the likeliest one, cell by cell."""
+        from preceptor.evidence._width_kernels import sum_widths
+
         rounds = answers.size
         off = answers - known
         turned = rows.swapaxes(-1, -2)
@@ -85,11 +87,12 @@ class Gaussian:
         pulls = ((turned @ off[..., None]).swapaxes(-1, -2) @ turns)[..., 0, :]
         squares = np.sum(off * off, axis=-1)
 
-        def log_posterior(u: FloatArray) -> FloatArray:
-            return gaussian_log_evidence(sizes, pulls, squares, rounds, u) + log_width_prior(u)
-
-        bell = 1.0 / math.sqrt(2.0 * rounds + 4.0)
-        scatter, logs, best = sum_over_widths(log_posterior, squares.size, bell)
+        scatter, logs = np.empty((2, squares.size, _NODES.size))
+        best = np.empty(squares.size)
+        sum_widths(
+            sizes, np.ascontiguousarray(pulls), squares, float(rounds), math.log(MEDIAN), SPREAD,
+            _START, _NODES, scatter, logs, best,
+        )  # fmt: skip
         total = logsumexp_rows(logs)
         s = np.exp(-2.0 * best)[:, None]
         shrunk = 1.0 / (1.0 + s * sizes)
@@ -99,29 +102,12 @@ class Gaussian:
         return Integrated(total, scatter, shares, mean, covariance)
 
 
-def gaussian_log_evidence(
-    sizes: FloatArray, pulls: FloatArray, squares: FloatArray, rounds: int, log_width: FloatArray
-) -> FloatArray:
-    """Log density of all answers at widths exp(`log_width`) (cells, ...), θ integrated out.
-
-    `sizes` (cells, p) are eigenvalues of rows'rows, `pulls` (cells, p) is rows'off in that basis,
-    `squares` (cells,) is off'off.
-    """
-    wide = log_width[..., None] if log_width.ndim == 1 else log_width
-    s = np.exp(-2.0 * wide)[..., None]
-    stretched = 1.0 + s * sizes[:, None, :]
-    bent = np.sum(pulls[:, None, :] ** 2 / stretched, axis=-1) * s[..., 0] ** 2
-    misfit = s[..., 0] * squares[:, None] - bent
-    found = -rounds * (wide + 0.5 * _LN_2PI) - 0.5 * np.log(stretched).sum(axis=-1) - 0.5 * misfit
-    return np.asarray(found[..., 0] if log_width.ndim == 1 else found)
-
-
 def sum_over_widths(
     log_posterior: Callable[[FloatArray], FloatArray],
     cells: int,
     bell: float,
-    start: FloatArray = _START,
-    steps: FloatArray = _NODES,
+    start: FloatArray,
+    steps: FloatArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Nodes (cells, nodes), logarithms of their terms in the integral, and the likeliest width.
 

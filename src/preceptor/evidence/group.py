@@ -1,15 +1,14 @@
 """Many people: how common each kind is among them, where their rates lie, and each one again.
 
-People need not be of one kind (random-effects model selection). Each person's probabilities under
-the present frequencies and rates, and frequencies and rates from everybody's probabilities, are
-worked out in turn until they agree; `frequencies.py` says how sure the frequencies are.
+People need not be of one kind (random-effects model selection): frequencies of kinds and the
+population of rates are drawn from their posterior (`draws.py`), and with their means everybody is
+weighed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -20,8 +19,8 @@ from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
 from preceptor.evidence.cells import Cells
+from preceptor.evidence.draws import Draws, draw_group
 from preceptor.evidence.families import GROUPS
-from preceptor.evidence.frequencies import Counts, draw_frequencies
 from preceptor.evidence.populations import PopulationFit, fit_population
 from preceptor.evidence.refining import Estimate
 from preceptor.evidence.usual import RATE
@@ -29,7 +28,6 @@ from preceptor.evidence.weighed import Weighed
 
 _AXIS = np.linspace(*RATE.ends, 81)
 _RATES = Population(float(np.log(RATE.median)), RATE.spread)
-_ROUNDS, _SMALL = 60, 1e-5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,27 +109,11 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     families = [cells.family for cells in everybody[0].cells]
     groups = [name for name in GROUPS if any(family.group == name for family in families)]
     belongs = np.array([groups.index(family.group) for family in families])
-    evidence = [_Evidence.of(weighed) for weighed in everybody]
-    counts = Counts(
-        np.ones(len(groups)),
-        np.ones(len(families)),
-        np.ones(everybody[0].setting.rounds.dials.size),
-    )
-    rate = PopulationFit(Estimate(_RATES.mean, *RATE.ends), Estimate(1.1, 1.1, 1.1), _RATES)
-    for _ in range(_ROUNDS):
-        logs = counts.expected_logs(belongs)
-        shares = np.array([own.shares(logs, rate.predictive) for own in evidence])
-        rate = _rates(evidence, logs)
-        found = Counts.of(shares, belongs, len(groups))
-        moved = max(
-            float(np.max(np.abs(new - old))) for new, old in zip(found, counts, strict=True)
-        )
-        counts = found
-        if moved < _SMALL * len(alone):
-            break
+    evidence = np.array([[_along_rates(cells) for cells in w.cells] for w in everybody])
+    has_rate = np.array([any(axis.name == "rate" for axis in f.axes) for f in families])
+    drawn = draw_group(evidence, _AXIS, has_rate, belongs, _RATES, np.random.default_rng(seed))
+    rate = _population(drawn)
     scatter = _scatters(everybody)
-    totals = np.array([own.totals(rate.predictive) for own in evidence])
-    drawn = draw_frequencies(totals, counts, belongs, np.random.default_rng(seed))
     people = {
         name: weighed.under(
             drawn.families.mean(axis=0),
@@ -154,30 +136,6 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
         rate,
         scatter,
     )
-
-
-class _Evidence(NamedTuple):
-    """One person: log evidence by family, κ and rate; without a rate, the same at all rates."""
-
-    by_rate: FloatArray  # (families, dials, points of _AXIS)
-    has_rate: Any  # (families,)
-
-    @classmethod
-    def of(cls, weighed: Weighed) -> _Evidence:
-        return cls(
-            np.array([_along_rates(cells) for cells in weighed.cells]),
-            np.array([any(axis.name == "rate" for axis in c.family.axes) for c in weighed.cells]),
-        )
-
-    def shares(self, logs: FloatArray, rate: Population) -> FloatArray:
-        """Probabilities (families, dials) under these frequencies and this population."""
-        both = logs + self.totals(rate)
-        return np.asarray(np.exp(both - logsumexp_rows(both.ravel())))
-
-    def totals(self, rate: Population) -> FloatArray:
-        """Log evidence (families, dials) with rates as in a population."""
-        bell = rate.log_density(_AXIS)
-        return logsumexp_rows(self.by_rate + bell - logsumexp_rows(bell))
 
 
 def _along_rates(cells: Cells) -> FloatArray:
@@ -203,15 +161,10 @@ def _along_rates(cells: Cells) -> FloatArray:
     return np.asarray(PchipInterpolator(rates, logs, axis=1)(inside))
 
 
-def _rates(evidence: list[_Evidence], logs: FloatArray) -> PopulationFit:
-    likelihoods, besides = [], []
-    for own in evidence:
-        terms = logs[..., None] + own.by_rate
-        top = terms.max()
-        parts = np.exp(terms - top)
-        likelihoods.append(parts[own.has_rate].sum(axis=(0, 1)))
-        besides.append(parts[~own.has_rate, :, 0].sum())
-    return fit_population(_AXIS, np.array(likelihoods), np.array(besides), _RATES)
+def _population(drawn: Draws) -> PopulationFit:
+    means, spreads = _estimates(np.stack([drawn.mean, drawn.spread], axis=1))
+    variance = float(np.var(drawn.mean) + np.mean(drawn.spread**2))
+    return PopulationFit(means, spreads, Population(means.mean, float(np.sqrt(variance))))
 
 
 def _scatters(everybody: list[Weighed]) -> PopulationFit:
