@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.files import read_json
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
-from preceptor.people.by_showings import Learner
+from preceptor.people.person import Person
 
-FORMAT = "preceptor-learner/1"
+FORMAT = "preceptor-learner/2"
+# Had people by showings only.
+_BEFORE = "preceptor-learner/1"
 
 
 def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
@@ -22,37 +25,67 @@ def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
     return head | dict(fitted)
 
 
-def read_learner(path: str | Path, world: World, participant: str | None = None) -> Learner:
-    """The learner in a file, everybody pooled or one participant, for this world.
+def read_learner(path: str | Path, world: World, participant: str | None = None) -> Person:
+    """The person in a file, everybody together or one participant, for this world.
 
     Weights in the file are for one standard deviation of the table that the log was fitted with;
     they are translated to the units of `world`.
     """
     data = read_json(path)
-    if data.get("format") != FORMAT:
+    if data.get("format") not in (FORMAT, _BEFORE):
         raise InvalidFile(
             f"{path}: format {data.get('format')!r}, must be {FORMAT!r}; "
             "`preceptor fit` writes such files"
         )
-    missing = [key for key in ("tests", "scales", "learner") if key not in data]
+    whom, who = ("person", "people") if data["format"] == FORMAT else ("learner", "learners")
+    missing = [key for key in ("tests", "scales", whom) if key not in data]
     if missing:
         raise InvalidFile(f"{path}: {', '.join(missing)} missing; fit the log again")
-    chosen = data["learner"]
+    chosen = data[whom]
     if participant is not None:
-        people = data.get("learners", {})
+        people = data.get(who, {})
         if participant not in people:
             raise InvalidInput(
                 f"participant: {participant!r} is not in {path}; there are {', '.join(people)}"
             )
         chosen = people[participant]
-    learner = Learner.from_dict(chosen)
+    if chosen is None:
+        raise InvalidFile(
+            f"{path}: nobody can be named ({data.get('refusal', 'no reason given')}); leave out "
+            "`learner` to plan for a crowd of all kinds"
+        )
     if tuple(data["tests"]) != world.labels:
         raise InvalidFile(
             f"{path}: about the tests {', '.join(data['tests'])}, but the table has "
             f"{', '.join(world.labels)}; fit the log with the same table"
         )
-    initial = learner.initial * _scales(world) / np.asarray(data["scales"], dtype=np.float64)
-    return Learner(initial, learner.curves, learner.imputation)
+    ratio = _scales(world) / np.asarray(data["scales"], dtype=np.float64)
+    person: Person = Person.from_dict(_rescaled(chosen, ratio))
+    return person
+
+
+def _rescaled(data: Any, ratio: FloatArray) -> Any:
+    """Weights, and how unsure of them somebody is, for other units of the tests."""
+    if not isinstance(data, Mapping):
+        return data
+    changed = dict(data)
+    if isinstance(data.get("members"), list):
+        changed["members"] = [
+            {**member, "person": _rescaled(member.get("person"), ratio)}
+            if isinstance(member, Mapping)
+            else member
+            for member in data["members"]
+        ]
+        return changed
+    for name in ("initial", "home"):
+        if isinstance(data.get(name), list):
+            changed[name] = (np.asarray(data[name], dtype=np.float64) * ratio).tolist()
+    unsure = data.get("prior_variance")
+    if unsure is not None:
+        spread = np.asarray(unsure, dtype=np.float64)
+        scale = ratio**2 if spread.ndim < 2 else np.outer(ratio, ratio)
+        changed["prior_variance"] = (spread * scale).tolist()
+    return changed
 
 
 def _scales(world: World) -> Any:

@@ -57,11 +57,36 @@ def fit(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The learner file to write.")
     ] = Path("learner.json"),
+    answers: Annotated[
+        str,
+        typer.Option(
+            help="How answers scatter: gaussian, t (with slips now and then), or choices (0 or 1).",
+        ),
+    ] = "gaussian",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes in which people are weighed (default: one for each core, if there are "
+            "many people).",
+            min=1,
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Weigh people on a Dask cluster instead.", metavar="ADDRESS"),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep who has been weighed in this file, and go on from it after a stop.",
+            metavar="FILE",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Estimate what people believe at first and how fast they learn, from a log."""
+    """Find out from a log how people learn, what they believe at first, and whom to plan for."""
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
@@ -78,9 +103,16 @@ def fit(
         world = estimate.world
         rounds = Log.read(log, world, columns=renamed)
         with spinner("fitting"):
-            fitted = fit_learner(world, rounds, random_state=seed)
+            fitted = fit_learner(
+                world, rounds, random_state=seed, answers=answers, workers=workers,
+                cluster=cluster, resume=resume,
+            )  # fmt: skip
+            said = fitted.summary()
         written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
         if not dry_run:
             write_text(output, written + "\n")
-            say(f"Wrote the learner to {output}. Next: preceptor plan ... --learner {output}")
-    typer.echo(written if as_json else fitted.summary())
+            again = (
+                "" if fitted.person_ is None else f" Next: preceptor plan ... --learner {output}"
+            )
+            say(f"Wrote what was found to {output}.{again}")
+    typer.echo(written if as_json else said)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,9 @@ from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
 from preceptor.evidence.everybody import weigh_people
+from preceptor.evidence.folding import cannot_tell
 from preceptor.evidence.group import GroupWeighed
+from preceptor.evidence.push import PushTest, contradicts, push_test
 from preceptor.evidence.verdict import Verdict, group_verdict, verdict
 from preceptor.evidence.weighed import Weighed
 from preceptor.evidence.weighing import ANSWERS, DIALS
@@ -108,6 +111,10 @@ class LearnerEstimator:
         "choices" (0 or 1).
     workers
         In how many processes people's kinds are weighed; None is one for each core.
+    cluster
+        A `distributed.Client`, or the address of a scheduler, to weigh them on instead.
+    resume
+        A file that keeps who has been weighed, so that a run that was stopped goes on.
     random_state
         Seed of the split into folds.
 
@@ -160,6 +167,8 @@ class LearnerEstimator:
     per_person: bool = dataclasses.field(default=True, kw_only=True)
     answers: str = dataclasses.field(default="gaussian", kw_only=True)
     workers: int | None = dataclasses.field(default=1, kw_only=True)
+    cluster: Any = dataclasses.field(default=None, kw_only=True)
+    resume: str | Path | None = dataclasses.field(default=None, kw_only=True)
     random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -232,6 +241,7 @@ class LearnerEstimator:
         answers = Answers.of(self.world, log)
         self.log_ = log
         self._kinds: tuple[GroupWeighed, Verdict] | None = None
+        self._push: PushTest | None = None
         self.participants_ = log.participants
         self.rows_ = len(log)
         models = self._models(answers, families)
@@ -390,20 +400,47 @@ class LearnerEstimator:
         return self.verdict_.person
 
     @property
+    def people_(self) -> dict[str, Person]:
+        """Whom to plan for, by participant; those whose rounds say nothing are left out."""
+        several = len(self.participants_) > 1
+        verdicts = {name: verdict(each) for name, each in self.kinds_.people.items()}
+        if not several:
+            verdicts = dict.fromkeys(self.participants_, self.verdict_)
+        return {name: found.person for name, found in verdicts.items() if found.person is not None}
+
+    @property
     def refusal_(self) -> str:
         """Why nobody can be named; empty if somebody is."""
         return self.verdict_.refusal
+
+    @property
+    def push_(self) -> PushTest:
+        """Whether answers follow the outcomes before them, without a model of learning."""
+        self._must_be_fitted()
+        if self._push is None:
+            self._push = push_test(self.world, self.log_)
+        return self._push
+
+    @property
+    def cannot_tell_(self) -> tuple[str, ...]:
+        """What this log cannot tell about learning from outcomes, and what to show instead."""
+        self._must_be_fitted()
+        scatter = max(self.noise_sd_, 1e-6 * float(np.sqrt(self.world.outcome_variance)))
+        return cannot_tell(self.world, self.log_, self.initial_, scatter)
 
     def _weighed(self) -> tuple[GroupWeighed, Verdict]:
         self._must_be_fitted()
         if self._kinds is None:
             dials = DIALS if self.imputation is None else (float(self.imputation),)
             found = weigh_people(
-                self.world, self.log_, workers=self.workers, answers=self.answers,
-                default=self.default, dials=dials,
+                self.world, self.log_, workers=self.workers, cluster=self.cluster,
+                resume=self.resume, answers=self.answers, default=self.default, dials=dials,
             )  # fmt: skip
-            one = next(iter(found.alone.values()))
-            who = verdict(one) if len(found.alone) == 1 else group_verdict(found)
+            alone = next(iter(found.alone.values()))
+            who = verdict(alone) if len(found.alone) == 1 else group_verdict(found)
+            doubt = contradicts(self.push_, found.by_outcomes)
+            if doubt:
+                who = dataclasses.replace(who, doubts=(*who.doubts, doubt))
             self._kinds = found, who
         return self._kinds
 

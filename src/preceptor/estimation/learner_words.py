@@ -8,19 +8,25 @@ import numpy as np
 
 from preceptor._base.values import plain
 from preceptor.estimation.learner_families import FAMILIES
-from preceptor.evidence.words import kinds_in_words
+from preceptor.evidence.words import kinds_data, kinds_in_words
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
 
 
 def summary_of(fitted: LearnerEstimator) -> str:
-    """A paragraph, the coefficients, the families compared, and the doubts."""
-    lines = [*_opening(fitted), "", *_coefficients(fitted), "", *_comparison(fitted)]
-    lines += ["", *kinds_in_words(fitted.kinds_, fitted.verdict_)]
-    if fitted.doubts_:
+    """Who they are, what they would be like if they learned by showings, and the doubts."""
+    people = len(fitted.participants_)
+    who = "1 participant" if people == 1 else f"{people} participants"
+    lines = [f"{fitted.rows_} answers of {who}.", ""]
+    lines += kinds_in_words(fitted.kinds_, fitted.verdict_)
+    lines += [f"  {fitted.push_.in_words()}", ""]
+    lines += ["If they learn by showings:", *_opening(fitted), "", *_coefficients(fitted)]
+    lines += ["", *_comparison(fitted)]
+    doubts = (*fitted.doubts_, *fitted.cannot_tell_)
+    if doubts:
         lines += ["", "What the log cannot tell, or what is doubtful:"]
-        lines += [f"  - {doubt}" for doubt in fitted.doubts_]
+        lines += [f"  - {doubt}" for doubt in doubts]
     return "\n".join(lines)
 
 
@@ -30,6 +36,12 @@ def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
         "rows": fitted.rows_,
         "participants": list(fitted.participants_),
         "family": fitted.family_,
+        "person": None if fitted.person_ is None else plain(fitted.person_),
+        "people": {name: plain(each) for name, each in fitted.people_.items()},
+        "refusal": fitted.refusal_,
+        "kinds": kinds_data(fitted.kinds_, fitted.verdict_),
+        "push": fitted.push_.in_words(),
+        "cannot_tell": list(fitted.cannot_tell_),
         "learner": plain(fitted.learner_),
         "learners": {name: plain(one) for name, one in fitted.learners_.items()},
         "bias": fitted.bias_,
@@ -54,8 +66,6 @@ def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
 
 
 def _opening(fitted: LearnerEstimator) -> list[str]:
-    people = len(fitted.participants_)
-    who = "1 participant" if people == 1 else f"{people} participants"
     dial = f"{fitted.imputation_:.2f}"
     if "imputation" in fitted.intervals_:
         low, high = fitted.intervals_["imputation"]
@@ -64,7 +74,6 @@ def _opening(fitted: LearnerEstimator) -> list[str]:
     if fitted.learner_.imputation == 0.0 < fitted.imputation_:
         taken = " The log does not tell it from 0, so the learner is taken to know them."
     return [
-        f"{fitted.rows_} answers of {who}.",
         f"Learning ({FAMILIES[fitted.family_].words}): {fitted.curve_.in_words()}.",
         *_speed(fitted),
         f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.{taken}",

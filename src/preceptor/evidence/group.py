@@ -20,7 +20,7 @@ from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
 from preceptor.evidence.cells import Cells
 from preceptor.evidence.draws import Draws, draw_group
-from preceptor.evidence.families import GROUPS
+from preceptor.evidence.families import GROUPS, OUTCOMES
 from preceptor.evidence.populations import PopulationFit, fit_population
 from preceptor.evidence.refining import Estimate
 from preceptor.evidence.usual import RATE
@@ -63,6 +63,14 @@ class GroupWeighed:
     def log_evidence(self) -> dict[str, float]:
         """By family: log density of all answers of all people, were all of them of that family."""
         return _added([weighed.log_evidence for weighed in self.alone.values()])
+
+    @property
+    def by_outcomes(self) -> float:
+        """Probability, or share of these people, that learns from outcomes."""
+        if len(self.alone) == 1:
+            return next(iter(self.alone.values())).groups.get(OUTCOMES, 0.0)
+        found = self.groups.get(OUTCOMES)
+        return 0.0 if found is None else found.mean
 
     @property
     def held_out(self) -> dict[str, float]:

@@ -27,6 +27,8 @@ from preceptor.people.person import Person
 SURE = 0.9
 # Kinds below this share are left out of a crowd.
 _SMALL = 0.02
+# So many kinds are planned for, at most.
+_MOST = 8
 # With fewer rounds that were told nobody can be told from anybody.
 FEWEST_TOLD = 10
 # Labels of single people from fewer ordinary rounds are right in less than four of five cases.
@@ -240,7 +242,9 @@ def _one_or_crowd(members: dict[str, tuple[Person, float]], sure: float) -> Pers
     for person, weight in members.values():
         if weight >= sure * max(total, 1e-300) and weight >= sure:
             return person
-    return Crowd(members)
+    # Plans take as long as a crowd is large, and the last few would not change them.
+    likeliest = sorted(members.items(), key=lambda item: -item[1][1])[:_MOST]
+    return Crowd(dict(likeliest))
 
 
 def _averaged(people: list[Weighed], weights: FloatArray, family: str, kappa: float) -> Person:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,39 @@ def kinds_in_words(found: GroupWeighed, who: Verdict) -> list[str]:
         return [*lines, f"  Whom to plan for cannot be said: {who.refusal}."]
     lines.append(f"  Plan for somebody who learns {_learning(who)}.")
     return [*lines, *(f"  Doubt: {doubt}." for doubt in who.doubts)]
+
+
+def kinds_data(found: GroupWeighed, who: Verdict) -> dict[str, Any]:
+    """The same as plain data: shares of groups, families and κ, by person too, and doubts.
+
+    Parameters
+    ----------
+    found
+        Everybody weighed.
+    who
+        What follows for planning.
+
+    Returns
+    -------
+    dict
+        Numbers, text, lists and tables.
+    """
+    one = next(iter(found.alone.values())) if len(found.alone) == 1 else None
+    families = one.families if one else _means(found.families)
+    return {
+        "groups": dict(one.groups) if one else _means(found.groups),
+        "families": dict(families),
+        "imputation": {
+            f"{dial:g}": share
+            for dial, share in (
+                one.dials.items() if one else ((d, s.mean) for d, s in found.dials.items())
+            )
+        },
+        "people": {name: dict(weighed.groups) for name, weighed in found.people.items()},
+        "log_evidence": dict(found.log_evidence),
+        "held_out": dict(found.held_out),
+        "doubts": list(who.doubts),
+    }
 
 
 def _means(shares: Mapping[str, Estimate]) -> dict[str, float]:
