@@ -13,7 +13,7 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
-from preceptor.cli import examples, explain, fit, next, plan, reproduce, simulate, solve
+from preceptor.cli import examples, explain, fit, next, plan, reproduce, simulate, solve, tutor
 from preceptor.cli._app import app
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "reproduce",
     "simulate",
     "solve",
+    "tutor",
 ]
 
 

@@ -10,8 +10,8 @@ import typer
 
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._options import renamed_columns
 from preceptor.cli._worlds import source_of
-from preceptor.errors import InvalidInput
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -65,7 +65,7 @@ def fit(
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
-        renamed = _renamed(columns or [])
+        renamed = renamed_columns(columns)
         from preceptor._base.files import write_text
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
@@ -84,11 +84,3 @@ def fit(
             write_text(output, written + "\n")
             say(f"Wrote the learner to {output}. Next: preceptor plan ... --learner {output}")
     typer.echo(written if as_json else fitted.summary())
-
-
-def _renamed(columns: list[str]) -> dict[str, str]:
-    wrong = [each for each in columns if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]
-    InvalidInput.raise_if(
-        f"--columns: {each!r}, must be OURS=THEIRS, e.g. prediction=answer" for each in wrong
-    )
-    return dict(each.split("=") for each in columns)
