@@ -68,7 +68,7 @@ def stacked_chart(
 
     Thin lines between layers tell them apart without colours.
     """
-    y_axis = Axis(0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0))
+    y_axis = Axis(0.0, 1.0, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
     left, top = widest(y_axis.labels, WIDTH) + GAP, LINE_HEIGHT + 10.0
     frame = Frame(left, top, WIDTH - RIGHT_MARGIN, top + _HEIGHT, x_axis, y_axis)
     numbers, end = frame.draw_x_axis(x_label)
