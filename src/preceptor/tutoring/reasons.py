@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._base.words import labelled, listed
+from preceptor._base.words import counted, labelled, listed
 from preceptor.model.sets import TestSet
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ def doubts_about(tutor: Tutor) -> tuple[str, ...]:
             "at random predict them better. Plans treat everybody as equally likely as at first."
         )
     answers = tutor.bank.answers
-    if answers < 20 and max(tutor.bank.kinds[:-1]) > _SURE:
-        found.append(f"Only {answers} answers so far: the shares of kinds may still turn round.")
+    if answers < 20 and len(tutor.names) > 1 and max(tutor.bank.kinds[:-1]) > _SURE:
+        few = counted(answers, "answer")
+        found.append(f"Only {few} so far: the shares of kinds may still turn round.")
     at_ends = tutor.bank.scatter[[0, -1]]
     if at_ends[1] > 0.5:
         found.append(
