@@ -2,7 +2,7 @@
 
 import json
 import os
-import signal
+import re
 import subprocess
 import sys
 
@@ -127,23 +127,20 @@ def test_a_crash_between_two_files_is_mended(teach, monkeypatch, tmp_path):
     assert Log.read("ann.csv", ["bmi", "bp", "age"]).prediction.tolist() == [20.0, 21.0]
 
 
-def test_killed_while_somebody_types(teach, cases, tmp_path):
+def test_killed_in_a_terminal_while_somebody_types(teach, cases, tmp_path):
+    pty = pytest.importorskip("pty")
     options = [str(word) for word in (cases, "--outcome", "y", *ALONE, "--name", "ann")]
     command = [sys.executable, "-m", "preceptor.cli", "tutor", *options]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, env=os.environ
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(b"20\n21\n2")
-    process.stdin.flush()
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path)
+    os.close(theirs)
+    os.write(ours, b"20\n21\n2")
     heard = b""
-    while b"Case 3" not in heard:
-        heard += process.stdout.readline()
-    process.send_signal(signal.SIGKILL)
+    while not re.search(rb"Case 3.*Your prediction", heard, re.DOTALL):
+        heard += os.read(ours, 4096)
+    process.kill()
     process.wait()
-    process.stdin.close()
-    process.stdout.close()
+    os.close(ours)
     assert len(Session.load(tmp_path / "ann.json").rounds) == 2
     text = done(teach("22.5", options=("--rounds", 1)))
     assert "Case 3" in text
