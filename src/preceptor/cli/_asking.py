@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 
 import typer
@@ -16,6 +17,7 @@ Type what you predict, as a plain number such as 12.5, and press Enter.
   ?     this help"""
 # Beyond this many times the range of all outcomes an answer is taken for a slip.
 _FAR = 1.0
+_WIDTH = 88
 
 
 class Stopped(Exception):
@@ -75,7 +77,7 @@ def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
         if word in ("?", "help", "h"):
             typer.echo(HELP)
         elif word == "why":
-            typer.echo(why())
+            typer.echo(in_lines(why()))
         else:
             answer = number_in(typed)
             if answer is None:
@@ -85,6 +87,11 @@ def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
             else:
                 doubted = answer
                 typer.echo(f"{answer:g} looks like a slip; type it once more if you mean it.")
+
+
+def in_lines(words: str) -> str:
+    """A long sentence as lines that can be read at once."""
+    return textwrap.fill(words, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def number_in(typed: str) -> float | None:

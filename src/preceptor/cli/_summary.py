@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import numpy as np
 
 from preceptor._base.words import counted
+from preceptor.cli._asking import in_lines
 from preceptor.report.run import Run
 from preceptor.tutoring import Tutor
 
 # Rounds at the beginning and at the end that are compared, and how many there must be for that.
 _COMPARED, _FEWEST = 10, 8
-_WIDTH = 88
 # Kinds less likely than this are not listed.
 _LISTED = 0.005
 
@@ -37,10 +35,7 @@ def summary(tutor: Tutor, name: str, now: int, unit: str) -> str:
     lines = [f"{name}: {counted(tutor.rounds, 'round')}{earlier}.", *_how_far(tutor, unit)]
     lines += ["", "Who this may be:", *kind_lines(tutor)]
     lines += [f"Doubt: {doubt}" for doubt in tutor.doubts()]
-    return "\n".join(
-        textwrap.fill(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-        for line in lines
-    )
+    return "\n".join(map(in_lines, lines))
 
 
 def kind_lines(tutor: Tutor) -> list[str]:

@@ -11,7 +11,7 @@ import typer
 from preceptor._base.words import counted
 from preceptor.cli import _options
 from preceptor.cli._app import app
-from preceptor.cli._asking import Stopped, ask, verdict
+from preceptor.cli._asking import Stopped, ask, in_lines, verdict
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers
 
@@ -183,10 +183,9 @@ def _greet(session: Session, found: Cases) -> None:
         last = session.tutor.record[-1]
         assert last.answer is not None, "every case here is answered and told"
         assert last.outcome is not None
-        typer.echo(
-            f"Welcome back, {session.name}: {counted(len(session.rounds), 'case')} so far. In the "
-            f"last one you said {last.answer:.6g}. {verdict(last.answer, last.outcome)}"
-        )
+        so_far = counted(len(session.rounds), "case")
+        typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
+        typer.echo(f"Last time you said {last.answer:.6g}. {verdict(last.answer, last.outcome)}")
 
 
 def _one_case(
@@ -204,7 +203,7 @@ def _one_case(
     for line in lines:
         typer.echo(f"  {line}")
     if show_why:
-        typer.echo(advice.reason)
+        typer.echo(in_lines(advice.reason))
     outcomes = found.outcome
     answer = ask(outcomes.min(), outcomes.max(), lambda: advice.reason)
     truth = float(outcomes[row])
