@@ -8,7 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import beam, finite, growth, lattice, losses, people, quality
+from benchmarks import beam, finite, growth, knowing, lattice, losses, people, quality
 from benchmarks.measure import Row
 
 ROWS = {
@@ -19,6 +19,7 @@ ROWS = {
     **quality.ROWS,
     **growth.ROWS,
     **people.ROWS,
+    **knowing.ROWS,
 }
 
 

@@ -123,6 +123,8 @@ def test_which_executor_is_chosen():
         assert chosen.workers == 3
     with executor_of(None, None) as chosen:
         assert chosen.workers == os.cpu_count()
+    with LocalProcesses(2) as mine, executor_of(1, mine) as chosen:
+        assert chosen is mine
     with pytest.raises(InvalidInput, match=r"cluster: 8786, must be a distributed.Client or the"):
         executor_of(None, 8786).__enter__()
 

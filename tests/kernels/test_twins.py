@@ -71,6 +71,8 @@ THROUGH = {
     "backward": "tests/people/test_bayesian_expectation.py: finite differences",
     "added": "tests/people/test_bayesian_expectation.py: a plain recursion",
     "_capped": "tests/people/test_faces.py: people who act",
+    "_leak": "tests/people/test_faces.py: people who act",
+    "_leak_back": "tests/people/test_quadratic.py: dense matrices",
     "_reading": "tests/people/test_faces.py: people who act",
     "_directions": "tests/people/test_faces.py: people who act",
     "_spread_of": "tests/people/test_faces.py: people who act",
@@ -78,6 +80,16 @@ THROUGH = {
     "_times_turned": "tests/people/test_faces.py: people who act",
     "_add_turned_times": "tests/people/test_faces.py: playing again",
     "turn_matrix": "tests/people/test_faces.py: long sums",
+    "t_terms": "tests/evidence/test_laplace.py: sums over all weights",
+    "choice_terms": "tests/evidence/test_laplace.py: sums over all weights",
+    "solve": "likeliest",
+    "factor": "tests/evidence/test_laplace.py: sums over all weights",
+    "likeliest": "tests/evidence/test_laplace.py: a general optimiser, sums over all weights",
+    "log_at_width": "sum_widths",
+    "sum_widths": "tests/evidence/test_evidence.py: brute-force regression, the same in NumPy",
+    "exposure_rows": "tests/evidence/test_designs.py: following the person",
+    "surprise_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
+    "certainty_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
 }
 
 

@@ -23,8 +23,10 @@ def back(rounds: QuadraticRounds, s: int, later: np.ndarray, discount: float) ->
 
 @pytest.mark.parametrize("imputation", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("all_weights", [False, True])
-def test_of_the_delta_rule_they_are_the_adjoint(imputation, all_weights):
-    expected = DeltaRule(FIRST, 0.12, imputation, all_weights).expected(WORLD, SETS)
+@pytest.mark.parametrize("leak", [0.0, 0.07])
+def test_of_the_delta_rule_they_are_the_adjoint(imputation, all_weights, leak):
+    person = DeltaRule(FIRST, 0.12, imputation, all_weights, leak=leak, home=[0.3, 0.0, -0.4])
+    expected = person.expected(WORLD, SETS)
     rounds = quadratic_rounds(expected)
     assert isinstance(rounds, QuadraticRounds)
     later = np.random.default_rng(0).standard_normal((4, 4))

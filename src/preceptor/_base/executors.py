@@ -180,10 +180,13 @@ def connect(address: str, seconds: float = 10.0) -> DaskCluster:
 def executor_of(workers: int | None = None, cluster: Any = None) -> Iterator[Executor]:
     """The cluster if there is one, else local processes; what is started here is ended here.
 
-    `cluster` is a `distributed.Client`, which stays open, or the address of a scheduler. One worker
-    is this process; None is one for each core.
+    `cluster` is a `distributed.Client`, which stays open, or the address of a scheduler; or an
+    executor, so that several calls share their processes. One worker is this process; None is one
+    for each core.
     """
-    if isinstance(cluster, str):
+    if isinstance(cluster, (Serial, LocalProcesses, DaskCluster)):
+        yield cluster
+    elif isinstance(cluster, str):
         connected = connect(cluster)
         try:
             yield connected

@@ -13,11 +13,23 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
-from preceptor.cli import examples, explain, fit, next, plan, reproduce, simulate, solve, tutor
+from preceptor.cli import (
+    diagnose,
+    examples,
+    explain,
+    fit,
+    next,
+    plan,
+    reproduce,
+    simulate,
+    solve,
+    tutor,
+)
 from preceptor.cli._app import app
 
 __all__ = [
     "app",
+    "diagnose",
     "examples",
     "explain",
     "fit",

@@ -15,13 +15,12 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.sources import fit_source, name_of_source, read_cases
 from preceptor.estimation.table import read_table
-from preceptor.model.sets import TestSet
 
 if TYPE_CHECKING:
+    from preceptor import Problem
     from preceptor.datasets import DataSet
     from preceptor.estimation import WorldEstimate
     from preceptor.estimation.columns import Column
-    from preceptor.problem import Problem
 
 # Letters of a unit that can stand right behind a number.
 _SHORT = 6
@@ -119,12 +118,12 @@ class Cases:
         found: list[int] = np.flatnonzero(~np.isnan(self.values[row])).tolist()
         return found
 
-    def results(self, row: int, shown: TestSet) -> list[float]:
+    def results(self, row: int, shown: tuple[int, ...]) -> list[float]:
         """Results of the tests that are shown, as the log has them."""
         found: list[float] = self.values[row, list(shown)].tolist()
         return found
 
-    def in_words(self, row: int, shown: TestSet) -> list[str]:
+    def in_words(self, row: int, shown: tuple[int, ...]) -> list[str]:
         """A line for each test: its name, its result and unit, and what is average."""
         world, units = self.estimate.world, self.estimate.world.units
         assert units is not None

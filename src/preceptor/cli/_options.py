@@ -103,13 +103,3 @@ def beliefs_from(named: str | None) -> str | dict[str, float] | None:
         known = ", ".join(BELIEFS)
         raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
     return read_named_numbers(path, ("weight",))["weight"]
-
-
-def renamed_columns(columns: list[str] | None) -> dict[str, str]:
-    """What a log calls its columns, from OURS=THEIRS."""
-    given = columns or []
-    wrong = [each for each in given if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]
-    InvalidInput.raise_if(
-        f"--columns: {each!r}, must be OURS=THEIRS, e.g. prediction=answer" for each in wrong
-    )
-    return dict(each.split("=") for each in given)

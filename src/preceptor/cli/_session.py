@@ -14,7 +14,6 @@ import numpy as np
 from preceptor._base.files import read_json, write_text
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError
 from preceptor.logs import Log
-from preceptor.model.sets import TestSet
 from preceptor.tutoring import Tutor
 
 FORMAT = "preceptor-session/1"
@@ -84,7 +83,7 @@ class Session:
     def after(
         self,
         row: int,
-        shown: TestSet,
+        shown: tuple[int, ...],
         values: list[float],
         answer: float,
         outcome: float,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from preceptor._base.files import read_json, read_text
-from preceptor.errors import InvalidFile
+from preceptor.errors import InvalidFile, InvalidInput
 
 
 def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -38,6 +38,15 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
                 )
     InvalidFile.raise_if(faults)
     return found
+
+
+def renamed_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Our names of a log's columns and theirs, from OURS=THEIRS as `--columns` takes it."""
+    wrong = [each for each in columns if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]
+    InvalidInput.raise_if(
+        f"--columns: {each!r}, must be OURS=THEIRS, e.g. prediction=answer" for each in wrong
+    )
+    return dict(each.split("=") for each in columns)
 
 
 def _finite(cell: Any) -> float:

@@ -10,7 +10,7 @@ import typer
 
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._options import renamed_columns
+from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -65,7 +65,7 @@ def fit(
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
-        renamed = renamed_columns(columns)
+        renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner

@@ -12,8 +12,7 @@ import preceptor
 from preceptor._base.words import counted, first_few
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._options import renamed_columns
-from preceptor.cli._tables import read_named_numbers
+from preceptor.cli._tables import read_named_numbers, renamed_columns
 from preceptor.errors import InvalidFile, InvalidInput
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -125,7 +124,7 @@ def _by_tutor(
     from preceptor.tutoring import Tutor
 
     problem = preceptor.Plan.load(plan).problem
-    rounds = Log.read(log, problem.world, columns=renamed_columns(columns))
+    rounds = Log.read(log, problem.world, columns=renamed_columns(columns or []))
     if participant is not None:
         rounds = rounds.for_participant(participant)
     elif len(rounds.participants) > 1:

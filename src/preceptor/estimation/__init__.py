@@ -2,9 +2,9 @@
 
 from preceptor.estimation.bootstrap import WorldBootstrap
 from preceptor.estimation.learner import LearnerEstimator, fit_learner
-from preceptor.estimation.tracking import Tracker
 from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
+from preceptor.tutoring.tracking import Tracker
 
 __all__ = [
     "LearnerEstimator",

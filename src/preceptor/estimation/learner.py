@@ -26,10 +26,16 @@ from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
-from preceptor.estimation.tracking import Tracker
+from preceptor.evidence.everybody import weigh_people
+from preceptor.evidence.group import GroupWeighed
+from preceptor.evidence.verdict import Verdict, group_verdict, verdict
+from preceptor.evidence.weighed import Weighed
+from preceptor.evidence.weighing import ANSWERS, DIALS
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
+from preceptor.people.person import Person
+from preceptor.tutoring.tracking import Tracker
 
 
 def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
@@ -97,6 +103,11 @@ class LearnerEstimator:
         In how many parts people are left out in turn (of one person, the last rounds are).
     per_person
         Whether to estimate each of several participants too.
+    answers
+        How answers scatter when kinds of person are compared: "gaussian", "t" (with slips) or
+        "choices" (0 or 1).
+    workers
+        In how many processes people's kinds are weighed; None is one for each core.
     random_state
         Seed of the split into folds.
 
@@ -126,6 +137,17 @@ class LearnerEstimator:
         How well answers are predicted without any of this.
     doubts_
         What the log cannot tell, a sentence each.
+    kinds_
+        How common each kind of person is among these people, by exact evidence; worked out when
+        first asked for, as are the next four.
+    people_kinds_
+        The same by participant, each as one of these people.
+    person_
+        Whom to plan for: a person, a crowd weighted by the posterior, or None.
+    refusal_
+        Why nobody can be named, if so.
+    verdict_
+        The last two, with doubts and shares.
     """
 
     world: World
@@ -136,6 +158,8 @@ class LearnerEstimator:
     select: str = dataclasses.field(default="aic", kw_only=True)
     folds: int = dataclasses.field(default=5, kw_only=True)
     per_person: bool = dataclasses.field(default=True, kw_only=True)
+    answers: str = dataclasses.field(default="gaussian", kw_only=True)
+    workers: int | None = dataclasses.field(default=1, kw_only=True)
     random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -206,6 +230,8 @@ class LearnerEstimator:
     def _fit(self, log: Log) -> Self:
         families = self._checked()
         answers = Answers.of(self.world, log)
+        self.log_ = log
+        self._kinds: tuple[GroupWeighed, Verdict] | None = None
         self.participants_ = log.participants
         self.rows_ = len(log)
         models = self._models(answers, families)
@@ -343,6 +369,44 @@ class LearnerEstimator:
         start = Learner(mean, self.curve_, self._planned_dial)
         return Tracker(self.world, start, noise, covariance=prior, bias=bias, drift=drift)
 
+    @property
+    def kinds_(self) -> GroupWeighed:
+        """How common each kind of person is among these people."""
+        return self._weighed()[0]
+
+    @property
+    def people_kinds_(self) -> dict[str, Weighed]:
+        """Each participant's kind, as one of these people."""
+        return self.kinds_.people
+
+    @property
+    def verdict_(self) -> Verdict:
+        """Whom to plan for, or why nobody can be named; doubts and shares."""
+        return self._weighed()[1]
+
+    @property
+    def person_(self) -> Person | None:
+        """Whom to plan for: a person, a crowd weighted by the posterior, or None."""
+        return self.verdict_.person
+
+    @property
+    def refusal_(self) -> str:
+        """Why nobody can be named; empty if somebody is."""
+        return self.verdict_.refusal
+
+    def _weighed(self) -> tuple[GroupWeighed, Verdict]:
+        self._must_be_fitted()
+        if self._kinds is None:
+            dials = DIALS if self.imputation is None else (float(self.imputation),)
+            found = weigh_people(
+                self.world, self.log_, workers=self.workers, answers=self.answers,
+                default=self.default, dials=dials,
+            )  # fmt: skip
+            one = next(iter(found.alone.values()))
+            who = verdict(one) if len(found.alone) == 1 else group_verdict(found)
+            self._kinds = found, who
+        return self._kinds
+
     def summary(self) -> str:
         """The fit in words, with a table of the families and what is doubtful.
 
@@ -449,6 +513,10 @@ class LearnerEstimator:
                 f"default: shape {np.shape(self.default)}, must be one belief for each of the "
                 f"{self.world.size} tests"
             )
+        if self.answers not in ANSWERS:
+            faults.append(f"answers: {self.answers!r}, must be one of {', '.join(ANSWERS)}")
+        if self.workers is not None and not is_count(self.workers, least=1):
+            faults.append(f"workers: {self.workers!r}, must be at least 1, or None")
         if self.select not in ("aic", "held-out"):
             faults.append(f"select: {self.select!r}, must be 'aic' or 'held-out'")
         if not is_count(self.folds, least=2):

@@ -8,6 +8,7 @@ import numpy as np
 
 from preceptor._base.values import plain
 from preceptor.estimation.learner_families import FAMILIES
+from preceptor.evidence.words import kinds_in_words
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def summary_of(fitted: LearnerEstimator) -> str:
     """A paragraph, the coefficients, the families compared, and the doubts."""
     lines = [*_opening(fitted), "", *_coefficients(fitted), "", *_comparison(fitted)]
+    lines += ["", *kinds_in_words(fitted.kinds_, fitted.verdict_)]
     if fitted.doubts_:
         lines += ["", "What the log cannot tell, or what is doubtful:"]
         lines += [f"  - {doubt}" for doubt in fitted.doubts_]

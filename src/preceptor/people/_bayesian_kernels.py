@@ -16,6 +16,7 @@ fills in: a set then enters by rows and columns alone. Letters:
     R (k, k)      (s B + C_SS)^-1; K = C_:S R is the gain
     U (k, N)      [I_S | c]; W = U P, D = W U'
     Q, Y          derivatives of all that is to come with respect to P and to C
+    wander (n, n) what a round adds to C, because weights may wander: drift x ΩΩ
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def step(C, P, S, k, B, G, c, r2, noise, damping, D, R, K, W, E):
 
 
 @jit
-def replay(C, P, schedule, members, sizes, B, G, c, r2, noise, damping, losses):
+def replay(C, P, schedule, members, sizes, B, G, c, r2, noise, damping, wander, losses):
     """Play a schedule; C and P end as those after it, `losses` (rounds,) is filled."""
     n = C.shape[0]
     w = members.shape[1]
@@ -121,10 +122,13 @@ def replay(C, P, schedule, members, sizes, B, G, c, r2, noise, damping, losses):
         losses[t] = step(
             C, P, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping, D, R, K, W, E
         )
+        for i in range(n):
+            for j in range(n):
+                C[i, j] += wander[i, j]
 
 
 @jit
-def forward(Cs, Ps, schedule, first, members, sizes, B, G, c, r2, noise, damping, losses):
+def forward(Cs, Ps, schedule, first, members, sizes, B, G, c, r2, noise, damping, wander, losses):
     """The same, keeping every state: Cs[t], Ps[t] before round t, filled after round `first`."""
     n = Cs.shape[1]
     w = members.shape[1]
@@ -142,6 +146,9 @@ def forward(Cs, Ps, schedule, first, members, sizes, B, G, c, r2, noise, damping
             Cs[t + 1], Ps[t + 1], members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping,
             D, R, K, W, E,
         )  # fmt: skip
+        for i in range(n):
+            for j in range(n):
+                Cs[t + 1, i, j] += wander[i, j]
 
 
 @jit

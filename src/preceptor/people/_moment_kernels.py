@@ -120,9 +120,40 @@ def _spread_of(s, size, W, second, gain2, fourth, residual, variance, cap, half,
 
 
 @jit
+def _leak(P, leak, away):
+    """P <- L P L', in place: errors go a share `leak` of the way to those `away` (n,)."""
+    if leak == 0.0:
+        return
+    n = away.size
+    for i in range(n):
+        for j in range(n + 1):
+            P[i, j] = (1.0 - leak) * P[i, j] + leak * away[i] * P[n, j]
+    for i in range(n):
+        for j in range(n + 1):
+            P[j, i] = (1.0 - leak) * P[j, i] + leak * away[i] * P[j, n]
+
+
+@jit
+def _leak_back(Q, leak, away, out):
+    """out = L'QL: what errors cost before they leaked."""
+    n = away.size
+    kept = 1.0 - leak
+    corner = Q[n, n]
+    for i in range(n):
+        edge = Q[i, n]
+        for j in range(n):
+            out[i, j] = kept * kept * Q[i, j]
+            edge += leak * Q[i, j] * away[j]
+        out[i, n] = kept * edge
+        out[n, i] = out[i, n]
+        corner += leak * away[i] * (edge + Q[i, n])
+    out[n, n] = corner
+
+
+@jit
 def step(
     P, s, rate, later, members, sizes, omega, variance, solved, offset, residual, own, pull,
-    second, gain2, fourth, all_weights, cap,
+    second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """The state after a round with set s, into `later`; gives its expected squared error."""
     size = sizes[s]
@@ -130,6 +161,7 @@ def step(
     n = N - 1
     if size == 0:
         later[:, :] = P
+        _leak(later, leak, away)
         return residual[s]
     U = np.empty((size, N))
     _reading(s, size, members, omega, solved, offset, U)
@@ -186,13 +218,14 @@ def step(
         for i in range(size):
             for j in range(size):
                 later[members[s, i], members[s, j]] += inner[i, j]
+    _leak(later, leak, away)
     return loss
 
 
 @jit
 def back(
     Q, P, s, rate, discount, price, before, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap,
+    residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """The adjoint before a round with set s from the one after it, Q, into `before`.
 
@@ -201,6 +234,10 @@ def back(
     size = sizes[s]
     N = Q.shape[0]
     n = N - 1
+    if leak > 0.0:
+        after = Q
+        Q = np.empty((N, N))
+        _leak_back(after, leak, away, Q)
     for i in range(N):
         for j in range(N):
             before[i, j] = discount * Q[i, j]
@@ -324,7 +361,7 @@ def back(
 @jit
 def back_over(
     first, path, states, rates, discount, prices, adjoints, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Adjoints before each of the rounds first, first + 1, ... with these sets, from the last."""
     for t in range(first + path.size - 1, first - 1, -1):
@@ -332,18 +369,22 @@ def back_over(
         back(
             adjoints[t + 1], states[t], s, rates[t], discount, prices[s], adjoints[t], members,
             sizes, omega, variance, solved, offset, residual, own, pull, second, gain2, fourth,
-            all_weights, cap,
+            all_weights, cap, leak, away,
         )  # fmt: skip
 
 
 @jit
 def prices(
     P, Q, rate, discount, positions, costs, out, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap,
+    residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
     N = P.shape[0]
     n = N - 1
+    if leak > 0.0:
+        after = Q
+        Q = np.empty((N, N))
+        _leak_back(after, leak, away, Q)
     OP = np.empty((n, N))  # rows of Ω P
     _times(omega, P, OP)
     OPO = np.empty((n, n))
@@ -504,7 +545,7 @@ def prices(
 @jit
 def play(
     start, path, rates, losses, end, members, sizes, omega, variance, solved, offset, residual,
-    own, pull, second, gain2, fourth, all_weights, cap,
+    own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Squared errors of each round along a path, without prices, and the state after it."""
     now = start.copy()
@@ -512,7 +553,7 @@ def play(
     for t in range(path.size):
         losses[t] = step(
             now, path[t], rates[t], later, members, sizes, omega, variance, solved, offset,
-            residual, own, pull, second, gain2, fourth, all_weights, cap,
+            residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
         )  # fmt: skip
         now, later = later, now
     end[:, :] = now
@@ -521,13 +562,13 @@ def play(
 @jit
 def lay(
     path, since, rates, prices, weights, states, losses, before, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """States before every round from `since` on, losses, and the cost of all rounds before each."""
     for t in range(since, path.size):
         loss = step(
             states[t], path[t], rates[t], states[t + 1], members, sizes, omega, variance, solved,
-            offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+            offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
         )  # fmt: skip
         losses[t] = loss + prices[path[t]]
         before[t + 1] = before[t] + weights[t] * losses[t]
@@ -536,7 +577,7 @@ def lay(
 @jit
 def turn_matrix(
     word, discount, prices, state, matrix, constant, members, sizes, omega, variance, solved,
-    offset, residual, own, pull, second, gain2, fourth, all_weights, cap,
+    offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
 ):  # fmt: skip
     """One turn of a repeated word as an affine map of the adjoint's lower triangle."""
     N = constant.shape[0]
@@ -555,7 +596,7 @@ def turn_matrix(
                 back(
                     now, state, s, 1.0, discount, prices[s], earlier, members, sizes, omega,
                     variance, solved, offset, residual, own, pull, second, gain2, fourth,
-                    all_weights, cap,
+                    all_weights, cap, leak, away,
                 )  # fmt: skip
                 now, earlier = earlier, now
             if i < 0:

@@ -56,6 +56,9 @@ class Bayesian(Person):
         That includes what hidden tests add, so more than the world's own noise.
     imputation
         How the person fills in tests that are not shown, as for `Learner`.
+    drift
+        Variance by which each true weight wanders from round to round, they think: they stay
+        unsure, and go on learning (a Kalman filter). 0 for people who take weights to be fixed.
 
     Raises
     ------
@@ -75,7 +78,9 @@ class Bayesian(Person):
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("prior_variance", "how unsure of each weight they are at first", 0.0, math.inf),
         Parameter("noise_variance", "how far outcomes scatter, they think", 0.0, math.inf),
-    )
+        Parameter("drift", "variance by which weights wander in a round, they think",
+                  0.0, math.inf),
+    )  # fmt: skip
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
     prior_variance: Annotated[
@@ -88,6 +93,9 @@ class Bayesian(Person):
         Positive, "How far outcomes scatter, they think, around the sum of all tests."
     ]
     imputation: Imputation = 0.0
+    drift: Annotated[
+        NonNegative, "Variance by which true weights wander in a round, they think."
+    ] = 0.0
 
     def __init__(
         self,
@@ -95,6 +103,7 @@ class Bayesian(Person):
         prior_variance: float | npt.ArrayLike,
         noise_variance: float,
         imputation: float | npt.ArrayLike = 0.0,
+        drift: float = 0.0,
     ) -> None:
         faults = self.fill_in(initial, imputation)
         unsure = _prior(prior_variance, self.size)
@@ -105,8 +114,11 @@ class Bayesian(Person):
             )
         if not is_number(noise_variance) or noise_variance <= 0:
             faults.append(f"noise_variance: {noise_variance!r}, must be a positive number")
+        if not is_number(drift) or drift < 0:
+            faults.append(f"drift: {drift!r}, must be a finite variance of at least 0")
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "prior_variance", unsure)
+        object.__setattr__(self, "drift", float(drift))
         object.__setattr__(self, "noise_variance", float(noise_variance))
 
     def fresh(
@@ -135,14 +147,15 @@ class Bayesian(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Posterior:
-        """Condition on one case."""
+        """Condition on one case; then weights may have wandered."""
         mean, covariance = state
         towards, spread = self._surprising(state, filled)
         surprise = outcome - np.sum(mean * filled, axis=-1)
         moved = mean + towards * (surprise / spread)[..., None]
         # towards towards' is symmetric to the last bit, so the covariance stays so too
         outer = towards[..., :, None] * towards[..., None, :]
-        return Posterior(moved, covariance - outer / spread[..., None, None])
+        left = covariance - outer / spread[..., None, None]
+        return Posterior(moved, left + self.drift * np.eye(self.size) if self.drift else left)
 
     def moves(
         self,
@@ -173,7 +186,7 @@ class Bayesian(Person):
         """Approximate: what they make of a case depends on all cases before."""
         from preceptor.people.bayesian_expectation import BayesianExpectation
 
-        return BayesianExpectation(self, world, sets)
+        return BayesianExpectation(self, world, sets, self.drift)
 
     def learning_in_words(self) -> str:
         """How unsure they are of the weights, and how far outcomes scatter."""
@@ -184,6 +197,10 @@ class Bayesian(Person):
             f"by outcomes (Bayesian regression): unsure of weights by {weights} at first, and "
             f"expecting outcomes to scatter by {math.sqrt(self.noise_variance):.3g} "
             "(standard deviations)"
+        ) + (
+            f"; true weights wander by {math.sqrt(self.drift):.3g} a round, they think"
+            if self.drift
+            else ""
         )
 
 

@@ -75,6 +75,8 @@ class BayesianExpectation:
         How tests and outcomes come about.
     sets
         What may be shown.
+    drift
+        Variance by which weights wander in a round, they think.
 
     Examples
     --------
@@ -96,12 +98,15 @@ class BayesianExpectation:
         "to be average); with far looser beliefs costs come out much too low."
     )
 
-    def __init__(self, person: Inferring, world: World, sets: SetFamily) -> None:
+    def __init__(
+        self, person: Inferring, world: World, sets: SetFamily, drift: float = 0.0
+    ) -> None:
         self._omega = omega = person.imputing_covariance(world)
         error = np.append(omega @ (world.coefficients - person.initial), 1.0)
         self._unsure = unsure_of_cases(person, omega)  # (n, n)
         self._moments = np.outer(error, error)  # (N, N)
         self._sets = bayesian_sets(world, omega, sets)
+        self._wander: FloatArray = drift * omega @ omega
         self._numbers = (float(person.noise_variance), DAMPING)
 
     def with_spread(self, covariance: FloatArray) -> BayesianExpectation:
@@ -133,7 +138,7 @@ class BayesianExpectation:
         from preceptor.people._bayesian_kernels import replay
 
         losses = np.empty(schedule.size)
-        replay(unsure, moments, schedule, *self._sets, *self._numbers, losses)
+        replay(unsure, moments, schedule, *self._sets, *self._numbers, self._wander, losses)
         return losses
 
     def _to_the_end(
@@ -193,7 +198,8 @@ class BayesianWalk:
         """What the whole schedule costs with each of these sets in round t, to first order."""
         from preceptor.people._bayesian_kernels import prices
 
-        C, A, P = self._unsure[t], self._unsure[t + 1], self._moments[t]
+        C, P = self._unsure[t], self._moments[t]
+        A = self._unsure[t + 1] - self._expected._wander  # before weights wander again
         Q, Y = self._on_moments, self._on_unsure
         QC = Q[:, :-1] @ C
         after = float(np.vdot(Q, P) + 0.5 * np.vdot(Y, C - A))
@@ -250,7 +256,7 @@ class BayesianWalk:
         expected = self._expected
         forward(
             self._unsure, self._moments, self._played, since, *expected._sets,
-            *expected._numbers, self._losses,
+            *expected._numbers, expected._wander, self._losses,
         )  # fmt: skip
         costs = self._losses * self._times * weights(self._discount, self._played.size)
         self._so_far = np.append(0.0, np.cumsum(costs))

@@ -277,10 +277,12 @@ def _calm(sets: SetFamily, keep: FloatArray, push: FloatArray) -> tuple[FloatArr
     """For each test the map (keep, push) of its error that most sets have in common."""
     calm_keep, calm_push = np.ones(keep.shape[1]), np.zeros(keep.shape[1])
     for i in range(keep.shape[1]):
-        pairs = np.column_stack([keep[:, i], push[:, i]])
+        # As complex numbers, because pairs of them are found far faster.
+        pairs = keep[:, i] + 1j * push[:, i]
         hidden = pairs[~sets.membership[:, i]]
-        maps, counts = np.unique(hidden if hidden.size else pairs, axis=0, return_counts=True)
-        calm_keep[i], calm_push[i] = maps[np.argmax(counts)]
+        maps, counts = np.unique(hidden if hidden.size else pairs, return_counts=True)
+        common = maps[np.argmax(counts)]
+        calm_keep[i], calm_push[i] = common.real, common.imag
     return calm_keep, calm_push
 
 

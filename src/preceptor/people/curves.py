@@ -259,7 +259,7 @@ class Geometric(Curve):
     def after(self, count: float) -> Geometric:
         """The same curve; a floor is a larger share of what is left.
 
-        >>> Geometric(2.0, floor=0.01).after(2).floor
+        >>> round(Geometric(2.0, floor=0.01).after(2).floor, 6)
         0.16
         """
         if self.floor == 0.0:

@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
-from preceptor._base.fields import Index, Limits, NonNegative, Positive, Vector
-from preceptor._base.values import FloatArray
+from preceptor._base.fields import Index, Limits, NonNegative, Positive, Share, Vector
+from preceptor._base.values import FloatArray, frozen_array
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
+from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
@@ -65,6 +66,11 @@ class DeltaRule(Person):
         outcome. What is expected of such a person is then approximate.
     rounds
         Rounds that they have played before, on which a decaying rate depends.
+    leak
+        Share of the way back to the first beliefs that all weights go in a round, shown or not,
+        after they have moved; from 0 to 1.
+    home
+        Weights that they leak back to, shape (n,); left out, those at the start.
 
     Raises
     ------
@@ -85,6 +91,8 @@ class DeltaRule(Person):
         RATE,
         Parameter("decay", "power of time by which steps become smaller", 0.0, 1.0),
         Parameter("cap", "largest surprise that is taken at its size", 0.0, math.inf),
+        Parameter("leak", "share of the way back to the first beliefs that weights go in a round",
+                  0.0, 1.0),
     )  # fmt: skip
 
     initial: Annotated[Vector, "Weight that the person gives each test at first."]
@@ -102,6 +110,12 @@ class DeltaRule(Person):
         Positive | None, "Largest surprise that is taken at its size. Left out: all are."
     ] = None
     rounds: Annotated[Index, "Rounds played before; a decaying rate goes on from there."] = 0
+    leak: Annotated[
+        Share, "Share of the way back to the first beliefs that all weights go in a round."
+    ] = 0.0
+    home: Annotated[
+        Vector | None, "Weights that the person leaks back to. Left out: those at first."
+    ] = None
 
     def __init__(
         self,
@@ -113,6 +127,8 @@ class DeltaRule(Person):
         normalised: float | None = None,
         cap: float | None = None,
         rounds: int = 0,
+        leak: float = 0.0,
+        home: npt.ArrayLike | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation)
         if not is_number(rate) or not 0 <= rate <= _LARGEST_RATE:
@@ -126,6 +142,14 @@ class DeltaRule(Person):
                 faults.append(f"{name}: {value!r}, must be a positive number, or left out")
         if not is_count(rounds, least=0):
             faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
+        if not is_number(leak) or not 0 <= leak <= 1:
+            faults.append(
+                f"leak: {leak!r}, must be a share between 0 and 1 of the way back to the first "
+                "beliefs"
+            )
+        back = None if home is None else read_numbers("home", home, 1, faults)
+        if back is not None and self.size and back.size != self.size:
+            faults.append(f"home: {back.size} weights for {self.size} tests; give one for each")
         if normalised is not None and (cap is not None or all_weights):
             faults.append(
                 "normalised: takes neither `cap` nor `all_weights`; what is expected of such a "
@@ -139,6 +163,13 @@ class DeltaRule(Person):
         set_field(self, "normalised", None if normalised is None else float(normalised))
         set_field(self, "cap", None if cap is None else float(cap))
         set_field(self, "rounds", int(rounds))
+        set_field(self, "leak", float(leak))
+        set_field(self, "home", None if back is None else frozen_array(back))
+
+    @property
+    def leaks_to(self) -> FloatArray:
+        """Weights (n,) that all tests go back to."""
+        return self.initial if self.home is None else self.home
 
     def rates(self, rounds: int) -> FloatArray:
         """Rate in each of the coming rounds as a share of `rate`.
@@ -180,6 +211,8 @@ class DeltaRule(Person):
             surprise = np.clip(surprise, -self.cap, self.cap)
         rate, direction = self._step(state, filled, shown)
         moved = state.weights + rate * surprise[..., None] * direction
+        if self.leak:
+            moved = (1.0 - self.leak) * moved + self.leak * self.leaks_to
         return Progressed(moved, state.rounds + 1)
 
     def moves(
@@ -203,7 +236,11 @@ class DeltaRule(Person):
         turn = (
             np.eye(self.size) - within[..., None, None] * step[..., :, None] * filled[..., None, :]
         )
-        return Affine(turn, np.asarray(push)[..., None] * step)
+        moved = np.asarray(push)[..., None] * step
+        if self.leak:
+            turn, moved = (1.0 - self.leak) * turn, (1.0 - self.leak) * moved
+            moved = moved + self.leak * self.leaks_to
+        return Affine(turn, moved)
 
     def _step(
         self, state: Progressed, filled: FloatArray, shown: npt.NDArray[np.bool_]
@@ -217,8 +254,13 @@ class DeltaRule(Person):
         return rate, direction
 
     def from_here(self, world: World, state: Progressed, weights: FloatArray) -> DeltaRule:
-        """With these weights; only a decaying rate asks how many rounds there were."""
-        return replace(self, initial=weights, rounds=state.rounds if self.decay else 0)
+        """With these weights; only a decaying rate asks for rounds, a leak for first beliefs."""
+        return replace(
+            self,
+            initial=weights,
+            rounds=state.rounds if self.decay else 0,
+            home=self.leaks_to if self.leak else None,
+        )
 
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
@@ -242,4 +284,6 @@ class DeltaRule(Person):
             text += f", divided by {self.normalised:g} + squared length of the results"
         if self.cap is not None:
             text += f"; surprises count as at most {self.cap:g}"
+        if self.leak:
+            text += f"; all weights go {100 * self.leak:.3g}% of the way back per round"
         return text

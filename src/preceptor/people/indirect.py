@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, remembered
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
@@ -95,7 +95,8 @@ class Indirect(Coordinatewise, Curved):
 
     def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
         """What the curve leaves after a showing, or after the part of one that was told."""
-        told = for_each_set(shown, lambda one: _share_told(world, one))
+        known: dict[TestSet, FloatArray] = remembered(world, "shares told", dict)
+        told = for_each_set(shown, lambda one: _share_told(world, one, known))
         showings = np.where(shown, 1.0, self.indirect * told)
         return Kept(self.ratios**showings, np.zeros(shown.shape))
 
@@ -109,9 +110,12 @@ class Indirect(Coordinatewise, Curved):
         return f"{told}; {self.curves_in_words()}"
 
 
-def _share_told(world: World, shown: TestSet) -> FloatArray:
-    """Share of each test's variance (n,) that the shown tests explain."""
+def _share_told(world: World, shown: TestSet, known: dict[TestSet, FloatArray]) -> FloatArray:
+    """Share of each test's variance (n,) that the shown tests explain; `known` is kept."""
+    if shown in known:
+        return known[shown]
     rows, sigma = list(shown), world.covariance
     weights = np.linalg.solve(sigma[np.ix_(rows, rows)], sigma[rows])
     told = np.sum(sigma[rows] * weights, axis=0) / np.diag(sigma)
-    return np.where(told < _TOLD_NOTHING, 0.0, np.minimum(told, 1.0))
+    known[shown] = np.where(told < _TOLD_NOTHING, 0.0, np.minimum(told, 1.0))
+    return known[shown]

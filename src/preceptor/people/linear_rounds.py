@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
-from preceptor.model.sets import SetFamily
+from preceptor._base.values import FloatArray, remembered
+from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
     from preceptor.people.delta_rule import DeltaRule
     from preceptor.people.folding import Folding
+    from preceptor.people.normalised import NormalisedMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,8 @@ class LinearRounds:
     cap: float = 0.0  # of surprises; 0 for none
     decay: float = 0.0
     before: int = 0  # rounds played before, for the decay
+    leak: float = 0.0  # share of the way back that errors go after each round
+    away: FloatArray | None = None  # (n,): errors that they go back to
 
 
 def readings_of(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
@@ -78,6 +81,7 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
     V, count = readings.variance, len(sets)
     widest = V.shape[1]
     own = np.zeros((count, widest))
+    away: FloatArray = np.array(world.coefficients - person.leaks_to)
     if person.normalised is None:
         return LinearRounds(
             own=own,
@@ -89,15 +93,23 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
             cap=person.cap or 0.0,
             decay=person.decay,
             before=person.rounds,
+            leak=person.leak,
+            away=away,
         )
     from preceptor.people.normalised import normalised_moments
 
     pull, second = np.zeros_like(V), np.zeros_like(V)
     fourth = np.zeros((count, widest, widest, widest, widest))
+    # They take longest, and depend on the tests alone: whoever plans again asks for the same.
+    about = f"normalised moments {person.normalised!r}"
+    known: dict[TestSet, NormalisedMoments] = remembered(world, about, dict)
     for s, size in enumerate(sets.sizes):
         if size == 0:
             continue
-        moments = normalised_moments(V[s, :size, :size], person.normalised)
+        shown = tuple(sets.members[s, :size].tolist())
+        if shown not in known:
+            known[shown] = normalised_moments(V[s, :size, :size], person.normalised)
+        moments = known[shown]
         first = moments.first
         square = np.einsum("ia,bj->ijab", first, first)
         full = np.asarray(moments.fourth).reshape(size, size, size, size)
@@ -105,8 +117,9 @@ def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> Linea
         second[s, :size, :size] = person.rate**2 * moments.second
         fourth[s, :size, :size, :size, :size] = person.rate**2 * (full - square)
     return LinearRounds(
-        own, pull, second, np.zeros(count), fourth, decay=person.decay, before=person.rounds
-    )
+        own, pull, second, np.zeros(count), fourth, decay=person.decay, before=person.rounds,
+        leak=person.leak, away=away,
+    )  # fmt: skip
 
 
 def folding_rounds(person: Folding, world: World, sets: SetFamily) -> LinearRounds:

@@ -7,7 +7,9 @@ c_S = β_S - F_S a, β_S = Σ_SS⁻¹ (Σa)_S, and r has variance r2_S, whatever
     loss(S) = r2_S + tr(V U P U'),        V = Σ_SS
     P'      = A P A' + B (𝓜[U P U'] + N2) B',        A = I - B K
 
-with K = diag(own) I_S + pull U, and B either I_S (shown weights move) or F_S' (all of them do). The
+with K = diag(own) I_S + pull U, and B either I_S (shown weights move) or F_S' (all of them do). If
+weights leak back, errors then go a share f of the way to those of home, e_0: with the linear map
+L g = ((1 - f) e + f e_0, 1), P' becomes L P' L' and Q' below L'Q'L before it goes back. The
 cost of a schedule is linear in P: with Q = L_S + δ T_S*(Q') going backward, <L_S + δ T_S*(Q'), P>
 is what any other set would cost in a round, exactly, and nothing is played again to know it. Only
 fourth moments of Gaussian tests enter (Isserlis); with other marginals 𝓜 is an approximation.
@@ -55,10 +57,11 @@ class Moments:
         members = np.ascontiguousarray(np.maximum(sets.members, 0))
         if members.shape[1] == 0:
             members = np.zeros((len(sets), 1), dtype=np.int64)
+        away = np.zeros(world.size) if rounds.away is None else rounds.away
         self._arrays: Any = (
             members, sets.sizes, np.array(omega), readings.variance, readings.solved,
             readings.offset, readings.residual, rounds.own, rounds.pull, rounds.second,
-            rounds.gain2, rounds.fourth, rounds.all_weights, rounds.cap,
+            rounds.gain2, rounds.fourth, rounds.all_weights, rounds.cap, rounds.leak, away,
         )  # fmt: skip
         errors = world.coefficients - person.initial
         start = np.append(errors, 1.0)

@@ -136,7 +136,7 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
 def _of_moments(expected: Moments) -> QuadraticRounds:
     (
         members, sizes, omega, variance, solved, offset, residual, own, pull, second, gain2, fourth,
-        all_weights, _,
+        all_weights, _, leak, away,
     ) = expected.arrays  # fmt: skip
     count, widest = variance.shape[:2]
     n = omega.shape[0]
@@ -159,6 +159,10 @@ def _of_moments(expected: Moments) -> QuadraticRounds:
         gain = pull[s] @ reads[s]
         gain[at, shown] += own[s, :k]
         turn[s, :n] -= weights[s] @ gain
+        # Whatever the round has made of errors leaks back, and so does its scatter.
+        turn[s, :n] *= 1.0 - leak
+        turn[s, :n, n] += leak * away
+        weights[s] *= 1.0 - leak
         if fourth.shape[0]:
             scatter[s], noise[s] = fourth[s], residual[s] * second[s]
         else:

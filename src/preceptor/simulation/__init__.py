@@ -16,6 +16,7 @@ from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
 from preceptor.simulation.partial_fit import PartialFit
 from preceptor.simulation.rollouts import Rollout, rollout
+from preceptor.simulation.tutored import Tutored, tutored
 
 __all__ = [
     "BatchHuman",
@@ -25,6 +26,7 @@ __all__ = [
     "RandomOrder",
     "Rollout",
     "Sessions",
+    "Tutored",
     "answer_one_by_one",
     "check_human",
     "compare",
@@ -33,4 +35,5 @@ __all__ = [
     "most_predictive",
     "people_of",
     "rollout",
+    "tutored",
 ]

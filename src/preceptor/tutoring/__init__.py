@@ -1,5 +1,6 @@
-"""Teaching one person while finding out who they are: `Tutor`."""
+"""Teaching one person: following them (`Tracker`), and finding out who they are (`Tutor`)."""
 
+from preceptor.tutoring.tracking import Tracker
 from preceptor.tutoring.tutor import Tutor
 
-__all__ = ["Tutor"]
+__all__ = ["Tracker", "Tutor"]

@@ -17,19 +17,23 @@ from preceptor._base.values import FloatArray, remembered
 from preceptor.evaluation.expectations import family_of, people_of, weights_of
 from preceptor.model.sets import SetFamily, TestSet
 from preceptor.people.expected import Expected, TakesSpread
+from preceptor.people.exposures import Exposures
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
 from preceptor.tutoring.hindsight import Ahead, look_ahead
 from preceptor.tutoring.own_way import Way, find_way
 
-# With more sets than this only those that somebody's own plan uses, or nearly, are looked at.
+# With more sets than this only promising ones are looked at: so many by each measure for each kind,
+# judged by that many rounds.
 _MANY_SETS = 60
-_NEARLY = 4
+_PROMISING, _TRIED = 4, 24
 # Rounds that are planned, at most; what comes later is repeated.
-_MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE = 400, 150, 1e-2
+_MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE, _LITTLE = 800, 150, 1e-2, 0.05
 # Kinds less likely than this do not matter to what is shown next.
 _UNLIKELY = 0.01
+# Being unsure of weights is planned for if it adds this share to the least loss of a case.
+_UNSURE_MATTERS = 0.02
 # First beliefs are taken to be off by this share of the typical error at first.
 UNSURE = 0.3
 
@@ -102,18 +106,17 @@ def _basis(problem: Problem) -> Basis:
     people = list(people_of(problem).values())
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
         sets, family = tuple(problem.sets), problem.sets
-        everybody = [_from_start(problem, person, family) for person in people]
-        ways = _first_ways(problem, everybody, span, len(sets))
         if len(sets) > _MANY_SETS:
-            promising = _promising(problem, everybody, ways)
-            where = {old: new for new, old in enumerate(promising)}
-            sets = tuple(sets[s] for s in promising)
+            sets = _promising(problem, [_from_start(problem, p, family) for p in people])
             family = family_of(problem, list(sets))
-            ways = [
-                Way(np.array([where[int(s)] for s in way.schedule]),
-                    tuple(where[s] for s in way.tail), way.cost)
-                for way in ways
-            ]  # fmt: skip
+        everybody = [_from_start(problem, person, family) for person in people]
+        ways = [
+            find_way(
+                each, rounds=span.rounds, discount=problem.discount, infinite=span.infinite,
+                sets=len(sets), from_scratch=True,
+            )
+            for each in everybody
+        ]  # fmt: skip
     return Basis(sets, family, tuple(ways))
 
 
@@ -122,37 +125,29 @@ def _from_start(problem: Problem, person: Person, family: SetFamily) -> Expected
     return person.expected(problem.world, family, start)
 
 
-def _first_ways(problem: Problem, everybody: list[Expected], span: Span, sets: int) -> list[Way]:
-    return [
-        find_way(
-            each, rounds=span.rounds, discount=problem.discount, infinite=span.infinite,
-            sets=sets, from_scratch=True,
-        )
-        for each in everybody
-    ]  # fmt: skip
-
-
-def _promising(problem: Problem, everybody: list[Expected], ways: list[Way]) -> list[int]:
-    """Positions of sets that own plans use, that would do well throughout, or that tell most."""
-    found = {int(s) for way in ways for s in (*way.schedule, *way.tail)}
-    found.update(np.argsort(problem.oracle.floors(), kind="stable")[:_NEARLY].tolist())
-    weights = problem.discount ** np.arange(16.0)
-    weights[-1] += problem.discount**16 / max(1.0 - problem.discount, 1e-2)
+def _promising(problem: Problem, everybody: list[Expected]) -> tuple[TestSet, ...]:
+    """Sets that would do well throughout, at once or late for somebody, or that tell most."""
+    found = set(np.argsort(problem.oracle.floors(), kind="stable")[:_PROMISING].tolist())
+    weights = problem.discount ** np.arange(float(_TRIED))
+    weights[-1] += problem.discount**_TRIED / max(1.0 - problem.discount, 1e-2)
     for each in everybody:
         losses = np.array(
-            [each.losses(np.full(16, s, dtype=np.int64)) for s in range(len(problem.sets))]
+            [each.losses(np.full(_TRIED, s, dtype=np.int64)) for s in range(len(problem.sets))]
         )
-        found.update(np.argsort(losses @ weights, kind="stable")[:_NEARLY].tolist())
-        found.update(np.argsort(losses[:, 0], kind="stable")[:2].tolist())
-    return sorted(found)
+        losses = np.where(np.isnan(losses), np.inf, losses)
+        for values in (losses @ weights, losses[:, 0], losses[:, _TRIED // 4], losses[:, -1]):
+            found.update(np.argsort(values, kind="stable")[:_PROMISING].tolist())
+    return tuple(problem.sets[s] for s in sorted(found))
 
 
 def span_of(problem: Problem, played: int) -> Span:
     """How many rounds are left to plan once so many have been played."""
     if problem.horizon is not None:
         left = max(problem.horizon - played, 1)
-        if left <= _MOST_ROUNDS or problem.discount >= 1.0:
-            return Span(min(left, 2 * _MOST_ROUNDS), infinite=False)
+        # An end that is far away, and weighs little, is as good as none.
+        far = left > _ENDLESS_ROUNDS and problem.discount**left < _LITTLE
+        if not far:
+            return Span(min(left, _MOST_ROUNDS), infinite=False)
     if problem.discount == 0.0:
         return Span(1, infinite=False)
     rounds = min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), _ENDLESS_ROUNDS)
@@ -183,12 +178,31 @@ def planning_shares(bank: Bank) -> FloatArray:
 def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list[Expected]:
     """What is expected of each of these kinds from now on."""
     everybody: list[Expected] = []
+    world = bank.world
     for person, covariance in people_now(bank, kinds):
-        expected = person.expected(bank.world, family)
-        if isinstance(expected, TakesSpread) and np.any(covariance):
+        expected = person.expected(world, family)
+        # What it adds to the loss of a case if everything is shown, beside what is lost anyway.
+        unsure = float(np.sum(covariance * world.covariance))
+        matters = unsure > _UNSURE_MATTERS * float(expected.floors().min())
+        if matters and isinstance(expected, TakesSpread):
+            if isinstance(expected, Exposures):
+                covariance = thinned(covariance, world.covariance)
             expected = expected.with_spread(covariance)
         everybody.append(expected)
     return everybody
+
+
+def thinned(covariance: FloatArray, metric: FloatArray, rank: int = 1) -> FloatArray:
+    """A covariance of low rank that adds as much to the loss if everything is shown.
+
+    For those whose costs take as many parts as there are directions in which weights are unsure.
+    """
+    root = np.linalg.cholesky(metric)
+    values, vectors = np.linalg.eigh(root.T @ covariance @ root)
+    kept = np.linalg.solve(root.T, vectors[:, -rank:] * np.sqrt(np.maximum(values[-rank:], 0.0)))
+    size = float(values[-rank:].sum())
+    low: FloatArray = kept @ kept.T * (float(values.sum()) / size if size > 0.0 else 0.0)
+    return low
 
 
 def look_out(

@@ -32,6 +32,8 @@ _STRETCHES = (100, 25, 6)
 _TRIED = 48
 # Sets that are tried as what is repeated in the end.
 _ENDINGS = 6
+# Lengths of words at the end of a schedule that may be worth repeating.
+_WORDS = (2, 3, 5)
 # Starts that are followed where nothing is known yet.
 _FOLLOWED = 3
 
@@ -129,14 +131,24 @@ def _improved(
     for _ in range(_PASSES):
         before = priced.value
         priced.sweep(_looked_at(priced), ids)
-        priced.shift_runs(_looked_at(priced), ids, endings=endings)
+        near = _looked_at(priced)
+        if not from_scratch:
+            near[2 * _SOON :] = False
+        priced.shift_runs(near, ids, endings=endings)
         if infinite:
-            last = dict.fromkeys([int(priced.schedule[-1]), *priced.endings[:_ENDINGS]])
-            priced.choose_tail([(s,) for s in last])
+            priced.choose_tail(_tails(priced))
         if not before - priced.value > _GAIN * abs(before):
             break
         endings = False
     return Way(priced.schedule, priced.tail, float(priced.costs[0]))
+
+
+def _tails(priced: PricedSchedule) -> list[Tail]:
+    """What may be repeated in the end: single sets, or the last few rounds in turn."""
+    last = priced.schedule[-max(_WORDS) :].tolist()
+    tails: list[Tail] = [(s,) for s in dict.fromkeys([last[-1], *priced.endings[:_ENDINGS]])]
+    words = [tuple(last[-size:]) for size in _WORDS if len(last) >= size]
+    return tails + [word for word in words if len(set(word)) > 1]
 
 
 def _alone(person: Expected, sets: int, rounds: int) -> FloatArray:

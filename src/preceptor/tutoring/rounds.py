@@ -9,11 +9,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.tutoring.cases import outcome_read, results_read, tests_shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,18 +81,11 @@ class Round(Value):
         InvalidInput
             A test that is not known or is shown twice, or a number that is not finite.
         """
-        tests = found_tests(world, shown)
-        try:
-            results = np.atleast_1d(np.asarray(values, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InvalidInput(f"values: {values!r}, must be numbers") from None
-        if results.shape != (len(tests),) or not np.all(np.isfinite(results)):
-            raise InvalidInput(
-                f"values: {results.tolist()}, must be one finite number for each of the "
-                f"{len(tests)} tests that were shown"
-            )
+        tests = tests_shown(world, shown)
+        results_read(world, tests, values)
         if answer is not None and not is_number(answer):
             raise InvalidInput(f"answer: {answer!r}, must be a finite number, or None")
+        results = np.asarray(values, dtype=np.float64)
         order = np.argsort(tests, kind="stable").tolist()
         return cls(
             tuple(tests[i] for i in order),
@@ -101,42 +95,14 @@ class Round(Value):
 
     def results(self, world: World) -> FloatArray:
         """Results (shown,) in the world's units."""
-        given = np.array(self.values)
-        if world.units is None or not self.shown:
-            return given
-        whole = np.zeros(world.size)
-        whole[list(self.shown)] = given
-        return world.units.standardise(whole)[list(self.shown)]
+        return results_read(world, self.shown, self.values)
 
     def answer_in(self, world: World) -> float:
         """The answer in the world's units."""
         assert self.answer is not None
-        return self.answer if world.units is None else float(world.units.centre(self.answer))
+        return outcome_read(world, self.answer)
 
     def outcome_in(self, world: World) -> float:
         """The outcome in the world's units."""
         assert self.outcome is not None
-        return self.outcome if world.units is None else float(world.units.centre(self.outcome))
-
-
-def found_tests(world: World, shown: Sequence[int | str]) -> list[int]:
-    """Indices of tests that are given by name or index."""
-    if isinstance(shown, str):
-        raise InvalidInput(f"shown: {shown!r}, must be a list of tests, e.g. [{shown!r}]")
-    labels = world.labels
-    found, unknown = [], []
-    for test in shown:
-        if isinstance(test, str) and test in labels:
-            found.append(labels.index(test))
-        elif is_count(test, least=0) and int(test) < world.size:
-            found.append(int(test))
-        else:
-            unknown.append(repr(test))
-    if unknown:
-        raise InvalidInput(
-            f"shown: {', '.join(unknown)} not known; tests are {', '.join(labels)}, "
-            f"or indices 0 to {world.size - 1}"
-        )
-    if len(set(found)) != len(found):
-        raise InvalidInput(f"shown: {list(shown)}, a test can be shown once in a round")
-    return found
+        return outcome_read(world, self.outcome)

@@ -19,8 +19,9 @@ from preceptor.people.crowd import Crowd
 from preceptor.people.own_person import OwnPerson
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
+from preceptor.tutoring.cases import outcome_told, tests_shown
 from preceptor.tutoring.lookout import Outlook, first_bank, look_out, people_now, planning_shares
-from preceptor.tutoring.rounds import Round, found_tests
+from preceptor.tutoring.rounds import Round
 
 if TYPE_CHECKING:
     from preceptor.logs import Log
@@ -340,9 +341,7 @@ class Tutor(Value):
         shares = self.bank.kinds
         mean = float(shares @ means)
         spread = float(shares @ (variances + (means - mean) ** 2))
-        if world.units is not None:
-            mean = float(world.units.uncentre(mean))
-        return mean, float(np.sqrt(spread))
+        return outcome_told(world, mean), float(np.sqrt(spread))
 
     # --- what to do ---
 
@@ -385,7 +384,7 @@ class Tutor(Value):
 
         tests = None
         if available is not None:
-            tests = set(found_tests(self.problem.world, available))
+            tests = set(tests_shown(self.problem.world, available))
         return choose(self, tests)
 
     @property

@@ -1,8 +1,9 @@
 """Follow one person round by round, and plan again from where they are.
 
-Given the curve, coefficients move by known factors and answers are linear in them. So what is known
-about a person is a normal distribution, and each answer updates it exactly: a Kalman filter. After
-every round the result is what Bayesian linear regression on all rounds so far would give.
+Given how somebody learns, weights move by known affine maps and answers are linear in them. So what
+is known about a person is a normal distribution, and each answer updates it exactly
+(`people/followed.py`). After every round the result is what Bayesian linear regression on all
+rounds so far would give.
 """
 
 from __future__ import annotations
@@ -15,13 +16,29 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
-from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
+from preceptor._base.values import FloatArray, IntArray, Value, frozen_array, remembered
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
+from preceptor.people.acting import Imputer
 from preceptor.people.by_showings import Learner
+from preceptor.people.crowd import Crowd
+from preceptor.people.followed import Followed
+from preceptor.people.person import Person
 from preceptor.problem import Problem
+from preceptor.tutoring.cases import outcome_read, outcome_told, results_read, tests_shown
+from preceptor.tutoring.states import frozen_state, state_to_plain
+from preceptor.tutoring.tracker_parts import (
+    OpenRound,
+    array_of,
+    counts_of,
+    left_of_a_belief,
+    number_faults,
+    open_round_of,
+    spread_of,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
@@ -41,14 +58,16 @@ class Expected(NamedTuple):
 class Tracker(Value):
     """What is known about one person now: a normal distribution of their weights.
 
-    A tracker is a value: `after` returns a new one, and `to_json` keeps it between sessions.
+    A tracker is a value: `after` returns a new one, and `to_json` keeps it between sessions. Where
+    truths come late, `answered` begins a round and `told` ends it.
 
     Parameters
     ----------
     world
         How tests and outcomes come about.
     learner
-        What was known before the first round; curves and imputation are taken as given.
+        What was known before the first round: a person of any kind, whose way to learn and to fill
+        in is taken as given.
     noise_sd
         Standard deviation of an answer around the model, above 0, in units of the outcome.
     spread
@@ -61,11 +80,16 @@ class Tracker(Value):
     counts
         Showings with feedback so far, shape (n,).
     errors
-        Truth minus belief at present, shape (n,); follows from learner and counts if left out.
+        Truth minus belief at present, shape (n,); follows from the state if left out.
     covariance
         Covariance of the present errors, shape (n, n), in place of `spread`.
     rounds
         How many rounds the person has been followed.
+    state
+        What their kind keeps besides weights, as `Person.learn` gives it or as plain data; that of
+        somebody with these counts if left out.
+    open_round
+        The case that waits for its truth, if there is one.
 
     Raises
     ------
@@ -83,7 +107,7 @@ class Tracker(Value):
     """
 
     world: World
-    learner: Learner
+    learner: Person
     noise_sd: float
     counts: IntArray
     errors: FloatArray
@@ -91,11 +115,13 @@ class Tracker(Value):
     bias: float = 0.0
     drift: float = 0.0
     rounds: int = 0
+    state: Any = None
+    open_round: OpenRound | None = None
 
     def __init__(
         self,
         world: World,
-        learner: Learner,
+        learner: Person,
         noise_sd: float,
         *,
         spread: npt.ArrayLike | None = None,
@@ -105,9 +131,15 @@ class Tracker(Value):
         errors: npt.ArrayLike | None = None,
         covariance: npt.ArrayLike | None = None,
         rounds: int = 0,
+        state: Any = None,
+        open_round: OpenRound | Mapping[str, Any] | None = None,
     ) -> None:
-        if not isinstance(world, World) or not isinstance(learner, Learner):
-            raise InvalidInput("world and learner: must be a World and a Learner")
+        if not isinstance(world, World) or not isinstance(learner, Person):
+            raise InvalidInput("world and learner: must be a World and a Learner or another Person")
+        if isinstance(learner, Crowd):
+            raise InvalidInput(
+                "learner: a crowd, but a tracker follows one; take one of its people"
+            )
         faults: list[str] = []
         if learner.size != world.size:
             faults.append(f"learner: of {learner.size} tests, but the world has {world.size}")
@@ -119,20 +151,22 @@ class Tracker(Value):
             faults.append(f"drift: {drift!r}, must be a finite number of at least 0")
         if not is_count(rounds, least=0):
             faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
-        seen = _counts(counts, world.size, faults)
+        seen = counts_of(counts, world.size, faults)
         if spread is not None and covariance is not None:
             faults.append("spread and covariance: give one of them, not both")
         InvalidInput.raise_if(faults)
-        left = learner.retention(seen)
-        now = (world.coefficients - learner.initial) * left
-        mean = now if errors is None else _array("errors", errors, (world.size,), faults)
+        started = state_of(learner, world, seen, state, faults)
+        InvalidInput.raise_if(faults)
+        now = world.coefficients - learner.weights_of(world, started)
+        mean = now if errors is None else array_of("errors", errors, (world.size,), faults)
         if covariance is None:
-            wide = _spread(world, spread, faults) * left
-            matrix: FloatArray = np.diag(wide**2)
+            left = left_of_a_belief(learner, world, seen)
+            matrix: FloatArray = np.diag((spread_of(world, spread, faults) * left) ** 2)
         else:
-            matrix = _array("covariance", covariance, (world.size, world.size), faults)
+            matrix = array_of("covariance", covariance, (world.size, world.size), faults)
             if not faults and np.linalg.eigvalsh(matrix)[0] < -1e-9 * np.abs(matrix).max():
                 faults.append("covariance: has a negative eigenvalue, must be a covariance")
+        waiting = open_round_of(world, open_round)
         InvalidInput.raise_if(faults)
         set_field = object.__setattr__
         set_field(self, "world", world)
@@ -144,12 +178,23 @@ class Tracker(Value):
         set_field(self, "errors", frozen_array(mean))
         set_field(self, "covariance", frozen_array((matrix + matrix.T) / 2))
         set_field(self, "rounds", int(rounds))
+        set_field(self, "state", frozen_state(started))
+        set_field(self, "open_round", waiting)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; the state as its kind writes it."""
+        data = super().to_dict()
+        data["state"] = state_to_plain(self.state)
+        if self.open_round is not None:
+            shown, values = self.open_round
+            data["open_round"] = {"shown": list(shown), "values": list(values)}
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Tracker:
         """Rebuild from plain data."""
         fields = dict(data)
-        for name, kind in (("world", World), ("learner", Learner)):
+        for name, kind in (("world", World), ("learner", Person)):
             if isinstance(fields.get(name), Mapping):
                 fields[name] = kind.from_dict(fields[name])
         return super().from_dict(fields)
@@ -199,12 +244,12 @@ class Tracker(Value):
         Expected
             The expected `answer` and its standard `deviation`, in the units that the person reads.
         """
-        filled = self._fill_in(self._indices(shown), values)
-        answer = self.bias + float(filled @ self.coefficients)
-        variance = float(filled @ self.covariance @ filled) + self.noise_sd**2
-        if self.world.units is not None:
-            answer = float(self.world.units.uncentre(answer))
-        return Expected(answer, float(np.sqrt(variance)))
+        seen = tests_shown(self.world, shown)
+        followed = self._followed()
+        filled = followed.filled(seen, results_read(self.world, seen, values))
+        mean, variance = followed.awaited(filled)
+        answer = outcome_told(self.world, self.bias + float(mean))
+        return Expected(answer, float(np.sqrt(variance + self.noise_sd**2)))
 
     def after(
         self,
@@ -213,7 +258,7 @@ class Tracker(Value):
         prediction: float | None = None,
         outcome: float | None = None,
     ) -> Tracker:
-        """The tracker after one more round; costs n² + k³ operations for k tests shown.
+        """The tracker after one more whole round: `answered`, then `told`.
 
         Parameters
         ----------
@@ -236,24 +281,81 @@ class Tracker(Value):
         InvalidInput
             A test that is not known or is shown twice, or a number that is not finite.
         """
-        seen = self._indices(shown)
-        filled = self._fill_in(seen, values)
-        errors, covariance = self.errors, self.covariance
-        InvalidInput.raise_if(
-            f"{name}: {given!r}, must be a finite number, or None"
-            for name, given in (("prediction", prediction), ("outcome", outcome))
-            if given is not None and not is_number(given)
-        )
+        InvalidInput.raise_if(number_faults(prediction=prediction, outcome=outcome))
+        return self.answered(shown, values, prediction).told(outcome)
+
+    def answered(
+        self, shown: Sequence[int | str], values: npt.ArrayLike, prediction: float | None = None
+    ) -> Tracker:
+        """The tracker once somebody has answered a case; the round stays open for its truth.
+
+        If another round is still open, nobody was told its truth, and it ends here.
+
+        Parameters
+        ----------
+        shown
+            Tests by name or index.
+        values
+            Their results, in the same order and in the units that the person read.
+        prediction
+            The person's answer; without it nothing is inferred.
+
+        Returns
+        -------
+        Tracker
+            A new one, which waits for `told`.
+
+        Raises
+        ------
+        InvalidInput
+            A test that is not known or is shown twice, or a number that is not finite.
+        """
+        InvalidInput.raise_if(number_faults(prediction=prediction))
+        seen = tests_shown(self.world, shown)
+        read = results_read(self.world, seen, values)
+        before = self if self.open_round is None else self.told(None)
+        followed = before._followed()
         if prediction is not None:
-            errors, covariance = self._informed(filled, float(prediction))
-        counts = np.array(self.counts)
-        if outcome is not None and seen:
-            counts[seen] += 1
-            factors = _ratio(self.learner.retention(counts), self.learner.retention(self.counts))
-            errors, covariance = errors * factors, covariance * np.outer(factors, factors)
+            answer = outcome_read(self.world, prediction) - self.bias
+            filled = followed.filled(seen, read)
+            followed, _ = followed.answered(filled, answer, self.noise_sd**2)
+        opened = OpenRound(seen, tuple(read.tolist()))
+        return before._with(followed, before.counts, self.rounds + 1, opened)
+
+    def told(self, outcome: float | None) -> Tracker:
+        """The tracker once the truth of the open round has been told, however late.
+
+        Parameters
+        ----------
+        outcome
+            What was true; None if the person is not going to be told.
+
+        Returns
+        -------
+        Tracker
+            A new one, with no round open.
+
+        Raises
+        ------
+        InvalidInput
+            No round is open, or the number is not finite.
+        """
+        faults = number_faults(outcome=outcome)
+        if self.open_round is None:
+            faults.append("told: no round is open; say what was `answered` first, or use `after`")
+        InvalidInput.raise_if(faults)
+        assert self.open_round is not None
+        seen, values = self.open_round
+        followed, counts = self._followed(), np.array(self.counts)
+        if outcome is not None:
+            shown = np.zeros(self.world.size, dtype=np.bool_)
+            shown[list(seen)] = True
+            filled = followed.filled(seen, np.array(values))
+            followed = followed.told(filled, shown, outcome_read(self.world, outcome))
+            counts += shown
         if self.drift:
-            covariance = covariance + self.drift**2 * np.eye(self.world.size)
-        return self._with(counts, errors, covariance)
+            followed = followed.wandered(self.drift)
+        return self._with(followed, counts, self.rounds, None)
 
     def through(self, log: Log) -> Tracker:
         """The tracker after all rounds of a log.
@@ -290,23 +392,32 @@ class Tracker(Value):
             tracker = tracker.after(seen, log.values[i, seen], float(log.prediction[i]), outcome)
         return tracker
 
-    def present_learner(self) -> Learner:
-        """The person as a `Learner`: with `Problem(start=counts)`, who they are now.
+    def present_learner(self) -> Person:
+        """The person as they are now, for plans from here on.
 
-        Curves count from the first showing ever, so the present errors are written as the first
-        ones that would have led here. Where nothing is left of an error (as after `OneShot`), the
-        first one cannot be told any more and does not matter.
+        Somebody who learns by showings goes along curves that count from the first showing ever,
+        so their present errors are written as the first ones that would have led here, to be used
+        with `Problem(start=tracker.counts)`. Where nothing is left of an error (as after
+        `OneShot`), the first one cannot be told any more and does not matter. Everybody else is
+        met in the middle (`Person.from_here`) and needs no `start`.
 
         Returns
         -------
-        Learner
-            To be used with `start=tracker.counts`.
+        Person
+            Of the same kind.
         """
+        if not isinstance(self.learner, Learner):
+            return self._followed().now()
         left = self.learner.retention(self.counts)
         before = self.world.coefficients - self.learner.initial
         at_first = np.where(left > _FORGOTTEN, self.errors / np.maximum(left, _FORGOTTEN), before)
         initial = self.world.coefficients - at_first
         return Learner(initial, self.learner.curves, self.learner.imputation)
+
+    @property
+    def _start(self) -> IntArray | None:
+        """The showings that `present_learner` counts from."""
+        return self.counts if isinstance(self.learner, Learner) else None
 
     def problem(self, budget: Budget | int = 1, discount: float = 0.99, **options: Any) -> Problem:
         """The planning problem from where the person is now.
@@ -323,10 +434,10 @@ class Tracker(Value):
         Returns
         -------
         Problem
-            Starts at the present counts.
+            Starts where the person is.
         """
         person = self.present_learner()
-        return Problem(self.world, person, budget, discount, start=self.counts, **options)
+        return Problem(self.world, person, budget, discount, start=self._start, **options)
 
     def replan(self, problem: Problem, **options: Any) -> Plan:
         """Solve a problem again for the person as they are now.
@@ -345,103 +456,29 @@ class Tracker(Value):
         """
         from preceptor.planning import solve
 
-        return solve(problem.replace(learner=self.present_learner(), start=self.counts), **options)
+        return solve(problem.replace(learner=self.present_learner(), start=self._start), **options)
 
-    def _informed(self, filled: FloatArray, prediction: float) -> tuple[FloatArray, FloatArray]:
-        """Errors and their covariance given one answer: the Kalman update for one number."""
-        answer = prediction
-        if self.world.units is not None:
-            answer = float(self.world.units.centre(prediction))
-        surprise = answer - self.bias - float(filled @ self.coefficients)
-        reading = self.covariance @ filled
-        variance = float(filled @ reading) + self.noise_sd**2
-        # An answer above what was expected means a coefficient above it: a smaller error.
-        errors = self.errors - reading * (surprise / variance)
-        return errors, self.covariance - np.outer(reading, reading) / variance
+    def _followed(self) -> Followed:
+        """The filter, as it stands."""
+        mean = self.coefficients
+        imputer = remembered(
+            self, "imputer", lambda: Imputer(self.learner.imputing_covariance(self.world))
+        )
+        return Followed(self.learner, self.world, self.state, mean, self.covariance, imputer)
 
-    def _with(self, counts: IntArray, errors: FloatArray, covariance: FloatArray) -> Tracker:
+    def _with(
+        self, followed: Followed, counts: IntArray, rounds: int, open_round: OpenRound | None
+    ) -> Tracker:
         """A copy in another state; what was checked when this one was made is not checked again."""
         copy = object.__new__(Tracker)
+        errors, spread = self.world.coefficients - followed.mean, followed.covariance
         for name in ("world", "learner", "noise_sd", "bias", "drift"):
             object.__setattr__(copy, name, getattr(self, name))
         object.__setattr__(copy, "counts", frozen_array(counts, np.int64))
         object.__setattr__(copy, "errors", frozen_array(errors))
-        object.__setattr__(copy, "covariance", frozen_array((covariance + covariance.T) / 2))
-        object.__setattr__(copy, "rounds", self.rounds + 1)
+        object.__setattr__(copy, "covariance", frozen_array((spread + spread.T) / 2))
+        object.__setattr__(copy, "rounds", rounds)
+        object.__setattr__(copy, "state", frozen_state(followed.state))
+        object.__setattr__(copy, "open_round", open_round)
+        remembered(copy, "imputer", lambda: followed.imputer)
         return copy
-
-    def _fill_in(self, seen: list[int], values: npt.ArrayLike) -> FloatArray:
-        """All tests (n,) as the person has them in mind: shown ones, and the rest imputed."""
-        given = np.asarray(values, dtype=np.float64)
-        if given.shape != (len(seen),) or not np.all(np.isfinite(given)):
-            raise InvalidInput(
-                f"values: {given.tolist()}, must be one finite number for each test shown"
-            )
-        filled = np.zeros(self.world.size)
-        if not seen:
-            return filled
-        if self.world.units is not None:
-            units = self.world.units
-            given = (given - units.means[seen]) / units.scales[seen]
-        if len(seen) == self.world.size:
-            filled[seen] = given
-            return filled
-        omega = self.learner.imputing_covariance(self.world)
-        imputed: FloatArray = omega[:, seen] @ np.linalg.solve(omega[np.ix_(seen, seen)], given)
-        return imputed
-
-    def _indices(self, shown: Sequence[int | str]) -> list[int]:
-        labels = self.world.labels
-        found, unknown = [], []
-        for test in [shown] if isinstance(shown, str) else shown:
-            if isinstance(test, str) and test in labels:
-                found.append(labels.index(test))
-            elif is_count(test, least=0) and int(test) < self.world.size:
-                found.append(int(test))
-            else:
-                unknown.append(repr(test))
-        if unknown:
-            raise InvalidInput(
-                f"shown: {', '.join(unknown)} not known; tests are {', '.join(labels)}, "
-                f"or indices 0 to {self.world.size - 1}"
-            )
-        if len(set(found)) != len(found):
-            raise InvalidInput(f"shown: {list(shown)}, a test can be shown once in a round")
-        return found
-
-
-def _ratio(after: FloatArray, before: FloatArray) -> FloatArray:
-    """What one more showing leaves of the present error; nothing of one that is gone."""
-    return np.divide(after, before, out=np.zeros_like(after), where=before > 0.0)
-
-
-def _counts(given: npt.ArrayLike | None, size: int, faults: list[str]) -> IntArray:
-    if given is None:
-        return np.zeros(size, dtype=np.int64)
-    counts = np.asarray(given)
-    whole = counts.shape == (size,) and np.issubdtype(counts.dtype, np.integer)
-    if not whole or counts.min() < 0:
-        faults.append(f"counts: {counts.tolist()}, must be one whole number for each test")
-        return np.zeros(size, dtype=np.int64)
-    return counts.astype(np.int64)
-
-
-def _array(
-    name: str, given: npt.ArrayLike, shape: tuple[int, ...], faults: list[str]
-) -> FloatArray:
-    array = np.asarray(given, dtype=np.float64)
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        faults.append(f"{name}: shape {array.shape}, must be finite numbers of shape {shape}")
-        return np.zeros(shape)
-    return array
-
-
-def _spread(world: World, given: npt.ArrayLike | None, faults: list[str]) -> FloatArray:
-    if given is None:
-        typical = float(np.sqrt(np.mean(world.coefficients**2)))
-        return np.full(world.size, typical if typical > 0.0 else 1.0)
-    spread = np.asarray(given, dtype=np.float64)
-    if spread.shape not in ((), (world.size,)) or not np.all(spread >= 0.0):
-        faults.append(f"spread: {given!r}, must be one number of at least 0, or one for each test")
-        return np.zeros(world.size)
-    return np.broadcast_to(spread, (world.size,)).astype(np.float64)

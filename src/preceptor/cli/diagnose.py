@@ -1,0 +1,161 @@
+"""`preceptor diagnose`: a block of rounds that finds out how somebody learns, and what it found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from preceptor.cli._app import app
+from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._tables import renamed_columns
+from preceptor.cli._worlds import source_of
+from preceptor.diagnosis.blocks import Block, check_ending
+from preceptor.errors import InvalidInput
+from preceptor.people.crowd import Crowd
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor diagnose
+
+  preceptor diagnose cases.csv --outcome y --tests 2 --rounds 40 -o block.csv
+
+  preceptor diagnose --read log.csv --data cases.csv --outcome y
+
+  preceptor diagnose block.csv --read log.csv --data cases.csv --outcome y
+
+The schedule has the columns of a log: add who (participant), what they said (prediction), the
+results of each case (values) and, where it was told, what was true (outcome).
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def diagnose(
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[TABLE]",
+            help="Cases, one per row (default: an example). With --read: the schedule that was "
+            "followed, to be told where people did not.",
+            show_default=False,
+        ),
+    ] = None,
+    outcome: Annotated[
+        str | None, typer.Option(help="The column to predict.", metavar="COLUMN")
+    ] = None,
+    tests: Annotated[
+        int | None,
+        typer.Option(
+            "--tests", "-k", help="How many tests a teaching round may show (default: 2).", min=1
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="How many rounds, probes included.")] = 40,
+    scatter: Annotated[
+        float | None,
+        typer.Option(
+            help="How far answers scatter, in standard deviations of the outcome (default: 0.6)."
+        ),
+    ] = None,
+    person: Annotated[
+        Path | None,
+        typer.Option(
+            help="Tell apart the people of this file (a crowd, as JSON) instead of the usual ones.",
+            metavar="FILE",
+        ),
+    ] = None,
+    read: Annotated[
+        Path | None,
+        typer.Option(help="Read this log of answers instead of planning a block.", metavar="LOG"),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="With --read: the table of cases.", metavar="TABLE")
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With --read: what the log calls a column, e.g. prediction=answer; repeatable.",
+            metavar="OURS=THEIRS",
+        ),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN"),
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
+    ] = Path("block.csv"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Plan a short block of rounds that finds out how somebody learns, or read its log."""
+    with readable_errors():
+        if read is None:
+            refused = {"--data": data, "--columns": columns}
+            InvalidInput.raise_if(
+                f"{name}: goes with --read; name the table as the argument"
+                for name, given in refused.items()
+                if given
+            )
+            if not dry_run:
+                check_target(output, source, person)
+                check_ending(output)
+        from preceptor.estimation.sources import fit_source
+
+        table = source if read is None else data
+        estimate = fit_source(source_of(table, example), outcome, drop=drop or (), seed=seed)
+        for doubt in estimate.warnings:
+            say(f"Note: {doubt}")
+        world = estimate.world
+        people = None if person is None else _crowd(person, world.size)
+        spread = None if scatter is None else scatter * world.outcome_variance**0.5
+        if read is not None:
+            from preceptor.diagnosis.log_reading import read_log
+            from preceptor.logs import Log
+
+            block = None if source is None else Block.read(source, world.labels)
+            log = Log.read(read, world, columns=renamed_columns(columns or []))
+            with spinner("reading"):
+                reading = read_log(world, log, people, scatter=spread, block=block)
+            plain = reading.to_dict()
+            typer.echo(json.dumps(plain, indent=2) if as_json else reading.in_words())
+            return
+        from preceptor.diagnosis.diagnosing import diagnose as choose
+
+        with spinner("choosing a block"):
+            found = choose(
+                world,
+                people,
+                rounds=rounds,
+                budget=min(2, len(world.tests)) if tests is None else tests,
+                scatter=spread,
+                seed=seed,
+            )
+        if not dry_run:
+            found.block.write(output)
+            say(
+                f"Wrote the schedule to {output}. Once answered: preceptor diagnose {output} "
+                "--read log.csv --data ..."
+            )
+        if as_json:
+            typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        else:
+            typer.echo(found.in_words())
+
+
+def _crowd(path: Path, size: int) -> Crowd:
+    """The crowd in a file."""
+    from preceptor._base.files import read_json
+    from preceptor.people.person import Person
+
+    found = Person.from_dict(read_json(path))
+    if not isinstance(found, Crowd):
+        raise InvalidInput(f"--person: {path} holds one person, must hold a crowd")
+    if found.size != size:
+        raise InvalidInput(f"--person: {path} is about {found.size} tests, the table has {size}")
+    return found

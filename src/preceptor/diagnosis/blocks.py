@@ -1,0 +1,276 @@
+"""A diagnostic block: rounds that are there to find out how somebody learns, as a schedule.
+
+A round shows some tests of a case. In teaching rounds the outcome is told afterward; probes leave
+it out, so that nothing is learned from them, and may ask for a case with given results. As a file
+a block has the columns of a log, so that whoever fills in who answered what has one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from preceptor._base.checks import is_number
+from preceptor._base.files import read_text, write_text
+from preceptor._base.values import Value
+from preceptor._base.words import counted, listed, unknown_names
+from preceptor.errors import InvalidFile, InvalidInput
+
+_COLUMNS = ("round", "shown", "values", "feedback")
+_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRound(Value):
+    """One round: the tests to show, whether to tell the outcome, and results if they are set.
+
+    `values` has one number for each test shown, in the units that people read; None takes any case.
+    """
+
+    show: tuple[str, ...]
+    feedback: bool = True
+    values: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "show", tuple(str(name) for name in self.show))
+        if self.values is not None:
+            object.__setattr__(self, "values", tuple(self.values))
+
+    def faults(self, where: str, names: Sequence[str]) -> list[str]:
+        """What is wrong with it, for tests of these names."""
+        found = unknown_names(where, self.show, names)
+        if not self.show:
+            found.append(f"{where}: shows nothing; name at least one test")
+        if len(set(self.show)) < len(self.show):
+            found.append(f"{where}: names a test twice in {', '.join(self.show)}")
+        if not isinstance(self.feedback, bool):
+            found.append(f"{where}: feedback is {self.feedback!r}, must be true or false")
+        if self.values is None:
+            return found
+        if len(self.values) != len(self.show):
+            found.append(
+                f"{where}: {len(self.values)} values for {len(self.show)} tests; give one for each"
+            )
+        wrong = [value for value in self.values if not is_number(value)]
+        return found + [f"{where}: value {value!r}, must be a finite number" for value in wrong]
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Value):
+    """A schedule of teaching rounds and probes.
+
+    Parameters
+    ----------
+    names
+        The tests (columns) of the world.
+    rounds
+        What to do, in order.
+
+    Raises
+    ------
+    InvalidInput
+        Rounds that make no sense, all of them in one message.
+
+    Examples
+    --------
+    >>> block = Block(["weight", "abdomen"], [BlockRound(("weight",))] * 3
+    ...               + [BlockRound(("weight",), False, (95.0,))])
+    >>> print(block.in_words())
+    Rounds 1 to 3: show weight of any case, and tell the outcome afterward.
+    Round 4: show weight 95 as a probe, without telling any outcome.
+    """
+
+    names: tuple[str, ...]
+    rounds: tuple[BlockRound, ...]
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        rounds = tuple(self.rounds)
+        faults = [] if rounds else ["rounds: none; a block needs at least one"]
+        for number, each in enumerate(rounds, start=1):
+            faults += each.faults(f"round {number}", names)
+        InvalidInput.raise_if(faults)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "rounds", rounds)
+
+    def __len__(self) -> int:
+        return len(self.rounds)
+
+    @property
+    def probes(self) -> int:
+        """How many rounds do not tell the outcome."""
+        return sum(not each.feedback for each in self.rounds)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Block:
+        """Rebuild the rounds too."""
+        fields = dict(data)
+        if isinstance(fields.get("rounds"), list):
+            fields["rounds"] = tuple(BlockRound.from_dict(item) for item in fields["rounds"])
+        return super().from_dict(fields)
+
+    def rows(self) -> list[dict[str, str]]:
+        """One table of text for each round, with the columns of a log."""
+        return [
+            {
+                "round": str(number),
+                "shown": ";".join(each.show),
+                "values": "" if each.values is None else ";".join(f"{v:.6g}" for v in each.values),
+                "feedback": "yes" if each.feedback else "no",
+            }
+            for number, each in enumerate(self.rounds, start=1)
+        ]
+
+    def to_csv(self) -> str:
+        """CSV text that `read` reads.
+
+        Returns
+        -------
+        str
+            Columns round, shown, values (of probes) and feedback.
+
+        Raises
+        ------
+        InvalidInput
+            A test whose name has a semicolon.
+        """
+        split = [name for name in self.names if ";" in name]
+        InvalidInput.raise_if(
+            f"names: {name!r} has a semicolon, which separates names in a list; use a .json file"
+            for name in split
+        )
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, fieldnames=_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows())
+        return text.getvalue()
+
+    def table(self) -> str:
+        """The same as a Markdown table."""
+        lines = ["| round | show | values | feedback |", "|---|---|---|---|"]
+        for row in self.rows():
+            lines.append("| " + " | ".join(row[c].replace(";", ", ") for c in _COLUMNS) + " |")
+        return "\n".join(lines)
+
+    def write(self, path: str | Path) -> None:
+        """Write a .csv or .json file, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Ends in .csv or .json.
+
+        Raises
+        ------
+        InvalidFile
+            Another ending, or the file cannot be written.
+        """
+        suffix = check_ending(path)
+        write_text(path, self.to_csv() if suffix == ".csv" else self.to_json() + "\n")
+
+    @classmethod
+    def read(cls, path: str | Path, names: Sequence[str]) -> Block:
+        """Read what `write` wrote.
+
+        Parameters
+        ----------
+        path
+            A .csv or .json file.
+        names
+            The tests of the world.
+
+        Returns
+        -------
+        Block
+            Equal to what was written, up to six digits of the values.
+
+        Raises
+        ------
+        InvalidFile
+            The file cannot be read, or has rounds that make no sense; the message says where.
+        """
+        suffix, text = check_ending(path), read_text(path)
+        try:
+            if suffix == ".json":
+                return cls.from_json(text)
+            return cls(tuple(names), tuple(_rounds(text)))
+        except InvalidInput as error:
+            raise InvalidFile([f"{path}: {fault}" for fault in error.faults]) from None
+
+    def in_words(self) -> str:
+        """What to do, in a few lines; rounds that are alike share one."""
+        lines, number = [], 1
+        for _, alike in groupby(self.rounds, key=lambda r: r.show if r.feedback else None):
+            several = list(alike)
+            first = several[0]
+            when = f"Round {number}"
+            if len(several) > 1:
+                when = f"Rounds {number} to {number + len(several) - 1}"
+            lines.append(f"{when}: {_to_do(first, several)}.")
+            number += len(several)
+        return "\n".join(lines)
+
+
+def _to_do(first: BlockRound, several: Sequence[BlockRound]) -> str:
+    if first.feedback:
+        return f"show {listed(list(first.show))} of any case, and tell the outcome afterward"
+    cases = []
+    for each in several:
+        values = each.values or (math.nan,) * len(each.show)
+        case = " and ".join(
+            name if math.isnan(value) else f"{name} {value:.4g}"
+            for name, value in zip(each.show, values, strict=True)
+        )
+        if case not in cases:
+            cases.append(case)
+    again = " again and again" if len(cases) < len(several) else ""
+    probes = "as a probe" if len(several) == 1 else f"in turn{again}, as probes"
+    return f"show {', then '.join(cases)} {probes}, without telling any outcome"
+
+
+def check_ending(path: str | Path) -> str:
+    """The ending of a file that holds a block; raises `InvalidFile` for any other."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".json"):
+        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv or .json")
+    return suffix
+
+
+def _rounds(text: str) -> Iterable[BlockRound]:
+    """Rounds in CSV text; every fault names its line."""
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    header = [name.strip() for name in reader.fieldnames or ()]
+    reader.fieldnames = header
+    missing = [name for name in ("shown", "feedback") if name not in header]
+    if missing:
+        raise InvalidInput(
+            f"has columns {', '.join(header) or 'none'}, must have {', '.join(_COLUMNS)}; "
+            "`preceptor diagnose` writes such a file"
+        )
+    rounds, faults = [], []
+    for row in reader:
+        where = f"line {reader.line_num}"
+        told = (row["feedback"] or "").strip().lower()
+        if told not in (*_YES, *_NO):
+            faults.append(f"{where}: feedback is {row['feedback']!r}, must be yes or no")
+        cells = [cell for cell in (row.get("values") or "").split(";") if cell.strip()]
+        try:
+            values = tuple(float(cell) for cell in cells) or None
+        except ValueError:
+            faults.append(f"{where}: values {row.get('values')!r}, must be numbers")
+            values = None
+        show = tuple(name.strip() for name in (row["shown"] or "").split(";") if name.strip())
+        rounds.append(BlockRound(show, told in _YES, values))
+    InvalidInput.raise_if(faults)
+    return rounds
+
+
+def summary(block: Block) -> str:
+    """E.g. "40 rounds, 10 of them probes"."""
+    return f"{counted(len(block), 'round')}, {block.probes} of them probes"

@@ -1,0 +1,50 @@
+"""Cells: one family on a grid of κ and parameters, with the evidence of each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.evidence.answers import logsumexp_rows
+from preceptor.evidence.families import Family
+
+
+class Cells(NamedTuple):
+    """One family on a grid: a cell for each dial (κ) and point (parameters).
+
+    `prior` (dials, points) adds up to 1 (as logarithms), `log_evidence` and `early` (of the first
+    three quarters of the rounds) are (dials, points). `scatter` and `shares` (dials, points, nodes)
+    are log widths and their posterior; `mean` and `sds` (dials, points, p) are those of
+    whitened first weights and nuisances.
+    """
+
+    family: Family
+    coordinates: FloatArray
+    dials: FloatArray
+    prior: FloatArray
+    log_evidence: FloatArray
+    early: FloatArray
+    scatter: FloatArray
+    shares: FloatArray
+    mean: FloatArray
+    sds: FloatArray
+
+    @property
+    def total(self) -> float:
+        """Log evidence of the family."""
+        return float(logsumexp_rows((self.prior + self.log_evidence).ravel()))
+
+    @property
+    def early_total(self) -> float:
+        """The same of the first three quarters."""
+        return float(logsumexp_rows((self.prior + self.early).ravel()))
+
+    @property
+    def posterior(self) -> FloatArray:
+        """Probabilities (dials, points) within the family."""
+        total = self.total
+        if not np.isfinite(total):
+            return np.exp(self.prior)
+        return np.asarray(np.exp(self.prior + self.log_evidence - total))

@@ -1,0 +1,159 @@
+"""Designs: answers of somebody of a kind as a known affine function of their first weights.
+
+With the record of a person and the parameters of a kind, each answer is a row of numbers times the
+first weights, plus an offset, plus scatter. The compiled builders serve the kinds that we weigh;
+`design_of` does the same, slowly, for anybody who is a `Person`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.values import FloatArray
+from preceptor.evidence.record import Record
+from preceptor.people.person import Person
+
+
+class Design(NamedTuple):
+    """Rows (dials, points, rounds, n + 2) and offsets (dials, points, rounds), in standard units.
+
+    The two columns behind the weights are left for the nuisances; offsets are NaN where errors grow
+    without end.
+    """
+
+    rows: FloatArray
+    offsets: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """A record with tests filled in for several κ (dials): what the builders take."""
+
+    record: Record
+    dials: FloatArray
+    filled: FloatArray  # (dials, rounds, n), standard
+
+    @classmethod
+    def of(cls, record: Record, dials: Sequence[float] | FloatArray) -> Rounds:
+        """Fill in what was hidden, once for each dial."""
+        filled = np.array([record.standard(float(dial)) for dial in dials])
+        return cls(record, np.asarray(dials, dtype=np.float64), filled)
+
+    @property
+    def scale(self) -> FloatArray:
+        """Steps (n,) of standard weights for a rate of 1.
+
+        A delta rule has one rate for all tests in the world's units. Ours is that rate in units in
+        which it is the share of an error that a showing removes, averaged over tests.
+        """
+        variances = self.record.test_sds**2
+        return variances * np.mean(1.0 / variances)
+
+    def empty(self, points: int) -> Design:
+        """Room for so many points."""
+        dials, rounds, n = self.filled.shape
+        rows = np.zeros((dials, points, rounds, n + 2))
+        return Design(rows, np.zeros((dials, points, rounds)))
+
+
+def no_learning(rounds: Rounds, points: FloatArray) -> Design:
+    """Weights stay."""
+    design = rounds.empty(points.shape[0])
+    design.rows[..., : rounds.filled.shape[2]] = rounds.filled[:, None]
+    return design
+
+
+def by_exposure(rounds: Rounds, points: FloatArray, *, power: bool = False) -> Design:
+    """Points (points, 4): speed, floor, fading per round, fading per day."""
+    from preceptor.evidence._design_kernels import exposure_rows
+
+    record, design = rounds.record, rounds.empty(points.shape[0])
+    exposure_rows(
+        rounds.filled, record.shown, record.told, record.gaps, record.standard_truth,
+        np.ascontiguousarray(points), power, *design,
+    )  # fmt: skip
+    return design
+
+
+def by_surprise(rounds: Rounds, points: FloatArray) -> Design:
+    """Points (points, 3): rate, decay, leak."""
+    from preceptor.evidence._design_kernels import surprise_rows
+
+    record, design = rounds.record, rounds.empty(points.shape[0])
+    surprise_rows(
+        rounds.filled, record.shown, record.told, record.standard_outcomes, rounds.scale,
+        np.ascontiguousarray(points), *design,
+    )  # fmt: skip
+    return design
+
+
+def by_certainty(rounds: Rounds, points: FloatArray) -> Design:
+    """Points (points, 2): prior variance and drift, over the noise variance."""
+    from preceptor.evidence._design_kernels import certainty_rows
+
+    record, design = rounds.record, rounds.empty(points.shape[0])
+    certainty_rows(
+        rounds.filled, record.told, record.standard_outcomes, rounds.scale,
+        np.ascontiguousarray(points), *design,
+    )  # fmt: skip
+    return design
+
+
+def design_of(record: Record, person: Person) -> tuple[FloatArray, FloatArray]:
+    """Rows (rounds, n) and offsets (rounds,) of any person, by following how their weights move.
+
+    Parameters
+    ----------
+    record
+        What they were shown and told.
+    person
+        Their kind and its parameters; their own first weights do not matter, unless what their kind
+        makes of a case depends on them.
+
+    Returns
+    -------
+    tuple of two arrays
+        In standard units.
+    """
+    world, n = record.world, record.world.size
+    filled = _filled_by(record, person)
+    state = person.fresh(world, (), None)
+    turn, push = np.eye(n), np.zeros(n)
+    rows, offsets = np.empty((record.rounds, n)), np.empty(record.rounds)
+    for t in range(record.rounds):
+        rows[t], offsets[t] = filled[t] @ turn, filled[t] @ push
+        if record.told[t]:
+            truth = np.asarray(record.outcomes[t])
+            move = person.moves(world, state, filled[t], record.shown[t], truth)
+            turn, push = move.turn @ turn, move.turn @ push + move.push
+            state = person.learn(world, state, filled[t], record.shown[t], truth)
+    return rows / record.test_sds, offsets / record.outcome_sd
+
+
+def slow_design(rounds: Rounds, people: Sequence[Sequence[Person]]) -> Design:
+    """The same for a person for each dial and point."""
+    design = rounds.empty(len(people[0]))
+    n = rounds.filled.shape[2]
+    for d, row in enumerate(people):
+        for p, person in enumerate(row):
+            rows, offsets = design_of(rounds.record, person)
+            good = bool(np.all(np.isfinite(rows)) and np.all(np.isfinite(offsets)))
+            design.rows[d, p, :, :n] = rows if good else 0.0
+            design.offsets[d, p] = offsets if good else np.nan
+    return design
+
+
+def _filled_by(record: Record, person: Person) -> npt.NDArray[np.float64]:
+    from preceptor.people.acting import Imputer
+
+    imputer = Imputer(person.imputing_covariance(record.world))
+    found = np.zeros(record.values.shape)
+    for t, seen in enumerate(record.shown):
+        columns = tuple(np.flatnonzero(seen).tolist())
+        found[t] = imputer.one(columns, record.values[t, list(columns)])
+    return found

@@ -1,0 +1,138 @@
+"""What people did, round by round, in the world's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.logs import Log
+from preceptor.model.world import World
+from preceptor.people.acting import Imputer
+from preceptor.people.person import Person
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Rounds of one person, or of many who were shown the same tests in every round.
+
+    `shown` (T, n) and `told` (T,) are the same for all; `values` (..., T, n), 0 where a test was
+    hidden, `answers` (..., T) and `outcomes` (..., T), NaN where nobody knows, are their own.
+    """
+
+    shown: npt.NDArray[np.bool_]
+    told: npt.NDArray[np.bool_]
+    values: FloatArray
+    answers: FloatArray
+    outcomes: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.told.size)
+
+
+def rounds_of(world: World, log: Log) -> dict[str, Rounds]:
+    """The rounds of every person in a log, by name.
+
+    Raises
+    ------
+    InvalidInput
+        A log about other tests.
+    """
+    if log.names != world.labels:
+        raise InvalidInput(
+            f"log: its tests are {', '.join(log.names)}, those of the world are "
+            f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
+        )
+    values, answers, outcomes = log.values, log.prediction, log.outcome
+    if world.units is not None:
+        values = world.units.standardise(values)
+        answers, outcomes = world.units.centre(answers), world.units.centre(outcomes)
+    values = np.where(log.shown, values, 0.0)
+    found = {}
+    for name in log.participants:
+        rows = log.participant == name
+        found[name] = Rounds(
+            log.shown[rows], log.told[rows], values[rows], answers[rows], outcomes[rows]
+        )
+    return found
+
+
+def alike(everybody: dict[str, Rounds]) -> list[tuple[list[str], Rounds]]:
+    """People who were shown and told the same together: their names, and rounds (people, T)."""
+    groups: dict[tuple[bytes, bytes], list[str]] = {}
+    for name, rounds in everybody.items():
+        groups.setdefault((rounds.shown.tobytes(), rounds.told.tobytes()), []).append(name)
+    return [(names, together([everybody[name] for name in names])) for names in groups.values()]
+
+
+def together(people: Sequence[Rounds]) -> Rounds:
+    """Rounds of people who were shown and told the same, one after the other (people, T)."""
+    n, length = people[0].shown.shape[1], len(people[0])
+    return replace(
+        people[0],
+        values=np.concatenate([each.values.reshape(-1, length, n) for each in people]),
+        answers=np.concatenate([each.answers.reshape(-1, length) for each in people]),
+        outcomes=np.concatenate([each.outcomes.reshape(-1, length) for each in people]),
+    )
+
+
+def best_reading(world: World, shown: npt.NDArray[np.bool_]) -> FloatArray:
+    """Weights (T, n) that predict best from what was shown in each round, 0 on what was hidden."""
+    weights = np.zeros(shown.shape)
+    covariance, target = world.covariance, world.covariance @ world.coefficients
+    for pattern in np.unique(shown, axis=0):
+        seen = np.flatnonzero(pattern)
+        rows = np.all(shown == pattern, axis=1)
+        if seen.size:
+            best = np.linalg.solve(covariance[np.ix_(seen, seen)], target[seen])
+            weights[np.ix_(rows, seen)] = best
+    return weights
+
+
+def filled_in(imputer: Imputer, shown: npt.NDArray[np.bool_], values: FloatArray) -> FloatArray:
+    """All tests (..., T, n) as somebody has them in mind, from `values` (..., T, n)."""
+    filled = np.zeros(values.shape)
+    for pattern in np.unique(shown, axis=0):
+        seen = np.flatnonzero(pattern)
+        if seen.size:
+            rows = np.flatnonzero(np.all(shown == pattern, axis=1))
+            there = values[..., rows, :][..., seen]
+            filled[..., rows, :] = there @ imputer.fill(tuple(seen.tolist()))
+    return filled
+
+
+def played(
+    world: World,
+    person: Person,
+    rounds: Rounds,
+    initial: FloatArray | None = None,
+    scatter: float = 0.0,
+    rng: np.random.Generator | int | None = None,
+) -> Rounds:
+    """The same rounds with the answers of people of one kind, one for each leading position.
+
+    `initial` (..., n) are their first weights if they differ from those of `person`; `scatter` is
+    the standard deviation of answers around what weights say.
+    """
+    filled = filled_in(Imputer(person.imputing_covariance(world)), rounds.shown, rounds.values)
+    people = rounds.values.shape[:-2]
+    state = person.fresh(world, people, None)
+    # The state says how fast weights move; the weights themselves may begin elsewhere.
+    usual = person.weights_of(world, state)
+    weights = usual if initial is None else np.broadcast_to(initial, usual.shape)
+    answers = np.empty(rounds.values.shape[:-1])
+    for t in range(len(rounds)):
+        answers[..., t] = np.sum(weights * filled[..., t, :], axis=-1)
+        if rounds.told[t]:
+            shown = np.broadcast_to(rounds.shown[t], (*people, world.size))
+            truth = rounds.outcomes[..., t]
+            turn, push = person.moves(world, state, filled[..., t, :], shown, truth)
+            state = person.learn(world, state, filled[..., t, :], shown, truth)
+            weights = np.squeeze(turn @ weights[..., None], -1) + push
+    if scatter:
+        answers += scatter * np.random.default_rng(rng).standard_normal(answers.shape)
+    return replace(rounds, answers=answers)

@@ -1,0 +1,233 @@
+"""One person's rounds, arranged for weighing: in the world's units, and in standard ones.
+
+Standard units make priors mean the same everywhere: tests in their standard deviations, answers
+and outcomes in standard deviations of the outcome. A weight of 1 then moves the answer by one
+standard deviation of the outcome for one of the test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.values import FloatArray, frozen_array
+from preceptor.errors import InvalidInput
+from preceptor.logs import Log
+from preceptor.model.world import World
+from preceptor.people.acting import Imputer
+from preceptor.people.no_learning import NoLearning
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What one person was shown, answered and heard, round by round.
+
+    Parameters
+    ----------
+    world
+        Where the cases came from.
+    shown
+        Which tests were shown, shape (rounds, n).
+    values
+        Their results in the world's units, shape (rounds, n); hidden ones are not looked at.
+    answers
+        What the person said, shape (rounds,), in the world's units; for choices 0 or 1.
+    outcomes
+        What was true, shape (rounds,); not looked at where it was not told.
+    told
+        Whether the person heard it, shape (rounds,). Without, nothing is learned.
+    days
+        When, in days since any moment, shape (rounds,); NaN, or left out, if not known.
+
+    Raises
+    ------
+    InvalidInput
+        Arrays that do not fit together, or numbers that are missing where they count.
+
+    Examples
+    --------
+    >>> world = World([1.0], [[4.0]], 0.0)
+    >>> record = Record(world, [[True]], [[2.0]], [1.0], [2.0], [True])
+    >>> record.standard(0.0).ravel(), record.standard_answers   # both in standard deviations
+    (array([1.]), array([0.5]))
+    """
+
+    world: World
+    shown: npt.NDArray[np.bool_]
+    values: FloatArray
+    answers: FloatArray
+    outcomes: FloatArray
+    told: npt.NDArray[np.bool_]
+    days: FloatArray
+
+    def __init__(
+        self,
+        world: World,
+        shown: npt.ArrayLike,
+        values: npt.ArrayLike,
+        answers: npt.ArrayLike,
+        outcomes: npt.ArrayLike,
+        told: npt.ArrayLike,
+        days: npt.ArrayLike | None = None,
+    ) -> None:
+        seen, heard = np.asarray(shown, dtype=np.bool_), np.asarray(told, dtype=np.bool_)
+        rounds = int(np.size(np.asarray(answers)))
+        when = np.full(rounds, np.nan) if days is None else np.asarray(days, dtype=np.float64)
+        arrays: dict[str, Any] = {
+            "shown": seen,
+            "values": np.asarray(values, dtype=np.float64),
+            "answers": np.asarray(answers, dtype=np.float64),
+            "outcomes": np.asarray(outcomes, dtype=np.float64),
+            "told": heard,
+            "days": when,
+        }
+        faults = []
+        for name, array in arrays.items():
+            fits = (rounds, world.size) if name in ("shown", "values") else (rounds,)
+            if array.shape != fits:
+                faults.append(f"{name}: shape {array.shape}, must be {fits}")
+        InvalidInput.raise_if(faults)
+        arrays["values"] = np.where(seen, arrays["values"], 0.0)
+        arrays["outcomes"] = np.where(heard, arrays["outcomes"], 0.0)
+        for name in ("values", "answers", "outcomes"):
+            wrong = np.flatnonzero(~np.isfinite(arrays[name].reshape(rounds, -1)).all(axis=1))
+            if wrong.size:
+                faults.append(f"{name}: not a number in round {wrong[0]}, where it counts")
+        InvalidInput.raise_if(faults)
+        object.__setattr__(self, "world", world)
+        for name, array in arrays.items():
+            object.__setattr__(self, name, frozen_array(array, array.dtype))
+
+    @classmethod
+    def of(
+        cls, world: World, log: Log, participant: str | None = None, *, choices: bool = False
+    ) -> Record:
+        """The rounds of one participant of a log.
+
+        Parameters
+        ----------
+        world
+            Where the cases came from, with the tests that the log names.
+        log
+            What people were shown and answered.
+        participant
+            Who; may be left out if there is one only.
+        choices
+            Whether answers are choices, 0 or 1, which have no unit.
+
+        Returns
+        -------
+        Record
+            In the world's units.
+
+        Raises
+        ------
+        InvalidInput
+            The log is about other tests, or about several people and none was named.
+        """
+        if log.names != world.labels:
+            raise InvalidInput(
+                f"log: its tests are {', '.join(log.names)}, those of the world are "
+                f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
+            )
+        if participant is None and len(log.participants) != 1:
+            raise InvalidInput(
+                f"log: {len(log.participants)} participants; say whose rounds are meant "
+                "(`participant=`), or weigh them all with `weigh_people`"
+            )
+        own = log if participant is None else log.for_participant(participant)
+        values, answers, outcomes = own.values, own.prediction, own.outcome
+        if world.units is not None:
+            values, outcomes = world.units.standardise(values), world.units.centre(outcomes)
+            answers = answers if choices else world.units.centre(answers)
+        return cls(
+            world, own.shown, values, answers, outcomes, own.told, getattr(own, "days", None)
+        )
+
+    @property
+    def rounds(self) -> int:
+        """How many."""
+        return int(self.answers.size)
+
+    @property
+    def dated(self) -> bool:
+        """Whether all rounds have dates, and not all the same one."""
+        return bool(self.rounds and np.all(np.isfinite(self.days)) and np.ptp(self.days) > 0)
+
+    @property
+    def hides(self) -> bool:
+        """Whether any round hid anything."""
+        return not bool(self.shown.all())
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """Days (rounds,) since the round before; 0 for the first, and where dates are missing."""
+        if not self.dated:
+            return np.zeros(self.rounds)
+        return np.diff(self.days, prepend=self.days[0])
+
+    @cached_property
+    def outcome_sd(self) -> float:
+        """Standard deviation of the outcome in the world: the unit of answers."""
+        return float(np.sqrt(self.world.outcome_variance)) or 1.0
+
+    @cached_property
+    def test_sds(self) -> FloatArray:
+        """Standard deviations (n,) of the tests."""
+        return np.sqrt(np.diag(self.world.covariance))
+
+    @cached_property
+    def standard_answers(self) -> FloatArray:
+        """Answers (rounds,) in standard deviations of the outcome."""
+        return self.answers / self.outcome_sd
+
+    @cached_property
+    def standard_outcomes(self) -> FloatArray:
+        """Outcomes (rounds,) in their standard deviations; 0 where not told."""
+        return self.outcomes / self.outcome_sd
+
+    @cached_property
+    def standard_truth(self) -> FloatArray:
+        """True weights (n,) in standard units."""
+        return self.to_standard(self.world.coefficients)
+
+    @cached_property
+    def last_surprises(self) -> FloatArray:
+        """Outcome minus answer (rounds,) of the last told round before, standardised; first 0."""
+        surprise = np.where(self.told, self.standard_outcomes - self.standard_answers, 0.0)
+        last = np.maximum.accumulate(np.where(self.told, np.arange(self.rounds), -1))
+        before = np.r_[-1, last[:-1]] if self.rounds else last
+        return np.where(before >= 0, surprise[before], 0.0)
+
+    def to_standard(self, weights: npt.ArrayLike) -> FloatArray:
+        """Weights (..., n) of the world in standard units."""
+        return np.asarray(weights, dtype=np.float64) * self.test_sds / self.outcome_sd
+
+    def to_world(self, weights: npt.ArrayLike) -> FloatArray:
+        """Weights (..., n) in standard units as those of the world."""
+        return np.asarray(weights, dtype=np.float64) * self.outcome_sd / self.test_sds
+
+    def filled(self, imputation: float) -> FloatArray:
+        """All tests (rounds, n) as somebody with this κ has them in mind, in the world's units."""
+        nobody = NoLearning(np.zeros(self.world.size), imputation)
+        imputer = Imputer(nobody.imputing_covariance(self.world))
+        found = np.zeros(self.values.shape)
+        sets, which = np.unique(self.shown, axis=0, return_inverse=True)
+        for position, members in enumerate(sets):
+            columns = tuple(np.flatnonzero(members).tolist())
+            rows = which.ravel() == position
+            found[rows] = self.values[rows][:, columns] @ imputer.fill(columns)
+        return found
+
+    def standard(self, imputation: float) -> FloatArray:
+        """The same in standard deviations of each test."""
+        return self.filled(imputation) / self.test_sds
+
+    def first(self, rounds: int) -> Record:
+        """The first so many rounds alone."""
+        parts = ("shown", "values", "answers", "outcomes", "told", "days")
+        return Record(self.world, *(getattr(self, name)[:rounds] for name in parts))

@@ -1,0 +1,257 @@
+"""Verdicts: who to plan for after a log was weighed, or why nobody can be named.
+
+One person where one kind has nearly all of the probability; else a crowd of the kinds that share
+it; or a refusal, where the rounds cannot say anything about how somebody learns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor._base.words import counted, labelled
+from preceptor.evidence.cells import Cells
+from preceptor.evidence.designs import Design, Rounds
+from preceptor.evidence.families import NONE, Family
+from preceptor.evidence.group import GroupWeighed
+from preceptor.evidence.record import Record
+from preceptor.evidence.weighed import Weighed
+from preceptor.evidence.weighing import cells_of
+from preceptor.people.crowd import Crowd
+from preceptor.people.no_learning import NoLearning
+from preceptor.people.person import Person
+
+# One kind with one κ is planned for alone from this probability on.
+SURE = 0.9
+# Kinds below this share are left out of a crowd.
+_SMALL = 0.02
+# With fewer rounds that were told nobody can be told from anybody.
+FEWEST_TOLD = 10
+# Labels of single people from fewer ordinary rounds are right in less than four of five cases.
+ORDINARY = 80
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verdict:
+    """Who to plan for.
+
+    Parameters
+    ----------
+    person
+        Somebody, a crowd weighted by the posterior, or None with a refusal.
+    refusal
+        Why nobody can be named, a sentence; empty if somebody is.
+    doubts
+        What to keep in mind, a sentence each.
+    shares
+        Probability of each kind (family and κ in words), the likeliest first.
+    """
+
+    person: Person | None
+    refusal: str
+    doubts: tuple[str, ...]
+    shares: dict[str, float]
+
+    def __repr__(self) -> str:
+        who = self.refusal if self.person is None else self.person.learning_in_words()
+        rows = [(f"{share:.2f}", name) for name, share in list(self.shares.items())[:5]]
+        rows = [("plan for" if self.person is not None else "refused", who), *rows]
+        return labelled("Verdict", rows + [("doubt", doubt) for doubt in self.doubts])
+
+
+def verdict(weighed: Weighed, *, sure: float = SURE, ordinary: bool = True) -> Verdict:
+    """Who to plan for after one person was weighed.
+
+    Parameters
+    ----------
+    weighed
+        What their rounds say.
+    sure
+        Probability from which on one kind is planned for alone.
+    ordinary
+        Whether the rounds were ordinary practice. Rounds that were designed to tell kinds apart
+        need not be so many.
+
+    Returns
+    -------
+    Verdict
+        With first weights as estimated from the first round on.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.evidence.record import Record
+    >>> from preceptor.evidence.weighing import weigh
+    >>> world, none = pr.World([1.0], [[1.0]], 0.1), np.zeros(20, bool)
+    >>> record = Record(world, ~none[:, None], np.ones((20, 1)), np.ones(20), np.ones(20), none)
+    >>> verdict(weigh(world, record)).refusal
+    'outcomes were told in 0 rounds; nothing can be said about learning from fewer than 10'
+    """
+    refusal = refusal_of(weighed)
+    shares = _shares(weighed)
+    if refusal:
+        return Verdict(None, refusal, (), shares)
+    doubts = []
+    told = int(weighed.setting.rounds.record.told.sum())
+    if ordinary and told < ORDINARY:
+        doubts.append(
+            f"one person's kind from {counted(told, 'told round')}: wrong in one of five cases or "
+            f"more; go on to {ORDINARY}, or run a diagnostic block"
+        )
+    if not weighed.setting.rounds.record.hides:
+        doubts.append("how hidden tests are filled in cannot be told: nothing was ever hidden")
+    doubts += _scatter_doubts(weighed)
+    return Verdict(_planned_for(weighed, sure), "", tuple(doubts), shares)
+
+
+def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
+    """Who to plan for when the next person is one like those who were weighed.
+
+    Parameters
+    ----------
+    group
+        What everybody's rounds say together.
+    sure
+        Probability from which on one kind is planned for alone.
+
+    Returns
+    -------
+    Verdict
+        A crowd of kinds as common as they are among these people, each with the average person's
+        numbers; refused if everybody is.
+    """
+    people = list(group.people.values())
+    refusals = [refusal_of(weighed) for weighed in people]
+    kept = [weighed for weighed, reason in zip(people, refusals, strict=True) if not reason]
+    shares: dict[str, float] = {}
+    for weighed in people:
+        for name, share in _shares(weighed).items():
+            shares[name] = shares.get(name, 0.0) + share / len(people)
+    shares = dict(sorted(shares.items(), key=lambda item: -item[1]))
+    if not kept:
+        common = max(set(refusals), key=refusals.count)
+        return Verdict(None, f"nobody can be named: {common}", (), shares)
+    doubts = []
+    if len(kept) < len(people):
+        some = counted(len(people) - len(kept), "participant")
+        doubts.append(f"{some} left out: {next(reason for reason in refusals if reason)}")
+    if len(kept) == 1:
+        doubts.append("one participant only: how much people differ is not known")
+    members: dict[str, tuple[Person, float]] = {}
+    joint = np.array([weighed.joint for weighed in kept])
+    for position, cells in enumerate(kept[0].cells):
+        for dial, kappa in enumerate(cells.dials.tolist()):
+            weights = joint[:, position, dial]
+            name = kept[0].name_of(cells.family.name, kappa)
+            if weights.mean() < _SMALL:
+                continue
+            person = _averaged(kept, weights, cells.family.name, kappa)
+            before = members[name][1] if name in members else 0.0
+            members[name] = (person, float(weights.mean()) + before)
+    return Verdict(_one_or_crowd(members, sure), "", tuple(doubts), shares)
+
+
+def refusal_of(weighed: Weighed) -> str:
+    """Why these rounds say nothing about how somebody learns; empty if they do."""
+    record = weighed.setting.rounds.record
+    told = int(record.told.sum())
+    if told < FEWEST_TOLD:
+        return (
+            f"outcomes were told in {counted(told, 'round')}; nothing can be said about learning "
+            f"from fewer than {FEWEST_TOLD}"
+        )
+    if np.ptp(record.answers) == 0.0:
+        return f"all answers are the same ({record.answers[0]:.4g})"
+    if not _varies(record):
+        return "the shown tests never vary, so answers cannot depend on them"
+    best, constant = max(weighed.log_evidence.values()), constant_of(weighed)
+    if best <= constant.total:
+        return (
+            "answers are not related to the tests: a constant describes them better than any kind "
+            f"of person does ({constant.total - best:.1f} nats)"
+        )
+    ahead = constant.total - constant.early_total
+    behind = ahead - max(weighed.held_out.values())
+    if behind > 1.0:
+        return (
+            "the last quarter of the answers is predicted better by a constant than by any kind of "
+            f"person ({behind:.1f} nats)"
+        )
+    return ""
+
+
+def constant_of(weighed: Weighed) -> Cells:
+    """Evidence of somebody who ignores all tests: answers scatter around a constant."""
+    family = Family("constant", NONE, "not at all", (), _nobody, _ignores)
+    one = weighed.setting.rounds
+    setting = weighed.setting._replace(rounds=Rounds(one.record, one.dials[:1], one.filled[:1]))
+    return cells_of(setting, family)
+
+
+def _ignores(rounds: Rounds, points: FloatArray) -> Design:
+    return rounds.empty(points.shape[0])
+
+
+def _nobody(record: Record, initial: FloatArray, point: FloatArray, dial: float) -> Person:
+    return NoLearning(np.zeros(record.world.size), dial)
+
+
+def _varies(record: Record) -> bool:
+    return any(
+        np.ptp(record.values[record.shown[:, i], i]) > 0.0
+        for i in range(record.world.size)
+        if record.shown[:, i].any()
+    )
+
+
+def _scatter_doubts(weighed: Weighed) -> list[str]:
+    if weighed.scatter.mean < 1.5 or not weighed.setting.answers.follows_surprises:
+        return []
+    return [
+        f"answers scatter by {weighed.scatter.mean:.1f} times the standard deviation of the "
+        "outcome: perhaps none of these kinds"
+    ]
+
+
+def _shares(weighed: Weighed) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for row, cells in zip(weighed.joint, weighed.cells, strict=True):
+        for dial, share in zip(cells.dials.tolist(), row.tolist(), strict=True):
+            name = weighed.name_of(cells.family.name, dial)
+            found[name] = found.get(name, 0.0) + share
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def _planned_for(weighed: Weighed, sure: float) -> Person:
+    members: dict[str, tuple[Person, float]] = {}
+    for row, cells in zip(weighed.joint, weighed.cells, strict=True):
+        for dial, share in zip(cells.dials.tolist(), row.tolist(), strict=True):
+            name = weighed.name_of(cells.family.name, dial)
+            if share >= _SMALL:
+                before = members[name][1] if name in members else 0.0
+                members[name] = (weighed.person(cells.family.name, dial), share + before)
+    return _one_or_crowd(members, sure)
+
+
+def _one_or_crowd(members: dict[str, tuple[Person, float]], sure: float) -> Person:
+    total = sum(weight for _, weight in members.values())
+    for person, weight in members.values():
+        if weight >= sure * max(total, 1e-300) and weight >= sure:
+            return person
+    return Crowd(members)
+
+
+def _averaged(people: list[Weighed], weights: FloatArray, family: str, kappa: float) -> Person:
+    """Somebody with the numbers of these people, averaged by how likely each is of that kind."""
+    from preceptor.evidence.axes import values_of
+
+    total, first, at = float(weights.sum()), 0.0, 0.0
+    for weighed, weight in zip(people, weights.tolist(), strict=True):
+        numbers = weighed.numbers(family, kappa)
+        first = first + weight / total * numbers[0]
+        at = at + weight / total * numbers[1]
+    cells = people[0].cells_of(family)
+    point = values_of(cells.family.axes, np.asarray(at).reshape(1, -1))[0]
+    return cells.family.person(people[0].setting.rounds.record, np.asarray(first), point, kappa)

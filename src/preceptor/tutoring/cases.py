@@ -1,0 +1,126 @@
+"""What somebody was shown, and what they answered, from the words of a screen to those of a world.
+
+Tests come by name or index, results and answers in the units that people read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from preceptor._base.checks import is_count
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.model.sets import TestSet
+from preceptor.model.world import World
+
+
+def tests_shown(world: World, shown: Sequence[int | str]) -> TestSet:
+    """Tests by index, in the order given.
+
+    Parameters
+    ----------
+    world
+        Whose tests they are.
+    shown
+        Names or indices.
+
+    Returns
+    -------
+    tuple of int
+        One index for each.
+
+    Raises
+    ------
+    InvalidInput
+        A test that is not known, or that comes twice.
+    """
+    labels = world.labels
+    found, unknown = [], []
+    for test in [shown] if isinstance(shown, str) else shown:
+        if isinstance(test, str) and test in labels:
+            found.append(labels.index(test))
+        elif is_count(test, least=0) and int(test) < world.size:
+            found.append(int(test))
+        else:
+            unknown.append(repr(test))
+    if unknown:
+        raise InvalidInput(
+            f"shown: {', '.join(unknown)} not known; tests are {', '.join(labels)}, "
+            f"or indices 0 to {world.size - 1}"
+        )
+    if len(set(found)) != len(found):
+        raise InvalidInput(f"shown: {list(shown)}, a test can be shown once in a round")
+    return tuple(found)
+
+
+def results_read(world: World, shown: TestSet, values: npt.ArrayLike) -> FloatArray:
+    """Results of the shown tests in the world's units.
+
+    Parameters
+    ----------
+    world
+        Whose tests they are.
+    shown
+        Indices of the shown tests.
+    values
+        Their results in the same order, in the units that people read.
+
+    Returns
+    -------
+    array of shape (len(shown),)
+        With mean 0 in the population.
+
+    Raises
+    ------
+    InvalidInput
+        Not one finite number for each.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape != (len(shown),) or not np.all(np.isfinite(given)):
+        raise InvalidInput(
+            f"values: {given.tolist()}, must be one finite number for each test shown"
+        )
+    if world.units is None or not shown:
+        return given
+    rows = list(shown)
+    read: FloatArray = (given - world.units.means[rows]) / world.units.scales[rows]
+    return read
+
+
+def outcome_read(world: World, outcome: float) -> float:
+    """An answer or an outcome in the world's units.
+
+    Parameters
+    ----------
+    world
+        Whose outcome it is.
+    outcome
+        In the units that people read.
+
+    Returns
+    -------
+    float
+        With mean 0 in the population.
+    """
+    return float(outcome if world.units is None else world.units.centre(outcome))
+
+
+def outcome_told(world: World, outcome: float) -> float:
+    """An outcome of the world in the units that people read.
+
+    Parameters
+    ----------
+    world
+        Whose outcome it is.
+    outcome
+        With mean 0 in the population.
+
+    Returns
+    -------
+    float
+        In the units that people read.
+    """
+    return float(outcome if world.units is None else world.units.uncentre(outcome))

@@ -1,0 +1,72 @@
+"""`fit_learner` says which kind of person a log shows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.errors import InvalidInput
+from preceptor.estimation import LearnerEstimator, fit_learner
+from preceptor.logs import Log
+from preceptor.people.crowd import Crowd
+from tests.evidence.playing import WORLD, played, someone
+
+
+def log_of(records):
+    parts = {name: [] for name in ("who", "rounds", "shown", "values", "answers", "outcomes")}
+    for name, record in records.items():
+        parts["who"] += [name] * record.rounds
+        parts["rounds"] += list(range(record.rounds))
+        parts["shown"].append(record.shown)
+        parts["values"].append(np.where(record.shown, record.values, np.nan))
+        parts["answers"].append(record.answers)
+        parts["outcomes"].append(np.where(record.told, record.outcomes, np.nan))
+    arrays = [np.concatenate(parts[name]) for name in ("shown", "values", "answers", "outcomes")]
+    return Log(WORLD.labels, parts["who"], parts["rounds"], *arrays)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    people = {
+        f"p{i}": played(WORLD, someone(WORLD, "by outcomes", i, rate=0.1, kappa=1.0), 90, i)
+        for i in range(4)
+    }
+    return fit_learner(WORLD, log_of(people), families=("geometric",), imputation=1.0)
+
+
+def test_kinds_are_worked_out_when_asked_for(fitted):
+    assert fitted.kinds_ is fitted.kinds_
+    assert max(fitted.kinds_.exceedance, key=fitted.kinds_.exceedance.get) == "by outcomes"
+    assert set(fitted.people_kinds_) == {"p0", "p1", "p2", "p3"}
+    assert isinstance(fitted.person_, Crowd)
+    assert not fitted.refusal_
+    assert list(fitted.kinds_.dials) == [1.0]
+
+
+def test_the_summary_says_it(fitted):
+    said = fitted.summary()
+    assert "How common each way of learning is" in said
+    assert "Plan for somebody who learns like one of these" in said
+
+
+def test_of_one_person_the_answer_is_about_that_person():
+    record = played(WORLD, someone(WORLD, "by outcomes", 2, rate=0.1, kappa=1.0), 60, 5)
+    fitted = fit_learner(WORLD, log_of({"ann": record}), families=("geometric",))
+    said = fitted.summary()
+    assert "How likely each way of learning is" in said
+    assert any("60 told rounds" in doubt for doubt in fitted.verdict_.doubts)
+
+
+def test_a_refusal_is_said():
+    record = played(WORLD, pr.NoLearning([0.5, 0.2, 0.1]), 40, 1, told=0.0)
+    fitted = fit_learner(WORLD, log_of({"ann": record}), families=("geometric",))
+    assert fitted.person_ is None
+    assert "told in 0 rounds" in fitted.refusal_
+    assert "cannot be said" in fitted.summary()
+
+
+def test_an_unknown_way_to_answer_is_refused():
+    record = played(WORLD, pr.NoLearning([0.5, 0.2, 0.1]), 40, 1)
+    with pytest.raises(InvalidInput, match="answers"):
+        LearnerEstimator(WORLD, answers="poisson").fit(log_of({"ann": record}))
