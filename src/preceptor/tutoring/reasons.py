@@ -66,7 +66,13 @@ def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
         return f"because it suits {whom} now; {_likeliest(tutor)}."
     # Names of kinds have commas of their own.
     called = "; ".join(_few(friends, kinds.tolist(), names))
-    sure = "are very likely" if share >= _SURE else "may be" if share < 0.5 else "are probably"
+    if share < 0.5:
+        # Whoever is likelier would rather see something else, so that cannot be all.
+        return (
+            f"because it suits some whom they may be best ({called}: {share:.2f}) and costs the "
+            f"others little; {_likeliest(tutor)}."
+        )
+    sure = "are very likely" if share >= _SURE else "are probably"
     return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
 
 
