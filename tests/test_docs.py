@@ -66,9 +66,9 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(block: Block) -> list[str]:
-    """The lines of a shell block that call our own command."""
+    """The lines of a shell block that call our own command, if only at the end of a pipe."""
     lines = [line.removeprefix("$ ") for line in block.text.splitlines()]
-    return [line for line in lines if line.startswith("preceptor ")]
+    return [line for line in lines if line.startswith("preceptor ") or "| preceptor " in line]
 
 
 def run(page: Path) -> Iterator[tuple[Block, str]]:

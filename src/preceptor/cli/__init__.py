@@ -13,7 +13,18 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
-from preceptor.cli import diagnose, examples, explain, fit, next, plan, reproduce, simulate, solve
+from preceptor.cli import (
+    diagnose,
+    examples,
+    explain,
+    fit,
+    next,
+    plan,
+    reproduce,
+    simulate,
+    solve,
+    tutor,
+)
 from preceptor.cli._app import app
 
 __all__ = [
@@ -28,6 +39,7 @@ __all__ = [
     "reproduce",
     "simulate",
     "solve",
+    "tutor",
 ]
 
 

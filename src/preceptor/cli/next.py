@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 import preceptor
+from preceptor._base.words import counted, first_few
 from preceptor.cli._app import app
-from preceptor.cli._console import readable_errors
-from preceptor.cli._tables import read_named_numbers
-from preceptor.errors import InvalidFile
+from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._tables import read_named_numbers, renamed_columns
+from preceptor.errors import InvalidFile, InvalidInput
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -20,7 +21,9 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor next plan.json --shown counts.json
 
-with, for instance, {"abdomen": 12, "wrist": 7} in counts.json
+with, for instance, {"abdomen": 12, "wrist": 7} in counts.json; or, where answers were logged:
+
+  preceptor next plan.json --log log.csv --participant ann
 """
 
 
@@ -35,10 +38,48 @@ def next_tests(
             metavar="FILE",
         ),
     ] = None,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="What this person answered so far, as for `preceptor fit`; then a tutor works out "
+            "who they are and what suits them now.",
+            metavar="LOG",
+        ),
+    ] = None,
+    participant: Annotated[
+        str | None,
+        typer.Option(help="Who in the log, if there are several.", metavar="NAME"),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What the log calls a column, e.g. prediction=answer; repeatable.",
+            metavar="OURS=THEIRS",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page that shows the run in the log.", metavar="FILE"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Say what to show one person next, given how often they have seen each test."""
+    """Say what to show one person next, given how often they have seen each test.
+
+    With a log of their answers, it says what suits whoever they turn out to be, and who that is.
+    """
     with readable_errors():
+        if log is not None:
+            if shown is not None:
+                raise InvalidInput("--shown: --log says already what was shown; leave one out")
+            if report is not None:
+                check_target(report, plan, log)
+            _by_tutor(plan, log, participant, columns, report, as_json=as_json)
+            return
+        for option, value in (("participant", participant), ("columns", columns)):
+            if value:
+                raise InvalidInput(f"--{option}: is about a log; give --log too")
+        if report is not None:
+            raise InvalidInput("--report: shows the run in a log; give --log too")
         found = preceptor.Plan.load(plan)
         problem, world = found.problem, found.problem.world
         counts = list(problem.start_counts)
@@ -66,6 +107,55 @@ def next_tests(
     unit = f" ({scale.unit})" if scale.unit else ""
     label = scale.label.removeprefix("expected ")
     typer.echo(f"Expected {label} of this case: {expected:.3g}{unit}.")
+
+
+def _by_tutor(
+    plan: Path,
+    log: Path,
+    participant: str | None,
+    columns: list[str] | None,
+    report: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """What a tutor advises who has seen all answers of one person."""
+    from preceptor.cli._summary import kind_lines
+    from preceptor.logs import Log
+    from preceptor.tutoring import Tutor
+
+    problem = preceptor.Plan.load(plan).problem
+    rounds = Log.read(log, problem.world, columns=renamed_columns(columns or []))
+    if participant is not None:
+        rounds = rounds.for_participant(participant)
+    elif len(rounds.participants) > 1:
+        people = first_few(rounds.participants, 8)
+        raise InvalidInput(f"--participant: say who; in {log} are {people}")
+    name = rounds.participants[0]
+    with spinner("following the log"):
+        tutor = Tutor(problem).through(rounds)
+        advice = tutor.recommendation()
+    if report is not None:
+        from preceptor.report.session import write_session
+
+        write_session(tutor, report, name=name)
+        say(f"Wrote the page of this run to {report}")
+    if as_json:
+        data = {
+            "show": list(advice.names),
+            "reason": advice.reason,
+            "probe": advice.probe,
+            "kinds": advice.kinds,
+            "participant": name,
+            "rounds": tutor.rounds,
+            "scatter": tutor.scatter,
+            "doubts": list(tutor.doubts()),
+        }
+        typer.echo(json.dumps(data, ensure_ascii=False))
+        return
+    typer.echo(advice.reason)
+    typer.echo(f"\nWho {name} may be, after {counted(tutor.rounds, 'round')}:")
+    for line in (*kind_lines(tutor), *(f"Doubt: {doubt}" for doubt in tutor.doubts())):
+        typer.echo(line)
 
 
 def _expected_loss(

@@ -8,13 +8,11 @@ from typing import Annotated
 
 import typer
 
-from preceptor.advice.kinds import KINDS
+from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
-from preceptor.errors import InvalidInput
-from preceptor.people.beliefs import BELIEFS
 from preceptor.regrets import OBJECTIVES
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -33,64 +31,17 @@ _EXAMPLES = """[bold]Examples[/bold]
 
 @app.command(epilog=_EXAMPLES)
 def plan(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[TABLE]",
-            help="Cases, one per row: .csv, .tsv, .jsonl or .parquet (default: an example).",
-            show_default=False,
-        ),
-    ] = None,
-    outcome: Annotated[
-        str | None, typer.Option(help="The column to predict.", metavar="COLUMN")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Unit of the outcome, for the report.", metavar="TEXT")
-    ] = None,
-    tests: Annotated[
-        int | None, typer.Option(help="How many tests may be shown per case (default: 3).", min=1)
-    ] = None,
-    half_life: Annotated[
-        float | None,
-        typer.Option(help="Showings of a test that halve the error of its weight (default: 14)."),
-    ] = None,
-    cases: Annotated[
-        float | None, typer.Option(help="Roughly how many cases lie ahead (default: 100).")
-    ] = None,
-    beliefs: Annotated[
-        str | None,
-        typer.Option(
-            help="First beliefs: zero (predicts the average), equal, marginal, or a .csv or .json "
-            "file of name and weight, in outcome per unit of the test (default: zero).",
-            metavar="zero|equal|marginal|FILE",
-            autocompletion=lambda: ["zero", "equal", "marginal"],
-        ),
-    ] = None,
-    standardised: Annotated[
-        bool,
-        typer.Option(
-            "--standardised",
-            help="The weights in the file of --beliefs are per standard deviation.",
-        ),
-    ] = False,
-    costs: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .csv or .json file of name, cost and (optional) price.", metavar="FILE"
-        ),
-    ] = None,
-    limit: Annotated[
-        float | None, typer.Option(help="What the tests shown in one case may cost together.")
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help=f"Whom to plan for: {', '.join(KINDS)} (default: crowd, since one rarely knows "
-            "how somebody learns).",
-            metavar="KIND",
-            autocompletion=lambda: list(KINDS),
-        ),
-    ] = None,
+    data: _options.Table = None,
+    outcome: _options.Outcome = None,
+    unit: _options.Unit = None,
+    tests: _options.Tests = None,
+    half_life: _options.HalfLife = None,
+    cases: _options.Cases = None,
+    beliefs: _options.Beliefs = None,
+    standardised: _options.Standardised = False,
+    costs: _options.Costs = None,
+    limit: _options.Limit = None,
+    person: _options.Kind = None,
     objective: Annotated[
         str | None,
         typer.Option(
@@ -100,33 +51,12 @@ def plan(
             autocompletion=lambda: list(OBJECTIVES),
         ),
     ] = None,
-    learner: Annotated[
-        Path | None,
-        typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
-    ] = None,
-    participant: Annotated[
-        str | None, typer.Option(help="Plan for this person in the learner file.", metavar="NAME")
-    ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")
-    ] = None,
-    example: Annotated[
-        str | None,
-        typer.Option(
-            help="A built-in table; `preceptor examples` lists them.",
-            autocompletion=lambda: ["body-fat", "diabetes"],
-        ),
-    ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help="Instead of --half-life: each showing divides the error by this. Plans for "
-            "somebody who learns by showings."
-        ),
-    ] = None,
-    discount: Annotated[
-        float | None, typer.Option(help="Instead of --cases: the discount factor.")
-    ] = None,
+    learner: _options.LearnerFile = None,
+    participant: _options.Participant = None,
+    drop: _options.Drop = None,
+    example: _options.Example = None,
+    alpha: _options.Alpha = None,
+    discount: _options.Discount = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -176,7 +106,7 @@ def plan(
                 objective=objective,
                 learner=learner,
                 participant=participant,
-                beliefs=_beliefs(beliefs),
+                beliefs=_options.beliefs_from(beliefs),
                 standardised=standardised,
                 half_life=half_life,
                 alpha=alpha,
@@ -203,14 +133,3 @@ def plan(
             typer.echo(advice.explain())
             if not dry_run:
                 say(f"What to show one person next: preceptor next {output} --shown counts.json")
-
-
-def _beliefs(named: str | None) -> str | dict[str, float] | None:
-    """One of the names that the library knows, or the weights in a file."""
-    if named is None or named in BELIEFS:
-        return named
-    path = Path(named)
-    if path.suffix.lower() not in (".csv", ".json"):
-        known = ", ".join(BELIEFS)
-        raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
-    return read_named_numbers(path, ("weight",))["weight"]

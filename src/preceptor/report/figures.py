@@ -66,9 +66,9 @@ def timeline(plan: Plan) -> str:
     schedule = plan.policy.schedule(rounds)
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
-    colours = _colours(schedule)
+    colours = colours_of(schedule)
     rows = [
-        Row(names[test], _bars(test, schedule), colours.get(test, GREY))
+        Row(names[test], bars_of(test, schedule), colours.get(test, GREY))
         for test in rows_of(plan, schedule, 2 * MAX_ROWS)
     ]
     return timeline_chart(
@@ -136,7 +136,7 @@ def learning(plan: Plan) -> str:
             is_stepped=True,
             target=float(truth[test]),
         )
-        for position, (test, colour) in enumerate(_colours(schedule).items())
+        for position, (test, colour) in enumerate(colours_of(schedule).items())
     ]
     unit = f" of {scale_of(problem).unit}" if scale_of(problem).unit else ""
     return line_chart(
@@ -218,13 +218,13 @@ def _cases(rounds: int) -> Axis:
     return Axis.counting(0.5, rounds + 0.5)
 
 
-def _colours(schedule: Sequence[TestSet]) -> dict[int, str]:
+def colours_of(schedule: Sequence[TestSet]) -> dict[int, str]:
     """A colour for each test that is shown, in their order, so that few tests never share one."""
     shown = sorted({test for tests in schedule for test in tests})
     return {test: OKABE_ITO[i % len(OKABE_ITO)] for i, test in enumerate(shown)}
 
 
-def _bars(test: int, schedule: Sequence[TestSet]) -> list[tuple[float, float]]:
+def bars_of(test: int, schedule: Sequence[TestSet]) -> list[tuple[float, float]]:
     """From where to where a test is shown without a break."""
     bars, at = [], 0.5
     for has, length in runs([(test,) if test in tests else () for tests in schedule]):

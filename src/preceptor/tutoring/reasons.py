@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._base.words import labelled, listed
+from preceptor._base.words import counted, labelled, listed
 from preceptor.model.sets import TestSet
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _SURE = 0.95
 # Kinds that share a wish are named until they have this share of it.
 _NAMED = 0.8
+# Kinds that are less likely than this together are no reason for anything.
+_NOBODY = 0.05
 
 
 class Recommendation(NamedTuple):
@@ -34,7 +36,7 @@ def reason_for(
 ) -> str:
     """One or two sentences."""
     world = tutor.problem.world
-    names = listed(list(world.name_of(shown))) or "nothing"
+    names = listed(list(world.name_of(shown))) if shown else "nothing"
     again = bool(tutor.record) and tutor.record[-1].shown == shown
     what = f"Show {names}{' again' if again else ''}"
     if probe:
@@ -54,16 +56,23 @@ def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
     wishes = outlook.wants(tutor.rounds)
     friends = [kind for kind, wish in wishes if wish == shown]
     share = float(sum(kinds[kind] for kind in friends))
-    if not friends:
+    if not friends or share < _NOBODY:
         return (
             "as a compromise until it is clearer who this is: "
             f"{_likeliest(tutor)}, and no kind would lose much by it."
         )
     if len(friends) == len(wishes):
-        everyone = "whatever kind they are of" if len(friends) > 1 else "which suits them best"
-        return f"because it is best now {everyone}; {_likeliest(tutor)}."
-    called = listed(_few(friends, kinds.tolist(), names))
-    sure = "are very likely" if share >= _SURE else "may be" if share < 0.5 else "are probably"
+        whom = "them best" if len(friends) == 1 else "every kind that they may be of best"
+        return f"because it suits {whom} now; {_likeliest(tutor)}."
+    # Names of kinds have commas of their own.
+    called = "; ".join(_few(friends, kinds.tolist(), names))
+    if share < 0.5:
+        # Whoever is likelier would rather see something else, so that cannot be all.
+        return (
+            f"because it suits some whom they may be best ({called}: {share:.2f}) and costs the "
+            f"others little; {_likeliest(tutor)}."
+        )
+    sure = "are very likely" if share >= _SURE else "are probably"
     return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
 
 
@@ -102,8 +111,9 @@ def doubts_about(tutor: Tutor) -> tuple[str, ...]:
             "at random predict them better. Plans treat everybody as equally likely as at first."
         )
     answers = tutor.bank.answers
-    if answers < 20 and max(tutor.bank.kinds[:-1]) > _SURE:
-        found.append(f"Only {answers} answers so far: the shares of kinds may still turn round.")
+    if answers < 20 and len(tutor.names) > 1 and max(tutor.bank.kinds[:-1]) > _SURE:
+        few = counted(answers, "answer")
+        found.append(f"Only {few} so far: the shares of kinds may still turn round.")
     at_ends = tutor.bank.scatter[[0, -1]]
     if at_ends[1] > 0.5:
         found.append(

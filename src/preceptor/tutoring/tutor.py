@@ -177,6 +177,10 @@ class Tutor(Value):
             self.record[which], outcome=float(outcome), heard=len(self.record)
         )
         record = (*self.record[:which], heard, *self.record[which + 1 :])
+        if any(later.heard == len(record) for later in record[which + 1 :]):
+            # The record keeps truths that are heard between two rounds in the order of their
+            # rounds, whatever order they were told in; so they are followed in that order.
+            return dataclasses.replace(self, record=record)
         return self._followed_by(record, _told(self.bank, heard))
 
     def after(

@@ -1,0 +1,124 @@
+"""The talk with a person: what they read, what they type, and what is made of it."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+
+import typer
+
+HELP = """\
+Type what you predict, as a plain number such as 12.5, and press Enter.
+  why   why these tests are shown
+  q     stop; everything so far is kept; so does Ctrl-D
+  ?     this help"""
+# Beyond this many times the range of all outcomes an answer is taken for a slip.
+_FAR = 1.0
+_WIDTH = 88
+
+
+class Stopped(Exception):
+    """The person wants to stop."""
+
+
+def read_line(prompt: str) -> str:
+    """One line from the person; typed lines that come from a file are shown as if typed.
+
+    Raises
+    ------
+    Stopped
+        There are no more lines, or they pressed Ctrl-C.
+    """
+    try:
+        if sys.stdin.isatty():
+            return input(prompt)  # with the editing that a terminal offers
+        typer.echo(prompt, nl=False)
+        line = sys.stdin.readline()
+    except (EOFError, KeyboardInterrupt):
+        typer.echo()
+        raise Stopped from None
+    if not line:
+        typer.echo()
+        raise Stopped
+    typer.echo(line.rstrip("\r\n"))
+    return line
+
+
+def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
+    """A prediction; asks again until there is one.
+
+    Parameters
+    ----------
+    lowest, highest
+        Between them lie all outcomes that occur.
+    why
+        The reason for what is shown.
+
+    Returns
+    -------
+    float
+        What the person predicts.
+
+    Raises
+    ------
+    Stopped
+        They want to stop.
+    """
+    margin = _FAR * (highest - lowest)
+    doubted: float | None = None
+    while True:
+        typed = read_line("Your prediction: ").strip()
+        word = typed.lower()
+        if word in ("q", "quit", "exit"):
+            raise Stopped
+        if word in ("?", "help", "h"):
+            typer.echo(HELP)
+        elif word == "why":
+            typer.echo(in_lines(why()))
+        else:
+            answer = number_in(typed)
+            if answer is None:
+                typer.echo(complaint(typed))
+            elif lowest - margin <= answer <= highest + margin or answer == doubted:
+                return answer
+            else:
+                doubted = answer
+                typer.echo(f"{answer:g} looks like a slip; type it once more if you mean it.")
+
+
+def in_lines(words: str) -> str:
+    """A long sentence as lines that can be read at once."""
+    return textwrap.fill(words, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def number_in(typed: str) -> float | None:
+    """The finite number that was typed, or None."""
+    try:
+        found = float(typed.replace("\N{MINUS SIGN}", "-"))
+    except ValueError:
+        return None
+    # What Python reads as a number beyond this is rarely meant: 1_000, nan.
+    return found if math.isfinite(found) and "_" not in typed else None
+
+
+def complaint(typed: str) -> str:
+    """What is wrong with what was typed, and what to type instead."""
+    if not typed:
+        return "Nothing was typed; type a number, or q to stop."
+    if re.fullmatch(r"[+-]?\d+,\d+", typed):
+        return f"{typed!r} has a comma; write {typed.replace(',', '.')} if that is meant."
+    found = re.match(r"[+-]?(\d+\.?\d*|\.\d+)", typed)
+    hint = f"such as {found.group()}" if found else "such as 12.5"
+    return f"{typed!r} is not a plain number; type one {hint}, or ? for help."
+
+
+def verdict(answer: float, outcome: float) -> str:
+    """The truth, and how far off the answer was."""
+    off = answer - outcome
+    truth = f"It was {outcome:.6g}"
+    if abs(off) <= 1e-9 * max(abs(outcome), 1.0):
+        return f"{truth}: exactly right."
+    return f"{truth}: you were {abs(off):.4g} too {'high' if off > 0 else 'low'}."

@@ -1,0 +1,105 @@
+"""Options that several commands share: the table, whom it is about, what may be shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from preceptor.advice.kinds import KINDS
+from preceptor.cli._tables import read_named_numbers
+from preceptor.errors import InvalidInput
+from preceptor.people.beliefs import BELIEFS
+
+Table = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[TABLE]",
+        help="Cases, one per row: .csv, .tsv, .jsonl or .parquet (default: an example).",
+        show_default=False,
+    ),
+]
+Outcome = Annotated[str | None, typer.Option(help="The column to predict.", metavar="COLUMN")]
+Unit = Annotated[
+    str | None, typer.Option(help="Unit of the outcome, for the report.", metavar="TEXT")
+]
+Tests = Annotated[
+    int | None,
+    typer.Option("--tests", "-k", help="How many tests may be shown per case (default: 3).", min=1),
+]
+HalfLife = Annotated[
+    float | None,
+    typer.Option(help="Showings of a test that halve the error of its weight (default: 14)."),
+]
+Cases = Annotated[
+    float | None, typer.Option(help="Roughly how many cases lie ahead (default: 100).")
+]
+Beliefs = Annotated[
+    str | None,
+    typer.Option(
+        help="First beliefs: zero (predicts the average), equal, marginal, or a .csv or .json "
+        "file of name and weight, in outcome per unit of the test (default: zero).",
+        metavar="zero|equal|marginal|FILE",
+        autocompletion=lambda: ["zero", "equal", "marginal"],
+    ),
+]
+Standardised = Annotated[
+    bool,
+    typer.Option(
+        "--standardised",
+        help="The weights in the file of --beliefs are per standard deviation.",
+    ),
+]
+Costs = Annotated[
+    Path | None,
+    typer.Option(help="A .csv or .json file of name, cost and (optional) price.", metavar="FILE"),
+]
+Limit = Annotated[
+    float | None, typer.Option(help="What the tests shown in one case may cost together.")
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Whom to plan for: {', '.join(KINDS)} (default: crowd, since one rarely knows "
+        "how somebody learns).",
+        metavar="KIND",
+        autocompletion=lambda: list(KINDS),
+    ),
+]
+LearnerFile = Annotated[
+    Path | None,
+    typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
+]
+Participant = Annotated[
+    str | None, typer.Option(help="Plan for this person in the learner file.", metavar="NAME")
+]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")
+]
+Example = Annotated[
+    str | None,
+    typer.Option(
+        help="A built-in table; `preceptor examples` lists them.",
+        autocompletion=lambda: ["body-fat", "diabetes"],
+    ),
+]
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        help="Instead of --half-life: each showing divides the error by this. Plans for "
+        "somebody who learns by showings."
+    ),
+]
+Discount = Annotated[float | None, typer.Option(help="Instead of --cases: the discount factor.")]
+
+
+def beliefs_from(named: str | None) -> str | dict[str, float] | None:
+    """One of the names that the library knows, or the weights in a file."""
+    if named is None or named in BELIEFS:
+        return named
+    path = Path(named)
+    if path.suffix.lower() not in (".csv", ".json"):
+        known = ", ".join(BELIEFS)
+        raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
+    return read_named_numbers(path, ("weight",))["weight"]

@@ -1,0 +1,120 @@
+"""The pictures of a run, each one idea: what of it each chart shows, as SVG text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from preceptor.model.sets import TestSet
+from preceptor.report.axes import Axis
+from preceptor.report.chart_parts import INK
+from preceptor.report.charts import DASHES, Line, Row, line_chart, timeline_chart
+from preceptor.report.figures import bars_of, colours_of
+from preceptor.report.plots import BLUE, GREY, OKABE_ITO, VERMILION
+from preceptor.report.run import Run, running
+from preceptor.report.run_charts import Interval, Share, interval_chart, stacked_chart
+from preceptor.tutoring import Tutor
+
+# Rounds over which errors are averaged.
+OVER = 10
+# Black is the colour of words, and grey that of nobody in particular.
+_COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#000000")
+
+
+def kinds(tutor: Tutor, past: Run) -> str:
+    """How likely each kind is, after each round."""
+    names = list(tutor.kinds)
+    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(names) - 1)] + [GREY]
+    shares = [
+        Share(name, past.kinds[:, i].tolist(), colour)
+        for i, (name, colour) in enumerate(zip(names, colours, strict=True))
+    ]
+    likeliest, share = max(tutor.kinds.items(), key=lambda item: item[1])
+    return stacked_chart(
+        "kinds",
+        f"How likely each kind of person is after each round; in the end {likeliest} has "
+        f"{share:.0%}",
+        shares,
+        x_axis=Axis.counting(0.0, float(past.rounds)),
+        x=range(past.rounds + 1),
+        x_label="after round",
+        y_label="probability",
+    )
+
+
+def shown(tutor: Tutor) -> str:
+    """Which tests were shown in which round: a row for each test that was."""
+    world = tutor.problem.world
+    schedule: list[TestSet] = [entry.shown for entry in tutor.record]
+    colours = colours_of(schedule)
+    rows = [
+        Row(name, bars_of(block[0], schedule), colours[block[0]])
+        for name, block in zip(world.tests, world.blocks, strict=True)
+        if block[0] in colours
+    ]
+    untold = [i for i, entry in enumerate(tutor.record) if entry.outcome is None]
+    bars = [(i + 0.5, i + 1.5) for i in untold]
+    if untold:
+        rows.append(Row("truth not told", bars, GREY))
+    return timeline_chart(
+        "shown",
+        "Which tests were shown in which round",
+        rows,
+        x_axis=Axis.counting(0.5, len(schedule) + 0.5),
+        x_label="round",
+    )
+
+
+def errors(tutor: Tutor, past: Run) -> str:
+    """How far off the person was, beside what was expected and what was possible."""
+    rounds = range(1, past.rounds + 1)
+    has_error = np.isfinite(past.errors)
+    # Averages of the same rounds, or they could not be compared.
+    expected, least = (
+        running(np.where(has_error, values, np.nan), OVER) for values in (past.expected, past.least)
+    )
+    lines = [
+        Line("off by", rounds, running(past.errors, OVER).tolist(), INK, width=2.2),
+        Line("expected beforehand", rounds, expected.tolist(), BLUE, DASHES[1]),
+        Line("with the right weights", rounds, least.tolist(), GREY, DASHES[2]),
+    ]
+    units = tutor.problem.world.units
+    unit = f" ({units.outcome})" if units is not None else ""
+    return line_chart(
+        "errors",
+        f"Root-mean-square error of the last {OVER} answers after each round, beside what was "
+        "expected and what the right weights would have given",
+        lines,
+        x_axis=Axis.counting(0.5, past.rounds + 0.5),
+        x_label="round",
+        y_label=f"root-mean-square error of the last {OVER} rounds{unit}",
+    )
+
+
+def belief_rows(tutor: Tutor) -> list[Interval]:
+    """Weights now, with 95% intervals, beside the true ones; for one standard deviation."""
+    world = tutor.problem.world
+    deviations = np.sqrt(np.diag(world.covariance))
+    now, truth = tutor.coefficients * deviations, world.coefficients * deviations
+    ends = tutor.intervals() * deviations[:, None]
+    return [
+        Interval(label, float(now[i]), float(ends[i, 0]), float(ends[i, 1]), float(truth[i]))
+        for i, label in enumerate(world.labels)
+    ]
+
+
+def beliefs(tutor: Tutor) -> str:
+    """What the person seems to believe now."""
+    units = tutor.problem.world.units
+    unit = f" of {units.outcome}" if units is not None else ""
+    return interval_chart(
+        "beliefs",
+        "The weight that the person seems to give to each test now, with its 95% interval, beside "
+        "the true weight",
+        belief_rows(tutor),
+        x_label=f"weight: change{unit} for one standard deviation of the test",
+        value_name="estimate",
+        interval_name="95% interval",
+        target_name="true weight",
+        colour=BLUE,
+        target_colour=VERMILION,
+    )
