@@ -101,6 +101,46 @@ def table(name: str, workers: int = 1) -> str:
     return "\n".join(lines)
 
 
+def pictures() -> None:
+    """One run: who the tutor thought it was, what it showed, what that cost beside an oracle."""
+    from people_pictures import _on_paper as on_paper
+
+    from preceptor.report import run_figures
+    from preceptor.report.axes import Axis
+    from preceptor.report.charts import DASHES, Line, line_chart
+    from preceptor.report.run import Run, running
+
+    name, who, seed, rounds = "B3", "paper", 0, 150
+    setting, kinds = problem(name), five(name)
+    noise = 0.1 * float(np.sqrt(setting.world.outcome_variance))
+    acting = kinds[who].acting(setting.world)
+    crowd = setting.replace(learner=pr.Crowd(dict(kinds)))
+    run = tutored(pr.Tutor(crowd, spread=0.0, level=False), acting, rounds, seed,
+                  response_noise=noise)  # fmt: skip
+    alone = pr.Tutor(setting.replace(learner=kinds[who]), spread=0.0, level=False)
+    oracle = tutored(alone, acting, rounds, seed, response_noise=noise)
+    lately = {name: running(np.sqrt(each.losses), 10) ** 2
+              for name, each in (("run", run), ("oracle", oracle))}  # fmt: skip
+    lines = [
+        Line("tutor", range(1, rounds + 1), lately["run"].tolist(), "#0072B2", DASHES[0], 2.2),
+        Line("who knew the kind", range(1, rounds + 1), lately["oracle"].tolist(), "#D55E00",
+             DASHES[1]),
+    ]  # fmt: skip
+    drawn = {
+        "tutor-kinds": run_figures.kinds(run.tutor, Run.of(run.tutor)),
+        "tutor-shown": run_figures.shown(run.tutor),
+        "tutor-loss": line_chart(
+            "tutor-loss", "Expected loss of the last ten cases, beside somebody who knew the kind", lines,
+            x_axis=Axis.counting(0.5, rounds + 0.5), x_label="round", y_label="expected loss, mean of the last 10 rounds",
+        ),
+    }  # fmt: skip
+    folder = Path(__file__).parent / "assets" / "people"
+    for title, picture in drawn.items():
+        (folder / f"{title}.svg").write_text(on_paper(picture, 2000.0), "utf-8")
+
+
 if __name__ == "__main__":
-    workers = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    print(table(sys.argv[1], workers))
+    if sys.argv[1:] == ["pictures"]:
+        pictures()
+    else:
+        print(table(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1))
