@@ -17,6 +17,8 @@ EXAMPLES = """[bold]Examples[/bold]
 
   preceptor next plan.json --shown counts.json
 
+  preceptor tutor cases.csv --outcome y --name ann
+
   preceptor simulate plan.json --people 200
 
   preceptor solve examples/diabetes.toml
