@@ -130,8 +130,9 @@ def pictures() -> None:
         "tutor-kinds": run_figures.kinds(run.tutor, Run.of(run.tutor)),
         "tutor-shown": run_figures.shown(run.tutor),
         "tutor-loss": line_chart(
-            "tutor-loss", "Expected loss of the last ten cases, beside somebody who knew the kind", lines,
-            x_axis=Axis.counting(0.5, rounds + 0.5), x_label="round", y_label="expected loss, mean of the last 10 rounds",
+            "tutor-loss", "Expected loss lately, beside somebody who knew the kind", lines,
+            x_axis=Axis.counting(0.5, rounds + 0.5), x_label="round",
+            y_label="expected loss, mean of the last 10 rounds",
         ),
     }  # fmt: skip
     folder = Path(__file__).parent / "assets" / "people"

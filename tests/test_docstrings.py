@@ -21,8 +21,9 @@ PACKAGES = [
     *(
         f"preceptor.{name}"
         for name in (
-            *("advice", "datasets", "estimation", "evaluation", "experiments", "logs"),
-            *("planning", "simulation", "theory", "verification"),
+            *("advice", "datasets", "diagnosis", "estimation", "evaluation", "evidence"),
+            *("experiments", "logs", "planning", "simulation", "theory", "tutoring"),
+            "verification",
         )
     ),
 ]
@@ -35,6 +36,13 @@ RETURNED_BY = {
     "Alternative": "alternatives",
     "Change": "sensitivity",
     "Comparison": "compare",
+    "Diagnosis": "diagnose",
+    "GroupWeighed": "weigh_people",
+    "PushTest": "push_test",
+    "Reading": "read_log",
+    "Tutored": "tutored",
+    "Verdict": "verdict",
+    "Weighed": "weigh",
     "DataSet": "load_body_fat",
     "Evaluation": "evaluate_with_error",
     "ExplorationCertificate": "exploration_certificate",

@@ -69,7 +69,10 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 # Loaded when they are named, because they need more than the core or take long to import.
-_PACKAGES = ("datasets", "estimation", "experiments", "simulation", "testing", "theory")
+_PACKAGES = (
+    *("datasets", "diagnosis", "estimation", "evidence", "experiments", "simulation"),
+    *("testing", "theory", "tutoring"),
+)
 _FUNCTIONS = {
     "advise": "preceptor.advice",
     "fit_learner": "preceptor.estimation",
