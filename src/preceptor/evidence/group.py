@@ -34,7 +34,7 @@ _RATES = Population(float(np.log(RATE.median)), RATE.spread)
 class GroupWeighed:
     """What many people's rounds show, together.
 
-    Parameters
+    Attributes
     ----------
     people
         Each person, weighed again as one of these people.

@@ -204,15 +204,48 @@ class Record:
         return np.where(before >= 0, surprise[before], 0.0)
 
     def to_standard(self, weights: npt.ArrayLike) -> FloatArray:
-        """Weights (..., n) of the world in standard units."""
+        """Weights of the world in standard units.
+
+        Parameters
+        ----------
+        weights
+            Shape (..., n), in the world's units.
+
+        Returns
+        -------
+        array of shape (..., n)
+            By how many standard deviations of the outcome the answer moves for one of the test.
+        """
         return np.asarray(weights, dtype=np.float64) * self.test_sds / self.outcome_sd
 
     def to_world(self, weights: npt.ArrayLike) -> FloatArray:
-        """Weights (..., n) in standard units as those of the world."""
+        """Weights in standard units as those of the world.
+
+        Parameters
+        ----------
+        weights
+            Shape (..., n), in standard units.
+
+        Returns
+        -------
+        array of shape (..., n)
+            In the world's units.
+        """
         return np.asarray(weights, dtype=np.float64) * self.outcome_sd / self.test_sds
 
     def filled(self, imputation: float) -> FloatArray:
-        """All tests (rounds, n) as somebody with this κ has them in mind, in the world's units."""
+        """All tests as somebody with this κ has them in mind.
+
+        Parameters
+        ----------
+        imputation
+            κ, from 0 (knows all correlations) to 1 (takes hidden tests to be average).
+
+        Returns
+        -------
+        array of shape (rounds, n)
+            In the world's units.
+        """
         nobody = NoLearning(np.zeros(self.world.size), imputation)
         imputer = Imputer(nobody.imputing_covariance(self.world))
         found = np.zeros(self.values.shape)
@@ -224,10 +257,16 @@ class Record:
         return found
 
     def standard(self, imputation: float) -> FloatArray:
-        """The same in standard deviations of each test."""
-        return self.filled(imputation) / self.test_sds
+        """All tests as somebody with this κ has them in mind, in standard deviations of each.
 
-    def first(self, rounds: int) -> Record:
-        """The first so many rounds alone."""
-        parts = ("shown", "values", "answers", "outcomes", "told", "days")
-        return Record(self.world, *(getattr(self, name)[:rounds] for name in parts))
+        Parameters
+        ----------
+        imputation
+            κ, from 0 (knows all correlations) to 1 (takes hidden tests to be average).
+
+        Returns
+        -------
+        array of shape (rounds, n)
+            In standard deviations of each test.
+        """
+        return self.filled(imputation) / self.test_sds
