@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
@@ -79,13 +80,8 @@ def diagnose(
             metavar="OURS=THEIRS",
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN"),
-    ] = None,
-    example: Annotated[
-        str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
-    ] = None,
+    drop: _options.TableDrop = None,
+    example: _options.Example = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
     ] = Path("block.csv"),
