@@ -13,7 +13,6 @@ from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
-from preceptor.diagnosis.blocks import Block, check_ending
 from preceptor.errors import InvalidInput
 from preceptor.people.crowd import Crowd
 
@@ -100,6 +99,8 @@ def diagnose(
             )
             if not dry_run:
                 check_target(output, source, person)
+                from preceptor.diagnosis.blocks import check_ending
+
                 check_ending(output)
         from preceptor.estimation.sources import fit_source
 
@@ -111,6 +112,7 @@ def diagnose(
         people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
+            from preceptor.diagnosis.blocks import Block
             from preceptor.diagnosis.log_reading import read_log
             from preceptor.logs import Log
 

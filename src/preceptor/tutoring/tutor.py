@@ -278,7 +278,7 @@ class Tutor(Value):
         array of shape (n, 2)
             Lower and upper ends, in the world's units.
         """
-        from preceptor.tutoring.mixtures import mixture_quantiles
+        from preceptor._base.mixtures import mixture_quantiles
 
         if not (is_number(level) and 0.0 < level < 1.0):
             raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
