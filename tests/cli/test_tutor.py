@@ -127,6 +127,26 @@ def test_a_crash_between_two_files_is_mended(teach, monkeypatch, tmp_path):
     assert Log.read("ann.csv", ["bmi", "bp", "age"]).prediction.tolist() == [20.0, 21.0]
 
 
+def test_all_is_on_the_disk_whenever_somebody_types(teach, monkeypatch, tmp_path):
+    """What a killed process leaves behind is what its files hold while it waits."""
+    names, kept, read = ("ann.json", "ann.csv"), [], _asking.read_line
+
+    def waiting(prompt):
+        kept.append({n: (tmp_path / n).read_bytes() for n in names if (tmp_path / n).exists()})
+        return read(prompt)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_asking, "read_line", waiting)
+        done(teach("20", "21", options=("--rounds", 3)))
+    assert [len(files) for files in kept] == [0, 2, 2]
+    for name, content in kept[2].items():
+        (tmp_path / name).write_bytes(content)
+    assert len(Session.load(tmp_path / "ann.json").rounds) == 2
+    assert "Case 3" in done(teach("22.5", options=("--rounds", 1)))
+    assert Log.read("ann.csv", ["bmi", "bp", "age"]).prediction.tolist() == [20.0, 21.0, 22.5]
+
+
+@pytest.mark.slow  # a process of its own has to load everything
 def test_killed_in_a_terminal_while_somebody_types(teach, cases, tmp_path):
     pty = pytest.importorskip("pty")
     options = [str(word) for word in (cases, "--outcome", "y", *ALONE, "--name", "ann")]

@@ -10,13 +10,7 @@ import pytest
 import preceptor as pr
 from preceptor.diagnosis.courses import Step, course_of, decisive, drawn
 from preceptor.diagnosis.kind_posterior import expected_changes, posterior_over, slope_change
-from preceptor.diagnosis.likelihoods import (
-    Prior,
-    design_of,
-    last_surprises,
-    log_evidence,
-    usual_prior,
-)
+from preceptor.diagnosis.likelihoods import Prior, log_evidence, usual_prior
 from preceptor.diagnosis.suspects import (
     GROUPS,
     IGNORING,
@@ -29,7 +23,7 @@ from preceptor.diagnosis.suspects import (
     shares,
     suspects,
 )
-from preceptor.evidence.lockstep import played
+from preceptor.evidence.lockstep import affine_in_first_weights, played
 from preceptor.people.followed import Followed
 
 WORLD = pr.World([0.1, 1.0, 0.4], [[1.0, 0.8, 0.2], [0.8, 1.0, 0.1], [0.2, 0.1, 2.0]], 0.3)
@@ -51,6 +45,16 @@ def rounds():
              Step((0, 2), True), Step((1,), False)] * 4  # fmt: skip
     cases = drawn(WORLD, course_of(WORLD, steps), 3, 0)
     return played(WORLD, pr.DeltaRule(FIRST, 0.1), cases, scatter=0.5, rng=1)
+
+
+def last_surprises(rounds):
+    """Outcome minus answer of the last told round, one round after the other."""
+    surprises, last = np.zeros(rounds.answers.shape), np.zeros(rounds.answers.shape[:-1])
+    for t in range(len(rounds)):
+        surprises[..., t] = last
+        if rounds.told[t]:
+            last = rounds.outcomes[..., t] - rounds.answers[..., t]
+    return surprises
 
 
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda p: p.kind)
@@ -79,7 +83,7 @@ def test_evidence_is_the_product_of_the_filters_densities(person, rounds):
 
 def test_evidence_is_that_of_brute_force_regression(rounds):
     person, prior = PEOPLE[2], usual_prior(WORLD)
-    design, offset = design_of(WORLD, person, rounds)
+    design, offset = affine_in_first_weights(WORLD, person, rounds)
     surprise = last_surprises(rounds)
     mean = design @ FIRST + offset + prior.level[0] * surprise
     np.testing.assert_allclose(design @ FIRST + offset, played(WORLD, person, rounds).answers)

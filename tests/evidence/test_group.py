@@ -118,12 +118,13 @@ def test_of_one_person_the_group_says_what_the_person_says():
 
 
 def test_the_interval_of_the_mean_rate_covers_also_when_people_differ():
+    """A few groups; the slow test of the tables has thirty."""
     hits = []
-    for seed in range(8):
+    for seed in range(4):
         found = together(people_of(["by outcomes"] * 6, 100 + seed, rounds=50, spread=0.7,
                                    families=["none", "delta rule"]))  # fmt: skip
         hits.append(found.rate.mean.low <= np.log(0.08) <= found.rate.mean.high)
-    assert np.mean(hits) > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 8)
+    assert np.mean(hits) > 0.95 - 4 * np.sqrt(0.05 * 0.95 / 4)
 
 
 def test_a_crowd_as_common_as_the_kinds_are(mixed):

@@ -133,7 +133,7 @@ def test_it_finds_out_who_it_is_and_then_does_what_suits_them(problem: pr.Proble
 
 
 def test_plan_goes_on_from_here(tutor: pr.Tutor) -> None:
-    plan = tutor.plan(time_limit=2)
+    plan = tutor.plan(time_limit=0.2)
     assert plan.problem.horizon == 54
     crowd = plan.problem.learner
     assert isinstance(crowd, pr.Crowd)

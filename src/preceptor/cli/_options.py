@@ -77,6 +77,16 @@ Participant = Annotated[
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")
 ]
+TableDrop = Annotated[
+    list[str] | None, typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN")
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="What the log calls a column, e.g. prediction=answer; repeatable.",
+        metavar="OURS=THEIRS",
+    ),
+]
 Example = Annotated[
     str | None,
     typer.Option(

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
+from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
-from preceptor.diagnosis.blocks import Block, check_ending
 from preceptor.errors import InvalidInput
 from preceptor.people.crowd import Crowd
 
@@ -79,13 +79,8 @@ def diagnose(
             metavar="OURS=THEIRS",
         ),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN"),
-    ] = None,
-    example: Annotated[
-        str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
-    ] = None,
+    drop: _options.TableDrop = None,
+    example: _options.Example = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
     ] = Path("block.csv"),
@@ -104,6 +99,8 @@ def diagnose(
             )
             if not dry_run:
                 check_target(output, source, person)
+                from preceptor.diagnosis.blocks import check_ending
+
                 check_ending(output)
         from preceptor.estimation.sources import fit_source
 
@@ -115,6 +112,7 @@ def diagnose(
         people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
+            from preceptor.diagnosis.blocks import Block
             from preceptor.diagnosis.log_reading import read_log
             from preceptor.logs import Log
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
@@ -40,20 +41,9 @@ def fit(
     outcome: Annotated[
         str | None, typer.Option(help="The column that was to be predicted.", metavar="COLUMN")
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What the log calls a column, e.g. prediction=answer; repeatable.",
-            metavar="OURS=THEIRS",
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of TABLE to ignore; repeatable.", metavar="COLUMN"),
-    ] = None,
-    example: Annotated[
-        str | None, typer.Option(help="A built-in table; `preceptor examples` lists them.")
-    ] = None,
+    columns: _options.Columns = None,
+    drop: _options.TableDrop = None,
+    example: _options.Example = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The learner file to write.")
     ] = Path("learner.json"),

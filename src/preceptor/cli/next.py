@@ -10,6 +10,7 @@ import typer
 
 import preceptor
 from preceptor._base.words import counted, first_few
+from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers, renamed_columns
@@ -50,13 +51,7 @@ def next_tests(
         str | None,
         typer.Option(help="Who in the log, if there are several.", metavar="NAME"),
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="What the log calls a column, e.g. prediction=answer; repeatable.",
-            metavar="OURS=THEIRS",
-        ),
-    ] = None,
+    columns: _options.Columns = None,
     report: Annotated[
         Path | None,
         typer.Option(help="Write a page that shows the run in the log.", metavar="FILE"),

@@ -30,7 +30,22 @@ _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 class BlockRound(Value):
     """One round: the tests to show, whether to tell the outcome, and results if they are set.
 
-    `values` has one number for each test shown, in the units that people read; None takes any case.
+    Whether it makes sense depends on the world, so `Block` looks.
+
+    Parameters
+    ----------
+    show
+        Names of the tests.
+    feedback
+        Whether the outcome is told afterward; a round without is a probe.
+    values
+        Results that the case must have, one for each test shown, in the units that people read; any
+        case will do if left out.
+
+    Examples
+    --------
+    >>> BlockRound(("weight",), feedback=False, values=(95.0,)).values
+    (95.0,)
     """
 
     show: tuple[str, ...]
@@ -41,24 +56,6 @@ class BlockRound(Value):
         object.__setattr__(self, "show", tuple(str(name) for name in self.show))
         if self.values is not None:
             object.__setattr__(self, "values", tuple(self.values))
-
-    def faults(self, where: str, names: Sequence[str]) -> list[str]:
-        """What is wrong with it, for tests of these names."""
-        found = unknown_names(where, self.show, names)
-        if not self.show:
-            found.append(f"{where}: shows nothing; name at least one test")
-        if len(set(self.show)) < len(self.show):
-            found.append(f"{where}: names a test twice in {', '.join(self.show)}")
-        if not isinstance(self.feedback, bool):
-            found.append(f"{where}: feedback is {self.feedback!r}, must be true or false")
-        if self.values is None:
-            return found
-        if len(self.values) != len(self.show):
-            found.append(
-                f"{where}: {len(self.values)} values for {len(self.show)} tests; give one for each"
-            )
-        wrong = [value for value in self.values if not is_number(value)]
-        return found + [f"{where}: value {value!r}, must be a finite number" for value in wrong]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +91,7 @@ class Block(Value):
         rounds = tuple(self.rounds)
         faults = [] if rounds else ["rounds: none; a block needs at least one"]
         for number, each in enumerate(rounds, start=1):
-            faults += each.faults(f"round {number}", names)
+            faults += _faults(each, f"round {number}", names)
         InvalidInput.raise_if(faults)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "rounds", rounds)
@@ -215,6 +212,25 @@ class Block(Value):
             lines.append(f"{when}: {_to_do(first, several)}.")
             number += len(several)
         return "\n".join(lines)
+
+
+def _faults(each: BlockRound, where: str, names: Sequence[str]) -> list[str]:
+    """What is wrong with a round, for tests of these names."""
+    found = unknown_names(where, each.show, names)
+    if not each.show:
+        found.append(f"{where}: shows nothing; name at least one test")
+    if len(set(each.show)) < len(each.show):
+        found.append(f"{where}: names a test twice in {', '.join(each.show)}")
+    if not isinstance(each.feedback, bool):
+        found.append(f"{where}: feedback is {each.feedback!r}, must be true or false")
+    if each.values is None:
+        return found
+    if len(each.values) != len(each.show):
+        found.append(
+            f"{where}: {len(each.values)} values for {len(each.show)} tests; give one for each"
+        )
+    wrong = [value for value in each.values if not is_number(value)]
+    return found + [f"{where}: value {value!r}, must be a finite number" for value in wrong]
 
 
 def _to_do(first: BlockRound, several: Sequence[BlockRound]) -> str:

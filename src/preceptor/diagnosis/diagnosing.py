@@ -63,8 +63,14 @@ class Verdicts(Value):
 class Diagnosis(Value):
     """A block and what it will tell.
 
-    Parameters
+    Attributes
     ----------
+    world
+        How tests and outcomes come about.
+    people
+        Whom the block tells apart.
+    scatter
+        Standard deviation of answers around what weights say, in units of the outcome.
     block
         What to show, in order.
     verdicts
@@ -179,6 +185,13 @@ def diagnose(
     ------
     InvalidInput
         Values that make no sense; or no test goes with another, so that nothing can be told.
+
+    Examples
+    --------
+    >>> world = World.equicorrelated([0.0, 1.0], 0.8, 0.1, names=["weak", "strong"])
+    >>> found = diagnose(world, rounds=24, simulated=60, search=False)
+    >>> found.block.probes, found.block.rounds[10].show     # taught is what hides something strong
+    (10, ('weak',))
     """
     faults = []
     if not is_count(rounds, least=_FEWEST_ROUNDS) or rounds > _MOST_ROUNDS:
@@ -299,6 +312,19 @@ def read(diagnosis: Diagnosis, log: Log) -> Reading:
     ------
     InvalidInput
         A log about other tests.
+
+    Examples
+    --------
+    A log in which somebody always answers the same:
+
+    >>> world = World.equicorrelated([0.0, 1.0], 0.8, 0.1, names=["weak", "strong"])
+    >>> found = diagnose(world, rounds=24, simulated=60, search=False)
+    >>> rounds = found.block.rounds
+    >>> shown = np.array([[name in each.show for name in world.labels] for each in rounds])
+    >>> log = Log(world.labels, ["ann"] * 24, range(24), shown, np.where(shown, 1.0, np.nan),
+    ...           np.zeros(24), [1.0 if each.feedback else np.nan for each in rounds])
+    >>> [person.name for person in read(found, log).people]
+    ['ann']
     """
     return read_log(
         diagnosis.world, log, diagnosis.people, scatter=diagnosis.scatter, block=diagnosis.block

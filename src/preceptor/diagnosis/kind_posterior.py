@@ -111,7 +111,7 @@ class PersonReading(Value):
 class Reading(Value):
     """What a log says about the kind of everybody in it.
 
-    Parameters
+    Attributes
     ----------
     people
         One reading for each person.

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.evidence.lockstep import Rounds, filled_in
+from preceptor.evidence.lockstep import Rounds, affine_in_first_weights, last_told
 from preceptor.model.world import World
-from preceptor.people.acting import Imputer
 from preceptor.people.person import Person
 
 
@@ -60,46 +59,6 @@ def usual_prior(world: World, scatter: float | None = None) -> Prior:
     )
 
 
-class Design(NamedTuple):
-    """Answers are `design` (..., T, n) times the first weights, plus `offset` (..., T)."""
-
-    design: FloatArray
-    offset: FloatArray
-
-
-def design_of(world: World, person: Person, rounds: Rounds) -> Design:
-    """How answers follow from first weights, for people of one kind."""
-    filled = filled_in(Imputer(person.imputing_covariance(world)), rounds.shown, rounds.values)
-    people, n = rounds.values.shape[:-2], world.size
-    state = person.fresh(world, people, None)
-    turned = np.broadcast_to(np.eye(n), (*people, n, n)).copy()
-    moved = np.zeros((*people, n))
-    design, offset = np.empty(filled.shape), np.empty(filled.shape[:-1])
-    for t in range(len(rounds)):
-        case = filled[..., t, :]
-        design[..., t, :] = np.squeeze(case[..., None, :] @ turned, -2)
-        offset[..., t] = np.sum(case * moved, axis=-1)
-        if rounds.told[t]:
-            shown = np.broadcast_to(rounds.shown[t], (*people, n))
-            truth = rounds.outcomes[..., t]
-            turn, push = person.moves(world, state, case, shown, truth)
-            state = person.learn(world, state, case, shown, truth)
-            turned = turn @ turned
-            moved = np.squeeze(turn @ moved[..., None], -1) + push
-    return Design(design, offset)
-
-
-def last_surprises(rounds: Rounds) -> FloatArray:
-    """Outcome minus answer (..., T) of the last round that was told; 0 before the first."""
-    surprises = np.zeros(rounds.answers.shape)
-    last = np.zeros(rounds.answers.shape[:-1])
-    for t in range(len(rounds)):
-        surprises[..., t] = last
-        if rounds.told[t]:
-            last = rounds.outcomes[..., t] - rounds.answers[..., t]
-    return surprises
-
-
 def log_evidence(
     world: World, person: Person, rounds: Rounds, prior: Prior
 ) -> npt.NDArray[np.float64]:
@@ -121,8 +80,8 @@ def log_evidence(
     array of shape (..., s)
         For each person and each scatter of the prior.
     """
-    design, offset = design_of(world, person, rounds)
-    surprise = last_surprises(rounds)
+    design, offset = affine_in_first_weights(world, person, rounds)
+    surprise = last_told(rounds.told, rounds.outcomes - rounds.answers)
     first = person.weights_of(world, person.fresh(world, (), None))
     left = rounds.answers - offset - design @ first - prior.level[0] * surprise
     columns = np.concatenate(

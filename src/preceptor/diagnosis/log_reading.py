@@ -53,6 +53,17 @@ def read_log(
     ------
     InvalidInput
         A log about other tests.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.simulation import rollout
+    >>> world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
+    >>> problem = pr.Problem(world, person, budget=1, horizon=60)
+    >>> ann = person.acting(world, response_noise=0.2)
+    >>> log = rollout(problem, pr.Stationary((0,)), 60, people=1, rng=0, human=ann).log
+    >>> [each.group for each in read_log(world, log).people]
+    ['by outcomes']
     """
     crowd = suspects(world) if people is None else people
     prior = usual_prior(world, scatter)

@@ -19,7 +19,8 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.diagnosis.courses import Step, course_of, drawn
-from preceptor.diagnosis.likelihoods import Prior, design_of
+from preceptor.diagnosis.likelihoods import Prior
+from preceptor.evidence.lockstep import affine_in_first_weights
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
 
@@ -66,7 +67,7 @@ def distances(screen: Screen, steps: list[Step]) -> FloatArray:
     cases = drawn(world, course_of(world, steps), _DRAWS, screen.seed)
     designs, means = [], []
     for member in screen.people.members:
-        design, offset = design_of(world, member.person, cases)
+        design, offset = affine_in_first_weights(world, member.person, cases)
         first = member.person.weights_of(world, member.person.fresh(world, (), None))
         designs.append(design * prior.spread)
         means.append(design @ first + offset)

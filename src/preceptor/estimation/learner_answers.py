@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.errors import InvalidInput
 from preceptor.logs import Log
+from preceptor.logs.in_world import in_world_units
 from preceptor.model.world import World
 
 
@@ -44,20 +44,13 @@ class Answers:
     @classmethod
     def of(cls, world: World, log: Log) -> Answers:
         """The rows of a log about the tests of this world."""
-        if log.names != world.labels:
-            raise InvalidInput(
-                f"log: its tests are {', '.join(log.names)}, those of the world are "
-                f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
-            )
-        values, answers = log.values, log.prediction
-        if world.units is not None:
-            values, answers = world.units.standardise(values), world.units.centre(answers)
+        values, answers, _outcomes = in_world_units(world, log)
         index = {name: i for i, name in enumerate(log.participants)}
         return cls(
             world,
             np.array([index[name] for name in log.participant.tolist()], dtype=np.int64),
             log.shown,
-            np.where(log.shown, values, 0.0),
+            values,
             log.counts_before.astype(np.float64),
             answers,
         )

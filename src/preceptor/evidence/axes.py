@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, ndtr
 
 from preceptor._base.values import FloatArray
 
@@ -77,6 +76,8 @@ class Axis:
         """Logarithm of the prior density of coordinates."""
         at = np.asarray(coordinate, dtype=np.float64)
         if self.beta:
+            from scipy.special import betaln
+
             p, q = self.beta
             share = self.value(at)
             return np.asarray(p * np.log(share) + q * np.log1p(-share) - betaln(p, q))
@@ -109,6 +110,8 @@ class Population(NamedTuple):
         if step <= 0.0:
             constant = math.log(self.spread * math.sqrt(2.0 * math.pi))
             return np.asarray(-0.5 * away**2 - constant)
+        from scipy.special import ndtr
+
         half = 0.5 * step / self.spread
         # The tail that is nearer is subtracted, so that nothing cancels far out.
         mass = ndtr(half - np.abs(away)) - ndtr(-half - np.abs(away))

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.evidence.lockstep import Rounds as Played
+from preceptor.evidence.lockstep import affine_in_first_weights
 from preceptor.evidence.record import Record
 from preceptor.people.person import Person
 
@@ -120,18 +121,8 @@ def design_of(record: Record, person: Person) -> tuple[FloatArray, FloatArray]:
     tuple of two arrays
         In standard units.
     """
-    world, n = record.world, record.world.size
-    filled = _filled_by(record, person)
-    state = person.fresh(world, (), None)
-    turn, push = np.eye(n), np.zeros(n)
-    rows, offsets = np.empty((record.rounds, n)), np.empty(record.rounds)
-    for t in range(record.rounds):
-        rows[t], offsets[t] = filled[t] @ turn, filled[t] @ push
-        if record.told[t]:
-            truth = np.asarray(record.outcomes[t])
-            move = person.moves(world, state, filled[t], record.shown[t], truth)
-            turn, push = move.turn @ turn, move.turn @ push + move.push
-            state = person.learn(world, state, filled[t], record.shown[t], truth)
+    rounds = Played(record.shown, record.told, record.values, record.answers, record.outcomes)
+    rows, offsets = affine_in_first_weights(record.world, person, rounds)
     return rows / record.test_sds, offsets / record.outcome_sd
 
 
@@ -146,14 +137,3 @@ def slow_design(rounds: Rounds, people: Sequence[Sequence[Person]]) -> Design:
             design.rows[d, p, :, :n] = rows if good else 0.0
             design.offsets[d, p] = offsets if good else np.nan
     return design
-
-
-def _filled_by(record: Record, person: Person) -> npt.NDArray[np.float64]:
-    from preceptor.people.acting import Imputer
-
-    imputer = Imputer(person.imputing_covariance(record.world))
-    found = np.zeros(record.values.shape)
-    for t, seen in enumerate(record.shown):
-        columns = tuple(np.flatnonzero(seen).tolist())
-        found[t] = imputer.one(columns, record.values[t, list(columns)])
-    return found

@@ -74,6 +74,23 @@ def weigh_people(
     -------
     GroupWeighed
         By participant and for all of them; the same wherever it was worked out.
+
+    Raises
+    ------
+    InvalidInput
+        An option that makes no sense, or a log about other tests.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.simulation import rollout
+    >>> world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
+    >>> problem = pr.Problem(world, person, budget=1, horizon=60)
+    >>> anybody = person.acting(world, response_noise=0.2)
+    >>> log = rollout(problem, pr.Stationary((0,)), 60, people=4, rng=0, human=anybody).log
+    >>> found = weigh_people(world, log, families=["none", "geometric", "delta rule"], dials=[0.0])
+    >>> max(found.families, key=lambda name: found.families[name].mean)
+    'delta rule'
     """
     choices = options.get("answers") == "choices"
     records = [Record.of(world, log, name, choices=choices) for name in log.participants]

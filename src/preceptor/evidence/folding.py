@@ -213,8 +213,17 @@ def cannot_tell(
 
     Parameters
     ----------
-    world, shown, weights, scatter, budget
-        As for `what_it_tells`.
+    world
+        How tests and outcomes come about.
+    shown
+        A log, of which told rounds count, averaged over people; or how often each set was shown.
+    weights
+        What the person believes, shape (n,); 0 if left out.
+    scatter
+        Standard deviation of answers around what weights say, in units of the outcome; 0.6 standard
+        deviations of the outcome if left out, as in experiments.
+    budget
+        What may be shown; any one or two tests if left out.
 
     Returns
     -------
@@ -224,7 +233,15 @@ def cannot_tell(
     Raises
     ------
     InvalidInput
-        As `what_it_tells`.
+        A scatter that makes no sense, or a set of tests that are not there.
+
+    Examples
+    --------
+    >>> world = World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+    >>> print(cannot_tell(world, {(0, 1): 40})[1])     # 40 rounds in which nothing was hidden
+    Show bp without bmi for about 39 rounds, then 10 probes without telling the outcome.
+    >>> cannot_tell(world, {(1,): 40})
+    ()
     """
     tells = what_it_tells(world, shown, weights, scatter, budget)
     if tells.enough:

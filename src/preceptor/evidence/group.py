@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
 
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, labelled
@@ -34,7 +33,7 @@ _RATES = Population(float(np.log(RATE.median)), RATE.spread)
 class GroupWeighed:
     """What many people's rounds show, together.
 
-    Parameters
+    Attributes
     ----------
     people
         Each person, weighed again as one of these people.
@@ -148,6 +147,8 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
 
 def _along_rates(cells: Cells) -> FloatArray:
     """Log evidence (dials, points of _AXIS) of a family, its other parameters summed out."""
+    from scipy.interpolate import PchipInterpolator
+
     names = [axis.name for axis in cells.family.axes]
     if "rate" not in names:
         total = logsumexp_rows(cells.prior + cells.log_evidence) - logsumexp_rows(cells.prior)

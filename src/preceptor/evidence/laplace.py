@@ -11,7 +11,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln
 
 from preceptor._base.values import FloatArray
 from preceptor.evidence.answers import (
@@ -76,6 +75,8 @@ def _integrated(
     median: float,
 ) -> Integrated:
     """Slips with these degrees of freedom, or choices if there are none."""
+    from scipy.special import gammaln
+
     from preceptor.evidence._laplace_kernels import likeliest
 
     cells, rounds, size = rows.shape

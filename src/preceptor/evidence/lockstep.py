@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidInput
 from preceptor.logs import Log
+from preceptor.logs.in_world import in_world_units
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer
 from preceptor.people.person import Person
@@ -42,16 +43,7 @@ def rounds_of(world: World, log: Log) -> dict[str, Rounds]:
     InvalidInput
         A log about other tests.
     """
-    if log.names != world.labels:
-        raise InvalidInput(
-            f"log: its tests are {', '.join(log.names)}, those of the world are "
-            f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
-        )
-    values, answers, outcomes = log.values, log.prediction, log.outcome
-    if world.units is not None:
-        values = world.units.standardise(values)
-        answers, outcomes = world.units.centre(answers), world.units.centre(outcomes)
-    values = np.where(log.shown, values, 0.0)
+    values, answers, outcomes = in_world_units(world, log)
     found = {}
     for name in log.participants:
         rows = log.participant == name
@@ -103,6 +95,42 @@ def filled_in(imputer: Imputer, shown: npt.NDArray[np.bool_], values: FloatArray
             there = values[..., rows, :][..., seen]
             filled[..., rows, :] = there @ imputer.fill(tuple(seen.tolist()))
     return filled
+
+
+def last_told(told: npt.NDArray[np.bool_], numbers: FloatArray) -> FloatArray:
+    """Of `numbers` (..., T), in every round that of the last told round before; at first 0."""
+    last = np.maximum.accumulate(np.where(told, np.arange(told.size), -1))
+    before = np.concatenate([[-1], last])[:-1]
+    return np.where(before >= 0, numbers[..., before], 0.0)
+
+
+class Affine(NamedTuple):
+    """Answers are `design` (..., T, n) times the first weights, plus `offset` (..., T)."""
+
+    design: FloatArray
+    offset: FloatArray
+
+
+def affine_in_first_weights(world: World, person: Person, rounds: Rounds) -> Affine:
+    """How answers follow from first weights, for people of one kind."""
+    filled = filled_in(Imputer(person.imputing_covariance(world)), rounds.shown, rounds.values)
+    people, n = rounds.values.shape[:-2], world.size
+    state = person.fresh(world, people, None)
+    turned = np.broadcast_to(np.eye(n), (*people, n, n)).copy()
+    moved = np.zeros((*people, n))
+    design, offset = np.empty(filled.shape), np.empty(filled.shape[:-1])
+    for t in range(len(rounds)):
+        case = filled[..., t, :]
+        design[..., t, :] = np.squeeze(case[..., None, :] @ turned, -2)
+        offset[..., t] = np.sum(case * moved, axis=-1)
+        if rounds.told[t]:
+            shown = np.broadcast_to(rounds.shown[t], (*people, n))
+            truth = rounds.outcomes[..., t]
+            turn, push = person.moves(world, state, case, shown, truth)
+            state = person.learn(world, state, case, shown, truth)
+            turned = turn @ turned
+            moved = np.squeeze(turn @ moved[..., None], -1) + push
+    return Affine(design, offset)
 
 
 def played(

@@ -79,7 +79,7 @@ class Push(Value):
 class PushTest(Value):
     """Whether answers follow the outcomes that came before, with its placebos.
 
-    Parameters
+    Attributes
     ----------
     past
         For outcomes told before the answer; None where the log is too short.
@@ -195,6 +195,19 @@ def push_test(world: World, log: Log) -> PushTest:
     ------
     InvalidInput
         A log about other tests.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.simulation import rollout
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.5, 1.0)
+    >>> person = pr.DeltaRule([0.2, 1.3], rate=0.1)
+    >>> problem = pr.Problem(world, person, budget=2, horizon=80)
+    >>> ann = person.acting(world, response_noise=0.3)
+    >>> log = rollout(problem, pr.Stationary((0, 1)), 80, people=4, rng=0, human=ann).log
+    >>> found = push_test(world, log)
+    >>> found.follows, found.conclusive
+    (True, True)
     """
     return pushed(world, list(rounds_of(world, log).values()))
 

@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidInput
+from preceptor.evidence.lockstep import filled_in, last_told
 from preceptor.logs import Log
+from preceptor.logs.in_world import in_world_units, require_tests
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer
 from preceptor.people.no_learning import NoLearning
@@ -129,24 +131,15 @@ class Record:
         InvalidInput
             The log is about other tests, or about several people and none was named.
         """
-        if log.names != world.labels:
-            raise InvalidInput(
-                f"log: its tests are {', '.join(log.names)}, those of the world are "
-                f"{', '.join(world.labels)}; read the log with Log.read(path, world)"
-            )
+        require_tests(world, log)
         if participant is None and len(log.participants) != 1:
             raise InvalidInput(
                 f"log: {len(log.participants)} participants; say whose rounds are meant "
                 "(`participant=`), or weigh them all with `weigh_people`"
             )
         own = log if participant is None else log.for_participant(participant)
-        values, answers, outcomes = own.values, own.prediction, own.outcome
-        if world.units is not None:
-            values, outcomes = world.units.standardise(values), world.units.centre(outcomes)
-            answers = answers if choices else world.units.centre(answers)
-        return cls(
-            world, own.shown, values, answers, outcomes, own.told, getattr(own, "days", None)
-        )
+        rows = in_world_units(world, own, choices=choices)
+        return cls(world, own.shown, *rows, own.told, own.days)
 
     @property
     def rounds(self) -> int:
@@ -198,36 +191,66 @@ class Record:
     @cached_property
     def last_surprises(self) -> FloatArray:
         """Outcome minus answer (rounds,) of the last told round before, standardised; first 0."""
-        surprise = np.where(self.told, self.standard_outcomes - self.standard_answers, 0.0)
-        last = np.maximum.accumulate(np.where(self.told, np.arange(self.rounds), -1))
-        before = np.r_[-1, last[:-1]] if self.rounds else last
-        return np.where(before >= 0, surprise[before], 0.0)
+        return last_told(self.told, self.standard_outcomes - self.standard_answers)
 
     def to_standard(self, weights: npt.ArrayLike) -> FloatArray:
-        """Weights (..., n) of the world in standard units."""
+        """Weights of the world in standard units.
+
+        Parameters
+        ----------
+        weights
+            Shape (..., n), in the world's units.
+
+        Returns
+        -------
+        array of shape (..., n)
+            By how many standard deviations of the outcome the answer moves for one of the test.
+        """
         return np.asarray(weights, dtype=np.float64) * self.test_sds / self.outcome_sd
 
     def to_world(self, weights: npt.ArrayLike) -> FloatArray:
-        """Weights (..., n) in standard units as those of the world."""
+        """Weights in standard units as those of the world.
+
+        Parameters
+        ----------
+        weights
+            Shape (..., n), in standard units.
+
+        Returns
+        -------
+        array of shape (..., n)
+            In the world's units.
+        """
         return np.asarray(weights, dtype=np.float64) * self.outcome_sd / self.test_sds
 
     def filled(self, imputation: float) -> FloatArray:
-        """All tests (rounds, n) as somebody with this κ has them in mind, in the world's units."""
+        """All tests as somebody with this κ has them in mind.
+
+        Parameters
+        ----------
+        imputation
+            κ, from 0 (knows all correlations) to 1 (takes hidden tests to be average).
+
+        Returns
+        -------
+        array of shape (rounds, n)
+            In the world's units.
+        """
         nobody = NoLearning(np.zeros(self.world.size), imputation)
         imputer = Imputer(nobody.imputing_covariance(self.world))
-        found = np.zeros(self.values.shape)
-        sets, which = np.unique(self.shown, axis=0, return_inverse=True)
-        for position, members in enumerate(sets):
-            columns = tuple(np.flatnonzero(members).tolist())
-            rows = which.ravel() == position
-            found[rows] = self.values[rows][:, columns] @ imputer.fill(columns)
-        return found
+        return filled_in(imputer, self.shown, self.values)
 
     def standard(self, imputation: float) -> FloatArray:
-        """The same in standard deviations of each test."""
-        return self.filled(imputation) / self.test_sds
+        """All tests as somebody with this κ has them in mind, in standard deviations of each.
 
-    def first(self, rounds: int) -> Record:
-        """The first so many rounds alone."""
-        parts = ("shown", "values", "answers", "outcomes", "told", "days")
-        return Record(self.world, *(getattr(self, name)[:rounds] for name in parts))
+        Parameters
+        ----------
+        imputation
+            κ, from 0 (knows all correlations) to 1 (takes hidden tests to be average).
+
+        Returns
+        -------
+        array of shape (rounds, n)
+            In standard deviations of each test.
+        """
+        return self.filled(imputation) / self.test_sds

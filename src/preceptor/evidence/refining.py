@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator
-from scipy.special import ndtr
 
+from preceptor._base.mixtures import mixture_quantiles
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.evidence.axes import Axis, mesh
@@ -117,6 +116,8 @@ def _estimate(axis: Axis, side: FloatArray, density: FloatArray, level: float) -
 
 def _quantiles(side: FloatArray, density: FloatArray, level: float) -> tuple[float, float]:
     """The two ends that leave equal tails, on the interpolated logarithm of a density."""
+    from scipy.interpolate import PchipInterpolator
+
     logs = np.log(np.maximum(density, density.max() * 1e-30))
     fine = np.linspace(side[0], side[-1], 600)
     bell = np.exp(PchipInterpolator(side, logs)(fine) - logs.max())
@@ -133,13 +134,5 @@ def mixture(
     total = float(shares.sum())
     mean = float(shares @ means / total)
     tail = 0.5 * (1.0 - level)
-    reach = 9.0 * float(np.max(sds, initial=0.0)) + 1e-12
-    ends = []
-    for share in (tail, 1.0 - tail):
-        low, high = float(means.min()) - reach, float(means.max()) + reach
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            under = float(shares @ ndtr((middle - means) / np.maximum(sds, 1e-300))) / total
-            low, high = (middle, high) if under < share else (low, middle)
-        ends.append(0.5 * (low + high))
-    return Estimate(mean, ends[0], ends[1])
+    low, high = mixture_quantiles(shares / total, means, sds**2, (tail, 1.0 - tail)).tolist()
+    return Estimate(mean, low, high)

@@ -39,7 +39,7 @@ ORDINARY = 80
 class Verdict:
     """Who to plan for.
 
-    Parameters
+    Attributes
     ----------
     person
         Somebody, a crowd weighted by the posterior, or None with a refusal.
@@ -123,6 +123,19 @@ def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
     Verdict
         A crowd of kinds as common as they are among these people, each with the average person's
         numbers; refused if everybody is.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> from preceptor.evidence import weigh_people
+    >>> from preceptor.simulation import rollout
+    >>> world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
+    >>> problem = pr.Problem(world, person, budget=1, horizon=60)
+    >>> anybody = person.acting(world, response_noise=0.2)
+    >>> log = rollout(problem, pr.Stationary((0,)), 60, people=4, rng=0, human=anybody).log
+    >>> found = weigh_people(world, log, families=["none", "geometric", "delta rule"], dials=[0.0])
+    >>> type(group_verdict(found).person).__name__
+    'DeltaRule'
     """
     people = list(group.people.values())
     refusals = [refusal_of(weighed) for weighed in people]

@@ -26,8 +26,14 @@ if TYPE_CHECKING:
 class Weighed:
     """Which kind of person some rounds show.
 
-    Made by `weigh`. `cells` are the families in order, `prior` (families,) how likely each was
-    before.
+    Attributes
+    ----------
+    setting
+        The rounds, and what was taken for granted about them.
+    cells
+        The evidence of each family on its grid of parameters, in order.
+    prior
+        How likely each family was before, shape (families,).
     """
 
     setting: Setting
@@ -139,7 +145,23 @@ class Weighed:
     # --- numbers ---
 
     def cells_of(self, family: str | None = None) -> Cells:
-        """The grid of a family, of the likeliest one if left out."""
+        """The evidence of a family on its grid of parameters.
+
+        Parameters
+        ----------
+        family
+            Its name; the likeliest one if left out.
+
+        Returns
+        -------
+        Cells
+            One for each κ and point of the grid.
+
+        Raises
+        ------
+        InvalidInput
+            A family that was not weighed.
+        """
         name = self.family if family is None else family
         InvalidInput.raise_if(unknown_names("family", [name], tuple(self.log_evidence)))
         return next(cells for cells in self.cells if cells.family.name == name)
@@ -275,7 +297,20 @@ class Weighed:
         return record.to_world(first), np.asarray(weights @ cells.coordinates)
 
     def name_of(self, family: str, dial: float) -> str:
-        """A family and a κ in words."""
+        """A family and a κ in words.
+
+        Parameters
+        ----------
+        family
+            Its name.
+        dial
+            κ, from 0 to 1.
+
+        Returns
+        -------
+        str
+            The family alone where nothing was ever hidden, since κ then makes no difference.
+        """
         if not self.setting.rounds.record.hides:
             return family
         return f"{family}, {kappa_in_words(dial)}"

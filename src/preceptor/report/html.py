@@ -14,10 +14,10 @@ import numpy as np
 
 from preceptor._base.files import write_text
 from preceptor._base.words import counted, percent
-from preceptor.errors import MissingExtra
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
+from preceptor.report.pages import template
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
 from preceptor.report.phrases import joined
 from preceptor.report.scale import per_case, scale_of
@@ -73,24 +73,13 @@ def render_report(advice: Advice | Plan) -> str:
     MissingExtra
         jinja2 is not installed.
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra("jinja2", "cli", "Writing a report") from error
+    page = template("report.html.j2")
     if isinstance(advice, Plan):
         from preceptor.advice.advising import advice_on
 
         advice = advice_on(advice)
     plan, rivals, changes = advice.plan, advice.rivals, advice.changes
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("preceptor.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.get_template("report.html.j2")
-    return template.render(
+    return page.render(
         **_heading(plan, rivals),
         words=dict(sections(plan, code=False)),
         worth=worth(plan, rivals),

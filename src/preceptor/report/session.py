@@ -14,9 +14,10 @@ import numpy as np
 from preceptor._base.files import write_text
 from preceptor._base.version import VERSION
 from preceptor._base.words import counted
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.errors import InvalidInput
 from preceptor.problem import Problem
 from preceptor.report import run_figures as figures
+from preceptor.report.pages import template
 from preceptor.report.run import Run
 from preceptor.tutoring import Tutor
 
@@ -84,10 +85,7 @@ def render_session(
     MissingExtra
         jinja2 is not installed.
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra("jinja2", "cli", "Writing a report") from error
+    page = template("session.html.j2")
     if not isinstance(run, Tutor):
         problem, log = run
         name = name or ", ".join(log.participants)
@@ -99,14 +97,7 @@ def render_session(
     past = Run.of(run)
     units = run.problem.world.units
     advice = run.recommendation()
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("preceptor.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("session.html.j2").render(
+    return page.render(
         name=name,
         outcome="" if units is None else units.outcome,
         version=VERSION,

@@ -20,9 +20,18 @@ from preceptor.tutoring import Tutor
 class Tutored:
     """One person taught by a tutor, round by round.
 
-    `shown` has the tests of each round, `losses` (rounds,) what each cost (its expectation given
-    the person's weights where these are known, else the squared error), `kinds` (rounds, kinds + 1)
-    who the tutor thought it was before the round, `tutor` the tutor afterwards.
+    Attributes
+    ----------
+    shown
+        The tests of each round.
+    losses
+        What each round cost, shape (rounds,): its expectation given the person's weights where
+        these are known, else the squared error.
+    kinds
+        Who the tutor thought it was before each round, shape (rounds, kinds + 1); the last column
+        is that none of the kinds is right.
+    tutor
+        The tutor afterwards.
     """
 
     shown: tuple[TestSet, ...]

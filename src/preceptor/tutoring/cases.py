@@ -5,7 +5,8 @@ Tests come by name or index, results and answers in the units that people read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ import numpy.typing as npt
 from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
+from preceptor.logs import Log
+from preceptor.logs.in_world import require_tests
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 
@@ -124,3 +127,45 @@ def outcome_told(world: World, outcome: float) -> float:
         In the units that people read.
     """
     return float(outcome if world.units is None else world.units.uncentre(outcome))
+
+
+class LoggedRound(NamedTuple):
+    """A round of a log, in the units that people read; `outcome` is None where it was not told."""
+
+    shown: TestSet
+    values: FloatArray
+    answer: float
+    outcome: float | None
+
+
+def rounds_in(world: World, log: Log, follows: str) -> Iterator[LoggedRound]:
+    """The rounds of one person, in order.
+
+    Parameters
+    ----------
+    world
+        Whose tests they are.
+    log
+        Of one participant.
+    follows
+        Why there must be one only, as part of a sentence.
+
+    Returns
+    -------
+    iterator of LoggedRound
+        One for each row.
+
+    Raises
+    ------
+    InvalidInput
+        Several participants, or other tests.
+    """
+    if len(log.participants) != 1:
+        raise InvalidInput(
+            f"log: {len(log.participants)} participants, {follows}; use log.for_participant(name)"
+        )
+    require_tests(world, log)
+    for i in range(len(log)):
+        seen = tuple(np.flatnonzero(log.shown[i]).tolist())
+        outcome = float(log.outcome[i]) if log.told[i] else None
+        yield LoggedRound(seen, log.values[i, list(seen)], float(log.prediction[i]), outcome)

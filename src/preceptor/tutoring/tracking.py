@@ -27,7 +27,13 @@ from preceptor.people.crowd import Crowd
 from preceptor.people.followed import Followed
 from preceptor.people.person import Person
 from preceptor.problem import Problem
-from preceptor.tutoring.cases import outcome_read, outcome_told, results_read, tests_shown
+from preceptor.tutoring.cases import (
+    outcome_read,
+    outcome_told,
+    results_read,
+    rounds_in,
+    tests_shown,
+)
 from preceptor.tutoring.states import frozen_state, state_to_plain
 from preceptor.tutoring.tracker_parts import (
     OpenRound,
@@ -375,21 +381,9 @@ class Tracker(Value):
         InvalidInput
             Several participants, or other tests.
         """
-        if len(log.participants) != 1:
-            raise InvalidInput(
-                f"log: {len(log.participants)} participants, a tracker follows one; "
-                "use log.for_participant(name)"
-            )
-        if log.names != self.world.labels:
-            raise InvalidInput(
-                f"log: its tests are {', '.join(log.names)}, those of the world are "
-                f"{', '.join(self.world.labels)}"
-            )
         tracker = self
-        for i in range(len(log)):
-            seen = np.flatnonzero(log.shown[i]).tolist()
-            outcome = float(log.outcome[i]) if log.told[i] else None
-            tracker = tracker.after(seen, log.values[i, seen], float(log.prediction[i]), outcome)
+        for played in rounds_in(self.world, log, "a tracker follows one"):
+            tracker = tracker.after(*played)
         return tracker
 
     def present_learner(self) -> Person:

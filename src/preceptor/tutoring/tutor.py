@@ -12,16 +12,17 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
-from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
 from preceptor.model.sets import TestSet
 from preceptor.people.crowd import Crowd
-from preceptor.people.own_person import OwnPerson
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
-from preceptor.tutoring.cases import outcome_told, tests_shown
+from preceptor.tutoring.cases import outcome_told, rounds_in, tests_shown
 from preceptor.tutoring.lookout import Outlook, first_bank, look_out, people_now, planning_shares
 from preceptor.tutoring.rounds import Round
+from preceptor.tutoring.standing import Standing, after_answer, after_truth, replayed
+from preceptor.tutoring.tutor_faults import tutor_faults
 
 if TYPE_CHECKING:
     from preceptor.logs import Log
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from preceptor.tutoring.reasons import Recommendation
 
 NONE_OF_THESE = "none of these"
-# Rounds before which one always plans again, and by how much the shares of kinds may move between.
-_PLANNED_BEFORE = (0, 1, 2, 3, 5, 8, 12, 17, 24, 33, 45, 60, 80, 110, 150)
-_EVERY = 50
-_MOVED = 0.15
-# Whoever is this likely is taken to be known until one plans again anyway.
-_SURE = 0.95
 # Kinds less likely than this are left out of plans to be read.
 _UNLIKELY = 0.005
 
@@ -92,8 +87,7 @@ class Tutor(Value):
     record: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
-        faults = _faults(self)
-        InvalidInput.raise_if(faults)
+        InvalidInput.raise_if(tutor_faults(self))
         if self.spread is not None:
             wide = np.asarray(self.spread, dtype=np.float64)
             object.__setattr__(self, "spread", frozen_array(wide) if wide.ndim else float(wide))
@@ -137,7 +131,7 @@ class Tutor(Value):
             A test that is not known or is shown twice, or a number that is not finite.
         """
         entry = Round.checked(self.problem.world, shown, values, answer)
-        return self._followed_by((*self.record, entry), self._bank_after_answer(entry))
+        return self._followed_by((*self.record, entry), after_answer(self.bank, entry))
 
     def told(self, outcome: float, round: int | None = None) -> Tutor:
         """The tutor once the person has heard what was true, however late.
@@ -181,7 +175,7 @@ class Tutor(Value):
             # The record keeps truths that are heard between two rounds in the order of their
             # rounds, whatever order they were told in; so they are followed in that order.
             return dataclasses.replace(self, record=record)
-        return self._followed_by(record, _told(self.bank, heard))
+        return self._followed_by(record, after_truth(self.bank, heard))
 
     def after(
         self,
@@ -236,21 +230,9 @@ class Tutor(Value):
         InvalidInput
             Several participants, or other tests.
         """
-        if len(log.participants) != 1:
-            raise InvalidInput(
-                f"log: {len(log.participants)} participants, a tutor teaches one; "
-                "use log.for_participant(name)"
-            )
-        if log.names != self.problem.world.labels:
-            raise InvalidInput(
-                f"log: its tests are {', '.join(log.names)}, those of the world are "
-                f"{', '.join(self.problem.world.labels)}"
-            )
         tutor = self
-        for i in range(len(log)):
-            seen = np.flatnonzero(log.shown[i]).tolist()
-            outcome = float(log.outcome[i]) if log.told[i] else None
-            tutor = tutor.after(seen, log.values[i, seen], float(log.prediction[i]), outcome)
+        for played in rounds_in(self.problem.world, log, "a tutor teaches one"):
+            tutor = tutor.after(*played)
         return tutor
 
     # --- what is known ---
@@ -296,7 +278,7 @@ class Tutor(Value):
         array of shape (n, 2)
             Lower and upper ends, in the world's units.
         """
-        from preceptor.tutoring.mixtures import mixture_quantiles
+        from preceptor._base.mixtures import mixture_quantiles
 
         if not (is_number(level) and 0.0 < level < 1.0):
             raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
@@ -465,28 +447,13 @@ class Tutor(Value):
     # --- derived from the record, and never written ---
 
     @property
-    def _standing(self) -> _Standing:
-        standing = self.__dict__.get("_standing_memory")
+    def _standing(self) -> Standing:
+        standing: Standing | None = self.__dict__.get("_standing_memory")
         if standing is None:
-            standing = self._replayed()
+            first = first_bank(self.problem, self.spread, self.none_of_these, self.level)
+            standing = replayed(first, self.record, self.common_rounds)
             self.__dict__["_standing_memory"] = standing
         return standing
-
-    def _replayed(self) -> _Standing:
-        """Follow the record from its first round."""
-        standing = _Standing(first_bank(self.problem, self.spread, self.none_of_these, self.level))
-        for played, entry in enumerate(self.record, start=1):
-            standing = standing.moved_to(
-                _answered(standing.bank, entry), played, self.common_rounds
-            )
-            for heard in self.record[:played]:
-                if heard.heard == played:
-                    bank = _told(standing.bank, heard)
-                    standing = standing.moved_to(bank, played, self.common_rounds)
-        return standing
-
-    def _bank_after_answer(self, entry: Round) -> Bank:
-        return _answered(self.bank, entry)
 
     def _followed_by(self, record: tuple[Round, ...], bank: Bank) -> Tutor:
         """A tutor with a longer record; what was checked and worked out is kept."""
@@ -498,77 +465,3 @@ class Tutor(Value):
             bank, len(record), self.common_rounds
         )
         return new
-
-
-class _Standing:
-    """The filters now, and those from which the present plan is or will be made."""
-
-    def __init__(
-        self,
-        bank: Bank,
-        due_bank: Bank | None = None,
-        due: int = 0,
-        outlook: Outlook | None = None,
-    ) -> None:
-        self.bank = bank
-        self.due_bank = bank if due_bank is None else due_bank
-        self.due = due
-        self.outlook = outlook
-
-    def moved_to(self, bank: Bank, played: int, common_rounds: int) -> _Standing:
-        """After an answer or a truth; decides whether a new plan is due."""
-        shares, then = bank.kinds, self.due_bank.kinds
-        moved = float(np.abs(shares - then).max()) >= _MOVED
-        regular = played > self.due and (
-            played in _PLANNED_BEFORE or (played > _PLANNED_BEFORE[-1] and played % _EVERY == 0)
-        )
-        used_up = played - self.due >= common_rounds and float(shares.max()) < _SURE
-        # What was heard since the plan was made in this very round counts too.
-        fresh = played == self.due and bank is not self.due_bank
-        if moved or regular or used_up or fresh:
-            return _Standing(bank, bank, played)
-        return _Standing(bank, self.due_bank, self.due, self.outlook)
-
-
-def _answered(bank: Bank, entry: Round) -> Bank:
-    if entry.answer is None:
-        return bank
-    world = bank.world
-    return bank.answered(entry.shown, entry.results(world), entry.answer_in(world))
-
-
-def _told(bank: Bank, entry: Round) -> Bank:
-    world = bank.world
-    answer = None if entry.answer is None else entry.answer_in(world)
-    return bank.told(entry.shown, entry.results(world), entry.outcome_in(world), answer)
-
-
-def _faults(tutor: Tutor) -> list[str]:
-    faults = []
-    if not isinstance(tutor.problem, Problem):
-        return [f"problem: {tutor.problem!r}, must be a Problem"]
-    own = [n for n, p in people_of(tutor.problem).items() if isinstance(p, OwnPerson)]
-    if own:
-        raise NotApplicable(
-            f"problem: {', '.join(own)} can only act and cannot be followed; use a kind that says "
-            "how its weights move"
-        )
-    if tutor.spread is not None:
-        wide = np.asarray(tutor.spread, dtype=object)
-        numbers = [*wide.ravel().tolist()]
-        shaped = wide.shape in ((), (tutor.problem.size,))
-        if not shaped or not all(is_number(x) and x >= 0 for x in numbers):
-            faults.append(
-                f"spread: {tutor.spread!r}, must be one number of at least 0, or one for each of "
-                f"the {tutor.problem.size} tests"
-            )
-    if not is_number(tutor.none_of_these) or not 0.0 <= tutor.none_of_these < 1.0:
-        faults.append(f"none_of_these: {tutor.none_of_these!r}, must be at least 0 and below 1")
-    if not is_count(tutor.common_rounds, least=1):
-        faults.append(f"common_rounds: {tutor.common_rounds!r}, must be a whole number above 0")
-    for name in ("level", "probing"):
-        if not isinstance(getattr(tutor, name), (bool, np.bool_)):
-            faults.append(f"{name}: {getattr(tutor, name)!r}, must be true or false")
-    if not all(isinstance(entry, Round) for entry in tutor.record):
-        faults.append("record: must be a list of rounds")
-    return faults
