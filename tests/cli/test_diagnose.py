@@ -96,7 +96,7 @@ def test_dry_run_json_and_a_crowd_of_ones_own(run, cases, tmp_path):
     [
         (["cases.csv", "--outcome", "y", "--rounds", "3"], "--rounds: 3, must be a whole number"),
         (["cases.csv", "--outcome", "y", "--scatter", "-1"], "--scatter"),
-        (["cases.csv", "--outcome", "y", "-k", "9"], "there are only 3"),
+        (["cases.csv", "--outcome", "y", "-k", "9"], "--tests: 9, but the table has 3 tests"),
         (["cases.csv", "--outcome", "y", "-o", "block.txt"], "must end in .csv or .json"),
         (["cases.csv", "--outcome", "y", "-o", "no/block.csv"], "no such folder"),
         (["cases.csv", "--outcome", "y", "-o", "cases.csv"], "already uses that file"),

@@ -89,3 +89,30 @@ def test_a_constant_is_normal_scatter_around_one_number(record):
         for u in widths
     ] + log_width_prior(widths)
     assert_allclose(found.total, logsumexp(logs) + np.log(widths[1] - widths[0]), atol=1e-3)
+
+
+def test_a_crowd_has_the_shares_of_its_groups():
+    """However many kinds a group is split over."""
+    from preceptor.evidence.verdict import _Kind, _one_or_crowd
+
+    kinds = [_Kind(f"a{i}", "by showings", 0.08, lambda: pr.NoLearning([0.0])) for i in range(7)]
+    kinds += [_Kind(f"b{i}", "by outcomes", 0.015, lambda: pr.NoLearning([0.0])) for i in range(29)]
+    kinds += [_Kind("c", "none", 0.005, lambda: pr.NoLearning([0.0]))]
+    crowd = _one_or_crowd(kinds, 0.9)
+    assert isinstance(crowd, pr.Crowd)
+    assert len(crowd.members) == 8
+    outcomes = sum(m.weight for m in crowd.members if m.name.startswith("b"))
+    assert outcomes == pytest.approx(0.435 / 0.995)
+
+
+def test_the_order_of_rows_does_not_matter():
+    from preceptor.evidence.group import together
+
+    people = {
+        name: weigh(WORLD, played(WORLD, someone(WORLD, "by outcomes", i), 30, i))
+        for i, name in enumerate(("ann", "bob", "cleo"))
+    }
+    one, other = together(people), together(dict(reversed(people.items())))
+    assert one.groups == other.groups
+    assert one.people["bob"].groups == other.people["bob"].groups
+    assert list(other.people) == ["cleo", "bob", "ann"]

@@ -203,7 +203,7 @@ def test_nobody_in_particular_is_said() -> None:
         (lambda t: t.after(["bmi"], [1], 1.0, float("inf")), "outcome: inf"),
         (lambda t: t.told(1.0), "was told before"),
         (lambda t: t.told(1.0, round=9), "round: 9, but there have been 6"),
-        (lambda t: pr.Tutor(t.problem).told(1.0), "there have been 0"),
+        (lambda t: pr.Tutor(t.problem).told(1.0), "there has been none yet"),
         (lambda t: pr.Tutor(t.problem, spread=-1), "spread: -1"),
         (lambda t: pr.Tutor(t.problem, none_of_these=1.0), "below 1"),
         (lambda t: pr.Tutor(t.problem, common_rounds=0), "common_rounds: 0"),
@@ -214,6 +214,27 @@ def test_nobody_in_particular_is_said() -> None:
 def test_bad_input_is_named(tutor: pr.Tutor, call, said: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(pr.InvalidInput, match=said.replace("(", r"\(")):
         call(tutor)
+
+
+@pytest.mark.parametrize(("answer", "outcome"), [(1e200, 1.0), (1.0, -1e200), (1e9, None)])
+def test_numbers_that_nobody_can_have_meant_are_refused(
+    tutor: pr.Tutor, answer: float, outcome: float | None
+) -> None:
+    with pytest.raises(pr.InvalidInput, match="check units"):
+        tutor.after(["bmi"], [1.0], answer, outcome)
+    with pytest.raises(pr.InvalidInput, match="bmi 1e"):
+        tutor.after(["bmi"], [1e200], 1.0, 1.0)
+
+
+def test_something_is_always_shown() -> None:
+    """Nothing would be best for somebody who reads everything wrongly and never learns."""
+    world = pr.World([1.0, 0.5], np.eye(2))
+    crowd = pr.Crowd({"a": pr.NoLearning([-1.0, -1.0]), "b": pr.NoLearning([-2.0, -1.0])})
+    tutor = pr.Tutor(pr.Problem(world, crowd, 1))
+    assert tutor.outlook.shown(0) == ()
+    assert tutor.next() == (1,)
+    assert tutor.next(available=[0]) == (0,)
+    assert tutor.recommendation().reason.startswith("Show x2")
 
 
 def test_nothing_available_is_refused(problem: pr.Problem) -> None:

@@ -125,6 +125,10 @@ def diagnose(
             return
         from preceptor.diagnosis.diagnosing import diagnose as choose
 
+        if tests is not None and tests > len(world.tests):
+            raise InvalidInput(
+                f"--tests: {tests}, but the table has {len(world.tests)} tests; show fewer"
+            )
         with spinner("choosing a block"):
             found = choose(
                 world,

@@ -115,9 +115,10 @@ class Diagnosis(Value):
                 ]
             )
             wrong = max(self._question(True)[2], self._question(False)[2])
+            few = "fewer than 1%" if wrong < 0.005 else f"at most {wrong:.0%}"
             lines.append(
                 f"Whether somebody learns from outcomes will be decided rightly for {right}, and "
-                f"wrongly for at most {wrong:.0%}; the others stay open."
+                f"wrongly for {few}; the others stay open."
             )
         each = [f"{v.right:.0%} of those {_who(v.group)}" for v in self.verdicts]
         lines.append(f"The very group will be found out for {listed(each)}.")

@@ -108,7 +108,7 @@ def _departures(block: Block, log: Log) -> list[str]:
     ):
         if found:
             more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-            doubts.append(f"Note: {said} {', '.join(found[:3])}{more}.")
+            doubts.append(f"Note: {said} {'; '.join(found[:3])}{more}.")
     return doubts
 
 

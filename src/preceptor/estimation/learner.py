@@ -489,8 +489,8 @@ class LearnerEstimator:
         if not enough:
             raise InvalidInput(
                 f"log: {len(answers)} rows cannot tell {len(models[0].names)} numbers apart "
-                f"({', '.join(models[0].names)}); gather more rows, or give imputation= and "
-                "biased=False"
+                f"({', '.join(models[0].names)}); gather more rows, or fix what is known (the "
+                "arguments `imputation` and `biased`)"
             )
         return enough
 

@@ -13,6 +13,8 @@ from preceptor.estimation.learner_intervals import FEWEST_CLUSTERS
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
 
+# Answers further from the middle than so many times the usual distance are doubted.
+_FAR_OFF = 50.0
 # Differences in Akaike's criterion below this do not tell models apart.
 INDISTINGUISHABLE = 2.0
 
@@ -20,6 +22,7 @@ INDISTINGUISHABLE = 2.0
 def doubts_of(fitted: LearnerEstimator) -> tuple[str, ...]:
     """Everything that a reader of this fit should know before believing it."""
     return (
+        *_about_answers(fitted),
         *_about_tests(fitted),
         *_about_imputation(fitted),
         *_about_learning(fitted),
@@ -28,6 +31,23 @@ def doubts_of(fitted: LearnerEstimator) -> tuple[str, ...]:
         *_about_baselines(fitted),
         *_about_people(fitted),
     )
+
+
+def _about_answers(fitted: LearnerEstimator) -> Iterator[str]:
+    """Answers that nobody can have meant; one of them decides everything."""
+    log = fitted.log_
+    middle = float(np.median(log.prediction))
+    away = np.abs(log.prediction - middle)
+    usual = float(np.median(away)) or float(np.mean(away))
+    far = np.flatnonzero(away > _FAR_OFF * usual) if usual > 0.0 else np.zeros(0, dtype=int)
+    if far.size:
+        row = int(far[np.argmax(away[far])])
+        more = f" and {far.size - 1} more" if far.size > 1 else ""
+        yield (
+            f"{log.participant[row]}, round {log.rounds[row]}{more}: the answer "
+            f"{log.prediction[row]:g} is far from all others ({middle:g} in the middle); if it is "
+            "a slip, leave the row out, or take slips into account (`answers` t)."
+        )
 
 
 def _about_tests(fitted: LearnerEstimator) -> Iterator[str]:

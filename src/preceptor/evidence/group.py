@@ -112,6 +112,9 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     """
     if not alone:
         raise InvalidInput("people: nobody; weigh at least one person first")
+    # Draws follow the order of people; the order of rows in a log must not matter.
+    order = list(alone)
+    alone = dict(sorted(alone.items()))
     everybody = _in_common(list(alone.values()))
     families = [cells.family for cells in everybody[0].cells]
     groups = [name for name in GROUPS if any(family.group == name for family in families)]
@@ -134,8 +137,8 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     names = [family.name for family in families]
     dials = everybody[0].setting.rounds.dials.tolist()
     return GroupWeighed(
-        people,
-        dict(alone),
+        {name: people[name] for name in order},
+        {name: alone[name] for name in order},
         dict(zip(groups, _estimates(drawn.groups), strict=True)),
         dict(zip(names, _estimates(drawn.families), strict=True)),
         dict(zip(dials, _estimates(drawn.dials), strict=True)),

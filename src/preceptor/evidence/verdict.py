@@ -6,7 +6,10 @@ it; or a refusal, where the rounds cannot say anything about how somebody learns
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +30,8 @@ from preceptor.people.person import Person
 SURE = 0.9
 # Kinds below this share are left out of a crowd.
 _SMALL = 0.02
+# Answers that vary this many times as much as outcomes, or as little, may be in other units.
+_FAR_UNITS = 10.0
 # So many kinds are planned for, at most.
 _MOST = 8
 # With fewer rounds that were told nobody can be told from anybody.
@@ -147,25 +152,22 @@ def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
     shares = dict(sorted(shares.items(), key=lambda item: -item[1]))
     if not kept:
         common = max(set(refusals), key=refusals.count)
-        return Verdict(None, f"nobody can be named: {common}", (), shares)
+        return Verdict(None, common, (), shares)
     doubts = []
     if len(kept) < len(people):
         some = counted(len(people) - len(kept), "participant")
         doubts.append(f"{some} left out: {next(reason for reason in refusals if reason)}")
     if len(kept) == 1:
         doubts.append("one participant only: how much people differ is not known")
-    members: dict[str, tuple[Person, float]] = {}
     joint = np.array([weighed.joint for weighed in kept])
+    found: list[_Kind] = []
     for position, cells in enumerate(kept[0].cells):
         for dial, kappa in enumerate(cells.dials.tolist()):
-            weights = joint[:, position, dial]
-            name = kept[0].name_of(cells.family.name, kappa)
-            if weights.mean() < _SMALL:
-                continue
-            person = _averaged(kept, weights, cells.family.name, kappa)
-            before = members[name][1] if name in members else 0.0
-            members[name] = (person, float(weights.mean()) + before)
-    return Verdict(_one_or_crowd(members, sure), "", tuple(doubts), shares)
+            weights, family = joint[:, position, dial], cells.family
+            name = kept[0].name_of(family.name, kappa)
+            make = functools.partial(_averaged, kept, weights, family.name, kappa)
+            found.append(_Kind(name, family.group, float(weights.mean()), make))
+    return Verdict(_one_or_crowd(found, sure), "", tuple(doubts), shares)
 
 
 def refusal_of(weighed: Weighed) -> str:
@@ -178,14 +180,16 @@ def refusal_of(weighed: Weighed) -> str:
             f"from fewer than {FEWEST_TOLD}"
         )
     if np.ptp(record.answers) == 0.0:
-        return f"all answers are the same ({record.answers[0]:.4g})"
+        units = record.world.units
+        same = record.answers[0] + (0.0 if units is None else units.outcome_mean)
+        return f"all answers are the same ({same:.4g})"
     if not _varies(record):
         return "the shown tests never vary, so answers cannot depend on them"
     best, constant = max(weighed.log_evidence.values()), constant_of(weighed)
     if best <= constant.total:
         return (
             "answers are not related to the tests: a constant describes them better than any kind "
-            f"of person does ({constant.total - best:.1f} nats)"
+            f"of person does ({constant.total - best:.1f} nats){_other_units(record)}"
         )
     ahead = constant.total - constant.early_total
     behind = ahead - max(weighed.held_out.values())
@@ -221,6 +225,16 @@ def _varies(record: Record) -> bool:
     )
 
 
+def _other_units(record: Record) -> str:
+    """A hint where answers vary much more, or much less, than outcomes do."""
+    ratio = float(np.std(record.standard_answers))
+    if 1.0 / _FAR_UNITS < ratio < _FAR_UNITS:
+        return ""
+    return (
+        f"; answers vary {ratio:.3g} times as much as outcomes do: perhaps they are in other units"
+    )
+
+
 def _scatter_doubts(weighed: Weighed) -> list[str]:
     if weighed.scatter.mean < 1.5 or not weighed.setting.answers.follows_surprises:
         return []
@@ -239,25 +253,59 @@ def _shares(weighed: Weighed) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
+class _Kind(NamedTuple):
+    """A family with one κ: what it is called, how likely it is, and how to make somebody of it."""
+
+    name: str
+    group: str
+    share: float
+    make: Callable[[], Person]
+
+
 def _planned_for(weighed: Weighed, sure: float) -> Person:
-    members: dict[str, tuple[Person, float]] = {}
-    for row, cells in zip(weighed.joint, weighed.cells, strict=True):
-        for dial, share in zip(cells.dials.tolist(), row.tolist(), strict=True):
-            name = weighed.name_of(cells.family.name, dial)
-            if share >= _SMALL:
-                before = members[name][1] if name in members else 0.0
-                members[name] = (weighed.person(cells.family.name, dial), share + before)
-    return _one_or_crowd(members, sure)
+    found = [
+        _Kind(
+            weighed.name_of(cells.family.name, dial),
+            cells.family.group,
+            share,
+            functools.partial(weighed.person, cells.family.name, dial),
+        )
+        for row, cells in zip(weighed.joint, weighed.cells, strict=True)
+        for dial, share in zip(cells.dials.tolist(), row.tolist(), strict=True)
+    ]
+    return _one_or_crowd(found, sure)
 
 
-def _one_or_crowd(members: dict[str, tuple[Person, float]], sure: float) -> Person:
-    total = sum(weight for _, weight in members.values())
-    for person, weight in members.values():
-        if weight >= sure * max(total, 1e-300) and weight >= sure:
-            return person
-    # Plans take as long as a crowd is large, and the last few would not change them.
-    likeliest = sorted(members.items(), key=lambda item: -item[1][1])[:_MOST]
-    return Crowd(dict(likeliest))
+def _one_or_crowd(found: list[_Kind], sure: float) -> Person:
+    """Whoever is nearly certain, or a crowd in which every group has the share that it has.
+
+    Plans take as long as a crowd is large, so only the likeliest kinds of each group are in it,
+    and stand for the others of their group.
+    """
+    likeliest = sorted(_merged(found), key=lambda kind: -kind.share)
+    if likeliest[0].share >= sure:
+        return likeliest[0].make()
+    groups = {kind.group: 0.0 for kind in likeliest}
+    for kind in likeliest:
+        groups[kind.group] += kind.share
+    counted_groups = {name for name, share in groups.items() if share >= _SMALL}
+    firsts = [next(k for k in likeliest if k.group == name) for name in counted_groups]
+    others = [k for k in likeliest if k.group in counted_groups and k not in firsts]
+    enough = [k for k in others if k.share >= _SMALL]
+    chosen = sorted([*firsts, *enough[: _MOST - len(firsts)]], key=lambda kind: -kind.share)
+    inside = {name: sum(k.share for k in chosen if k.group == name) for name in counted_groups}
+    return Crowd({k.name: (k.make(), groups[k.group] * k.share / inside[k.group]) for k in chosen})
+
+
+def _merged(found: list[_Kind]) -> list[_Kind]:
+    """Kinds of the same name (κ does not matter to some) as one."""
+    merged: dict[str, _Kind] = {}
+    for kind in found:
+        before = merged.get(kind.name)
+        merged[kind.name] = (
+            kind if before is None else before._replace(share=before.share + kind.share)
+        )
+    return list(merged.values())
 
 
 def _averaged(people: list[Weighed], weights: FloatArray, family: str, kappa: float) -> Person:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.words import listed
+from preceptor.evidence.families import NONE
 from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.refining import Estimate
 from preceptor.evidence.verdict import Verdict
+from preceptor.people.crowd import Crowd
 
 _NAMED = 3
 
@@ -116,7 +118,16 @@ def _ahead(found: GroupWeighed) -> list[str]:
 
 def _learning(who: Verdict) -> str:
     """The likeliest kinds, with their shares."""
-    names = [f"{name} ({share:.2f})" for name, share in who.shares.items() if share >= 0.02]
+    if not isinstance(who.person, Crowd):
+        name, share = next(iter(who.shares.items()))
+        return f"like {_called(name)} ({share:.2f})"
+    names = [f"{_called(each.name)} ({each.weight:.2f})" for each in who.person.members]
     shown = names[: 2 * _NAMED]
     rest = "" if len(names) == len(shown) else f" and {len(names) - len(shown)} more"
-    return f"like one of these: {', '.join(shown)}{rest}" if len(names) > 1 else f"like {names[0]}"
+    # Names of kinds have commas of their own.
+    return f"like one of these: {'; '.join(shown)}{rest}"
+
+
+def _called(name: str) -> str:
+    """Somebody who does not learn is not called "none"."""
+    return f"not learning{name.removeprefix(NONE)}" if name.startswith(NONE) else name

@@ -199,7 +199,7 @@ def _missing_columns(table: Table, names: tuple[str, ...], column: Any, wide: bo
     needed = ["participant", "round", "prediction"]
     faults = [
         f"column '{column(field)}' is missing; there are {', '.join(table.columns)} "
-        f"(say which one it is with columns={{'{field}': ...}})"
+        f"(say which one it is with `columns`)"
         for field in needed
         if column(field) not in table.columns
     ]
@@ -212,7 +212,7 @@ def _missing_columns(table: Table, names: tuple[str, ...], column: Any, wide: bo
     elif wide and absent:
         faults.append(
             f"no column for the tests {', '.join(absent)}; add it (empty where the test was hidden)"
-            ", or say which one it is with columns="
+            ", or say which one it is with `columns`"
         )
     return faults
 

@@ -64,6 +64,7 @@ def _changes(plain: Problem) -> dict[str, dict[str, Any]]:
         "stops at a floor": Geometric(1.3, floor=0.2),
         "learns ever slower": PowerLaw(0.75),
         "learns at once": OneShot(),
+        "goes on along a power law": PowerLaw(0.75).after(3),
         "learns by a table": Tabulated(np.array([1.0, 0.9, 0.4, 0.4, 0.1])),
         "learns each test in another way": [Geometric(1.2), PowerLaw(2.0)],
     }

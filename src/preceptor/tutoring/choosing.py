@@ -22,6 +22,8 @@ def choose(tutor: Tutor, available: set[int] | None) -> Recommendation:
     """The next tests and why."""
     outlook = tutor.outlook
     shown = outlook.shown(tutor.rounds)
+    if not shown:
+        shown = _something(tutor)
     wanted = shown
     probe = outlook.is_probe(tutor.rounds)
     if available is not None and not available.issuperset(shown):
@@ -31,10 +33,24 @@ def choose(tutor: Tutor, available: set[int] | None) -> Recommendation:
     return Recommendation(shown, tuple(world.name_of(shown)), reason, tutor.kinds, probe)
 
 
+def _something(tutor: Tutor) -> TestSet:
+    """The best set that is not empty.
+
+    Showing nothing can be best for somebody who reads every test wrongly and never learns; but
+    then no answer would ever tell that they are somebody else.
+    """
+    problem = tutor.problem
+    some = [shown for shown in problem.sets if shown]
+    if not some or np.any(problem.budget.prices(problem.size) > 0.0):
+        return ()
+    return some[int(np.argmin(first_values(tutor, tutor.outlook, some)))]
+
+
 def _best_available(tutor: Tutor, available: set[int]) -> TestSet:
     """The set that costs least in this round if everybody goes their own way after it."""
     problem = tutor.problem
     allowed = [shown for shown in problem.sets if available.issuperset(shown)]
+    allowed = [shown for shown in allowed if shown] or allowed
     if not allowed:
         labels = problem.world.labels
         names = ", ".join(labels[i] for i in sorted(available)) or "nothing"

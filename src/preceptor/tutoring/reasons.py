@@ -86,7 +86,8 @@ def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> list
         found += kinds[kind]
         if found >= _NAMED * total:
             break
-    return few
+    rest = len(ordered) - len(few)
+    return [*few, f"and {rest} more"] if rest else few
 
 
 def _likeliest(tutor: Tutor) -> str:

@@ -16,6 +16,19 @@ from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.tutoring.cases import outcome_read, results_read, tests_shown
 
+# Numbers further off than so many standard deviations are slips of the keyboard, or in other units.
+_FARTHEST = 1e6
+
+
+def check_size(world: World, name: str, number: float) -> None:
+    """Refuse answers and outcomes that nobody can have meant: filters would follow them."""
+    unit = float(np.sqrt(world.outcome_variance)) or 1.0
+    if abs(outcome_read(world, number)) > _FARTHEST * unit:
+        raise InvalidInput(
+            f"{name}: {number:g}, is more than {_FARTHEST:,.0f} standard deviations of the outcome "
+            "from its average; check units"
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Round(Value):
@@ -82,9 +95,18 @@ class Round(Value):
             A test that is not known or is shown twice, or a number that is not finite.
         """
         tests = tests_shown(world, shown)
-        results_read(world, tests, values)
+        given = results_read(world, tests, values)
         if answer is not None and not is_number(answer):
             raise InvalidInput(f"answer: {answer!r}, must be a finite number, or None")
+        if answer is not None:
+            check_size(world, "answer", answer)
+        far = np.abs(given) > _FARTHEST * np.sqrt(np.diag(world.covariance))[list(tests)]
+        if np.any(far):
+            worst = int(np.argmax(far))
+            raise InvalidInput(
+                f"values: {world.labels[tests[worst]]} {np.asarray(values).ravel()[worst]:g} is "
+                f"more than {_FARTHEST:,.0f} standard deviations from the average; check units"
+            )
         results = np.asarray(values, dtype=np.float64)
         order = np.argsort(tests, kind="stable").tolist()
         return cls(

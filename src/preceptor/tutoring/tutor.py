@@ -20,7 +20,7 @@ from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
 from preceptor.tutoring.cases import outcome_told, rounds_in, tests_shown
 from preceptor.tutoring.lookout import Outlook, first_bank, look_out, people_now, planning_shares
-from preceptor.tutoring.rounds import Round
+from preceptor.tutoring.rounds import Round, check_size
 from preceptor.tutoring.standing import Standing, after_answer, after_truth, replayed
 from preceptor.tutoring.tutor_faults import tutor_faults
 
@@ -157,8 +157,10 @@ class Tutor(Value):
         if not is_count(which, least=0) or which >= len(self.record):
             played = len(self.record)
             raise InvalidInput(
-                f"round: {round!r}, but there have been {played}; first say what was answered"
-                + (f", then give a number from 0 to {played - 1}" if played else "")
+                f"round: {round!r}, but there have been {played}; give a number from 0 to "
+                f"{played - 1}"
+                if played
+                else "round: there has been none yet; first say what was answered"
             )
         if self.record[which].outcome is not None:
             raise InvalidInput(
@@ -167,6 +169,7 @@ class Tutor(Value):
             )
         if not is_number(outcome):
             raise InvalidInput(f"outcome: {outcome!r}, must be a finite number")
+        check_size(self.problem.world, "outcome", outcome)
         heard = dataclasses.replace(
             self.record[which], outcome=float(outcome), heard=len(self.record)
         )
