@@ -1,14 +1,15 @@
-"""People and worlds from data: `fit_world`, `fit_learner` and `Tracker`."""
+"""People and worlds from data: `fit_world` and `fit_learner`."""
 
 from preceptor.estimation.bootstrap import WorldBootstrap
 from preceptor.estimation.learner import LearnerEstimator, fit_learner
 from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
-from preceptor.tutoring.tracking import Tracker
+
+# Trackers have a room of their own; whoever looks for them here finds them.
+from preceptor.tutoring.tracking import Tracker as Tracker
 
 __all__ = [
     "LearnerEstimator",
-    "Tracker",
     "WorldBootstrap",
     "WorldEstimate",
     "fit_learner",
