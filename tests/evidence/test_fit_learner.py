@@ -70,3 +70,24 @@ def test_an_unknown_way_to_answer_is_refused():
     record = played(WORLD, pr.NoLearning([0.5, 0.2, 0.1]), 40, 1)
     with pytest.raises(InvalidInput, match="answers"):
         LearnerEstimator(WORLD, answers="poisson").fit(log_of({"ann": record}))
+
+
+def test_an_absurd_answer_is_named_by_its_row():
+    log = log_of({"ann": played(WORLD, someone(WORLD, "by outcomes", 2), 40, 5)})
+    answers = np.array(log.prediction)
+    answers[5] = 1e12
+    spoiled = Log(
+        log.names, log.participant, log.rounds, log.shown, log.values, answers, log.outcome
+    )
+    doubts = fit_learner(WORLD, spoiled, families=("geometric",)).doubts_
+    assert f"{log.participant[5]}, round {log.rounds[5]}" in doubts[0]
+    assert "1e+12" in doubts[0]
+
+
+def test_answers_in_other_units_are_hinted_at():
+    record = played(WORLD, someone(WORLD, "by outcomes", 2), 60, 5)
+    log = log_of({"ann": record})
+    rng = np.random.default_rng(0)
+    wild = 500.0 * rng.standard_normal(len(log))
+    other = Log(log.names, log.participant, log.rounds, log.shown, log.values, wild, log.outcome)
+    assert "perhaps they are in other units" in fit_learner(WORLD, other).refusal_

@@ -240,7 +240,7 @@ def _scatter_doubts(weighed: Weighed) -> list[str]:
         return []
     return [
         f"answers scatter by {weighed.scatter.mean:.1f} times the standard deviation of the "
-        "outcome: perhaps none of these kinds"
+        f"outcome: perhaps none of these kinds{_other_units(weighed.setting.rounds.record)}"
     ]
 
 

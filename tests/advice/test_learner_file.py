@@ -1,0 +1,56 @@
+"""Learner files: whom a log shows, read back for the table that one has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.advice.learner_file import learner_to_dict, read_learner
+from preceptor.model.units import Units
+
+
+def _world(scales: list[float]) -> pr.World:
+    units = Units([10.0, 20.0], scales)
+    return pr.World([1.0, 0.5], np.eye(2), names=["bmi", "bp"], units=units)
+
+
+def _written(folder: Path, **fields: object) -> Path:
+    path = folder / "learner.json"
+    path.write_text(json.dumps(learner_to_dict(fields, _world([1.0, 4.0]))))
+    return path
+
+
+def test_a_crowd_is_translated_to_other_units(tmp_path: Path) -> None:
+    crowd = pr.Crowd(
+        {
+            "a": (pr.Bayesian([1.0, 1.0], [0.5, 0.5], 0.3), 0.25),
+            "b": (pr.DeltaRule([2.0, 1.0], 0.05, leak=0.1, home=[1.0, 1.0]), 0.75),
+        }
+    )
+    path = _written(tmp_path, person=crowd.to_dict(), people={"ann": crowd.people["b"].to_dict()})
+    found = read_learner(path, _world([2.0, 2.0]))
+    assert isinstance(found, pr.Crowd)
+    assert found.weights.tolist() == [0.25, 0.75]
+    bayesian, delta = found.people["a"], found.people["b"]
+    # A weight is for one standard deviation; twice the deviation, twice the weight.
+    assert bayesian.initial.tolist() == [2.0, 0.5]
+    assert bayesian.prior_variance.tolist() == [2.0, 0.125]  # type: ignore[attr-defined]
+    assert delta.initial.tolist() == [4.0, 0.5]
+    assert delta.home.tolist() == [2.0, 0.5]  # type: ignore[attr-defined]
+    assert read_learner(path, _world([2.0, 2.0]), "ann") == delta
+
+
+def test_a_refusal_is_passed_on(tmp_path: Path) -> None:
+    path = _written(tmp_path, person=None, people={}, refusal="all answers are the same (17)")
+    with pytest.raises(pr.InvalidFile, match=r"all answers are the same \(17\).*leave out"):
+        read_learner(path, _world([1.0, 4.0]))
+
+
+def test_people_who_are_not_there_are_named(tmp_path: Path) -> None:
+    path = _written(tmp_path, person=pr.NoLearning([0.0, 0.0]).to_dict(), people={})
+    with pytest.raises(pr.InvalidInput, match="'bob' is not in"):
+        read_learner(path, _world([1.0, 4.0]), "bob")
