@@ -84,8 +84,13 @@ def _neighbour(target: Path) -> tuple[int, str]:
 
 def read_json(path: str | Path) -> dict[str, Any]:
     """A JSON object; says where the file breaks."""
+    return json_in(read_text(path), path)
+
+
+def json_in(text: str, path: str | Path) -> dict[str, Any]:
+    """The JSON object in a text that was read from this file."""
     try:
-        data = json.loads(read_text(path))
+        data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidFile(
             f"{path}: not valid JSON, {error.msg} at line {error.lineno}, column {error.colno}"
