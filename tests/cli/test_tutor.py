@@ -405,6 +405,15 @@ def test_an_outcome_taken_out_by_hand_is_an_error_not_a_traceback(teach, tmp_pat
     assert "case 1: has no outcome" in refused
 
 
+def test_a_tutor_of_other_tests_is_refused(teach, tmp_path):
+    done(teach("20"))
+    data = json.loads((tmp_path / "ann.json").read_text())
+    data["tutor"]["problem"]["world"]["names"][0] = "weight"
+    (tmp_path / "ann.json").write_text(json.dumps(data))
+    refused = no_traceback(teach("21"))
+    assert refused.startswith("Error: ann.json: the tests of its tutor (weight, bp, age)")
+
+
 @pytest.mark.parametrize(
     ("options", "word"),
     [
