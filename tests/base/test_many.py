@@ -130,6 +130,40 @@ def test_faults(tmp_path):
         run_many(root, [1], journal=tmp_path, key=str)
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x,y\n1,2\n",
+        b"x,y",
+        b'{"cell": 1}\n',
+        b"[1]\n",
+        b"\n",
+        b"\xff\xfe\n",
+        b'{"format": "preceptor-session/1"}',
+    ],
+)
+def test_nothing_is_added_to_what_is_not_a_journal(tmp_path, content):
+    path = tmp_path / "table.csv"
+    path.write_bytes(content)
+    SEEN.clear()
+    with pytest.raises(
+        InvalidFile, match=r"table\.csv: is not a journal; name a file that does not"
+    ):
+        run_many(root, [1], journal=path, key=str)
+    with pytest.raises(InvalidFile, match="is not a journal"):
+        Journal(path).write("version 1", "cell", 1)
+    assert SEEN == []
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("content", ["", '{"b', '{"by": "root code', '{"by": "other", "cell'])
+def test_a_run_killed_in_its_first_line_goes_on(tmp_path, content):
+    path = tmp_path / "roots.jsonl"
+    path.write_text(content)
+    assert run_many(root, [4], journal=path, key=str) == [{"root": 2.0}]
+    assert [json.loads(line)["cell"] for line in path.read_text().splitlines()] == ["4"]
+
+
 def test_chunks_leave_something_for_everybody():
     assert chunk_for(100, Serial(), 16) == 16
     two = LocalProcesses(2)

@@ -204,6 +204,38 @@ def test_bad_requests_of_other_commands(run, folder, arguments, complaint):
 
 
 @pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--resume", "cases.csv"), "cases.csv: this command already uses that file"),
+        (("--resume", "log.csv"), "log.csv: this command already uses that file; change --resume"),
+        (("--resume", "learner.json"), "learner.json: this command already uses that file"),
+        (("--resume", "other.csv"), "other.csv: is not a journal; name a file that does not exist"),
+        (("--resume", "nowhere/j.jsonl"), "nowhere: no such folder"),
+        (("--resume", "j.jsonl", "--dry-run"), "--dry-run writes none; leave one of them out"),
+    ],
+)
+def test_fit_adds_to_nothing_but_a_journal(run, folder, monkeypatch, options, complaint):
+    (folder / "log.csv").write_text(LOG + "ann,1,bmi,3,4,5\n")
+    (folder / "other.csv").write_text(TABLE)
+    monkeypatch.setattr("preceptor.estimation.fit_learner", lambda *_, **__: pytest.fail("in vain"))
+    refuse(
+        run, folder, complaint, "fit", "log.csv", "--data", "cases.csv", "--outcome", "y", *options
+    )
+    assert (folder / "other.csv").read_text() == TABLE
+    assert (folder / "cases.csv").read_text() == TABLE
+
+
+def test_a_folder_that_only_seems_writable_is_found_at_once(run, folder, monkeypatch):
+    def refused(**_):
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr("pandas.read_csv", lambda *_, **__: pytest.fail("read in vain"))
+    complaint = "plan.json: cannot be written there; choose another folder"
+    refuse(run, folder, complaint, "plan", "cases.csv", "--outcome", "y")
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ('{"bmj": 3}', "did you mean 'bmi'?"),

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,19 @@ def teach(run, cases):
         return RUNNER.invoke(app, [str(word) for word in words], input=typed)
 
     return session
+
+
+@pytest.fixture(scope="module")
+def a_state(tmp_path_factory):
+    """A state after two rounds, as text."""
+    world = pr.World.equicorrelated([1.0, 0.5], 0.5, 0.1, names=["bmi", "bp"])
+    tutor = pr.Tutor(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, 0.9))
+    session = Session("ann", 0, {"path": "cases.csv"}, {"outcome": "y"}, tutor)
+    for row in range(2):
+        session = session.after(row, (row,), [1.0], 0.5, 0.7, "because")
+    path = tmp_path_factory.mktemp("state") / "ann.json"
+    session.save(path)
+    return path.read_text()
 
 
 def done(result):
@@ -252,6 +266,199 @@ def test_a_log_with_other_rounds_of_the_same_person_is_refused(teach, tmp_path):
     (tmp_path / "ann.json").unlink()
     refused = no_traceback(teach("20"))
     assert "has 2 rounds of ann that are not in the state (0 rounds)" in refused
+
+
+def meanwhile(monkeypatch, act):
+    """Something happens while somebody sits before their first case."""
+    read, before = _asking.read_line, [act]
+
+    def waiting(prompt):
+        while before:
+            before.pop()()
+        return read(prompt)
+
+    monkeypatch.setattr(_asking, "read_line", waiting)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_two_sessions_on_one_state_lose_nothing(teach, monkeypatch, tmp_path, begun):
+    if begun:
+        done(teach("20"))
+    inner = []
+
+    def other():
+        # The lines that are typed belong to whoever asks: keep ours while the other one runs.
+        stdin = sys.stdin
+        inner.append(teach("21", "22", options=("--rounds", 2)))
+        sys.stdin = stdin
+
+    with monkeypatch.context() as patch:
+        meanwhile(patch, other)
+        refused = teach("30", "31")
+    assert inner[0].exit_code == 0
+    assert refused.exit_code == 2
+    assert "Traceback" not in refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "another session is using ann.json; its answers are kept, yours from this" in said
+    assert "It was" not in refused.stdout.split("Case")[-1]
+    kept = [20.0] * begun + [21.0, 22.0]
+    state = Session.load(tmp_path / "ann.json")
+    assert [entry.answer for entry in state.tutor.record] == kept
+    assert Log.read("ann.csv", ["bmi", "bp", "age"]).prediction.tolist() == kept
+    done(teach("23", options=("--rounds", 1)))  # and it goes on
+
+
+def test_sessions_know_what_they_wrote_themselves(teach, tmp_path):
+    done(teach("20"))
+    path = tmp_path / "ann.json"
+    one, two = Session.load(path), Session.load(path)
+    entry = one.tutor.record[0]
+    more = (5, entry.shown, list(entry.values), 21.0, 22.0, "because")
+    one = one.after(*more).save(path)
+    one = one.after(*more).save(path)
+    content = path.read_bytes()
+    with pytest.raises(pr.InvalidFile, match=r"another session is using ann\.json"):
+        two.after(*more).save(path)
+    assert path.read_bytes() == content
+    path.unlink()
+    with pytest.raises(pr.InvalidFile, match="was removed while this session went on"):
+        one.after(*more).save(path)
+    assert not path.exists()
+
+
+def test_a_log_with_columns_that_would_be_lost_is_refused(teach, tmp_path):
+    done(teach("20", name="bob", options=("--log", "all.csv")))
+    header, row = (tmp_path / "all.csv").read_text().splitlines()
+    noted = f"{header},comment,bmi\n{row},tired,3\n"
+    (tmp_path / "all.csv").write_text(noted)
+    refused = no_traceback(teach("20", options=("--log", "all.csv")))
+    assert "all.csv has other columns (comment, bmi), which would be lost" in refused
+    assert "give --log another file" in refused
+    assert (tmp_path / "all.csv").read_text() == noted
+    assert not (tmp_path / "ann.json").exists()
+    # A column for each test is another way to write the same.
+    Log.read("all.csv", ["bmi", "bp", "age"]).write(tmp_path / "all.csv", layout="wide")
+    done(teach("20", options=("--log", "all.csv")))
+    assert Log.read("all.csv", ["bmi", "bp", "age"]).prediction.tolist() == [20.0, 20.0]
+
+
+def change(*keys, to):
+    """What puts something else at a place of a state."""
+
+    def put(data):
+        *outer, last = keys
+        for key in outer:
+            data = data[key]
+        data[last] = to
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("edit", "word"),
+    [
+        (change("seed", to="x"), "seed: 'x'"),
+        (change("seed", to=-1), "seed: -1"),
+        (change("name", to=3), "name: 3"),
+        (change("table", to=None), "table: None"),
+        (change("table", "path", to=5), "table: path is 5"),
+        (change("choices", to=[1]), "choices: [1]"),
+        (change("choices", "drop", to=7), "drop is 7"),
+        (change("choices", "outcome", to=["y"]), "outcome is ['y']"),
+        (change("rounds", to=None), "rounds: None"),
+        (change("rounds", 0, to=1), "case 1: 1, must be an object"),
+        (change("rounds", 1, "when", to="yesterday"), "case 2: when 'yesterday'"),
+        (change("rounds", 1, "when", to="1999-01-01T00:00:00"), "is before"),
+        (change("rounds", 0, "when", to="2024-01-01T00:00:00+02:00"), "must be a date"),
+        (change("rounds", 0, "row", to="a"), "row 'a'"),
+        (change("rounds", 0, "reason", to=None), "reason None"),
+        (change("tutor", to=[]), "tutor: []"),
+        (change("tutor", "problem", to=3), "tutor: problem: 3"),
+        (change("tutor", "problem", "world", to=3), "tutor: "),
+        (change("tutor", "problem", "learner", to=[3]), "tutor: "),
+        (change("tutor", "record", to={}), "tutor"),
+        (change("tutor", "record", 0, "shown", to=[99]), "shown (99,)"),
+        (change("tutor", "record", 0, "answer", to="a"), "answer 'a'"),
+        (change("tutor", "record", 0, "answer", to=None), "case 1: has no answer"),
+        (change("tutor", "record", 1, "outcome", to=None), "no outcome"),
+        (lambda data: data["tutor"]["record"].pop(), "2 rounds, but the tutor has 1"),
+    ],
+)
+def test_a_state_changed_by_hand_is_refused_by_name(a_state, tmp_path, edit, word):
+    data = json.loads(a_state)
+    edit(data)
+    path = tmp_path / "ann.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(pr.InvalidFile) as refused:
+        Session.load(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert word in str(refused.value)
+
+
+def test_an_outcome_taken_out_by_hand_is_an_error_not_a_traceback(teach, tmp_path):
+    done(teach("20"))
+    data = json.loads((tmp_path / "ann.json").read_text())
+    data["tutor"]["record"][0] |= {"outcome": None, "heard": None}
+    (tmp_path / "ann.json").write_text(json.dumps(data))
+    refused = no_traceback(teach("21"))
+    assert refused.startswith("Error: ann.json: was changed by hand or damaged")
+    assert "case 1: has no outcome" in refused
+
+
+def test_a_tutor_of_other_tests_is_refused(teach, tmp_path):
+    done(teach("20"))
+    data = json.loads((tmp_path / "ann.json").read_text())
+    data["tutor"]["problem"]["world"]["names"][0] = "weight"
+    (tmp_path / "ann.json").write_text(json.dumps(data))
+    refused = no_traceback(teach("21"))
+    assert refused.startswith("Error: ann.json: the tests of its tutor (weight, bp, age)")
+
+
+@pytest.mark.parametrize(
+    ("options", "word"),
+    [
+        (("--state", "no/ann.json"), "no: no such folder; make it first (--state)"),
+        (("--log", "no/ann.csv"), "no: no such folder; make it first (--log)"),
+        (("--log", "cases.csv/ann.csv"), "cases.csv: is not a folder (--log)"),
+        (
+            ("--state", "cases.csv"),
+            "cases.csv: this command already uses that file; change --state",
+        ),
+        (("--name", "cases"), "already uses that file; change --log or --name"),
+        (("--state", "ann.csv"), "ann.csv: this command already uses that file; change --log or"),
+    ],
+)
+def test_files_that_cannot_be_written_are_found_at_once(teach, options, word):
+    assert word in no_traceback(teach("20", options=options))
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs such a folder")
+@pytest.mark.parametrize("option", ["--state", "--log"])
+def test_a_folder_in_which_nothing_can_be_made_is_found_at_once(teach, option):
+    file = "/proc/ann.json" if option == "--state" else "/proc/ann.csv"
+    refused = no_traceback(teach("20", options=(option, file)))
+    assert "/proc" in refused
+    assert "choose another folder" in refused
+    assert option in refused
+
+
+def test_the_table_of_a_session_is_never_its_log(teach, cases):
+    done(teach("20"))
+    before = cases.read_text()
+    refused = no_traceback(teach("20", table=(), begin=(), options=("--log", "cases.csv")))
+    assert "cases.csv: this command already uses that file; change --log" in refused
+    assert cases.read_text() == before
+
+
+def test_people_are_told_to_answer_with_a_probability(teach, tmp_path):
+    frame = pd.read_csv(tmp_path / "cases.csv")
+    frame["y"] = (frame["y"] > 20).astype(int)
+    frame.to_csv(tmp_path / "ill.csv", index=False)
+    text = done(teach("0.7", table=(tmp_path / "ill.csv", "--outcome", "y")))
+    first = text.split("Case 1")[0]
+    assert "Answer with a probability: how likely 1 is" in first
+    assert "probability" not in done(teach("20", name="bob"))
+    assert "likely 2 is: 1 for never, 1.5 for half the time" in _asking.how_to_answer(1.0, 2.0)
 
 
 def test_people_share_a_log(teach, tmp_path):

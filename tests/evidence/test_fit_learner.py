@@ -26,6 +26,10 @@ def log_of(records):
     return Log(WORLD.labels, parts["who"], parts["rounds"], *arrays)
 
 
+def with_answers(log, answers):
+    return Log(log.names, log.participant, log.rounds, log.shown, log.values, answers, log.outcome)
+
+
 @pytest.fixture(scope="module")
 def fitted():
     people = {
@@ -76,9 +80,7 @@ def test_an_absurd_answer_is_named_by_its_row():
     log = log_of({"ann": played(WORLD, someone(WORLD, "by outcomes", 2), 40, 5)})
     answers = np.array(log.prediction)
     answers[5] = 1e12
-    spoiled = Log(
-        log.names, log.participant, log.rounds, log.shown, log.values, answers, log.outcome
-    )
+    spoiled = with_answers(log, answers)
     doubts = fit_learner(WORLD, spoiled, families=("geometric",)).doubts_
     assert f"{log.participant[5]}, round {log.rounds[5]}" in doubts[0]
     assert "1e+12" in doubts[0]
@@ -89,5 +91,6 @@ def test_answers_in_other_units_are_hinted_at():
     log = log_of({"ann": record})
     rng = np.random.default_rng(0)
     wild = 500.0 * rng.standard_normal(len(log))
-    other = Log(log.names, log.participant, log.rounds, log.shown, log.values, wild, log.outcome)
-    assert "perhaps they are in other units" in fit_learner(WORLD, other).refusal_
+    found = fit_learner(WORLD, with_answers(log, wild)).verdict_
+    said = found.refusal + " ".join(found.doubts)
+    assert "perhaps they are in other units" in said

@@ -237,6 +237,40 @@ def test_something_is_always_shown() -> None:
     assert tutor.recommendation().reason.startswith("Show x2")
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"shown": [0, 99]}, r"round 2: shown \(0, 99\), must be tests in ascending order"),
+        ({"shown": [2, 0]}, "ascending order, each from 0 to 2"),
+        ({"shown": [0, 0]}, "ascending order"),
+        ({"shown": [-1, 0]}, "ascending order"),
+        ({"shown": [0, "age"]}, "ascending order"),
+        ({"shown": None}, "shown None"),
+        ({"shown": [0]}, r"as many numbers as tests were shown \(1\)"),
+        ({"values": None}, "values None"),
+        ({"values": [1.0, float("nan")]}, "must be finite numbers"),
+        ({"answer": "a"}, "answer 'a', must be a finite number"),
+        ({"outcome": [1]}, r"outcome \[1\]"),
+        ({"outcome": None}, "heard 3, but there is no outcome"),
+        ({"heard": None}, "heard None, must be a whole number from 3 to 6"),
+        ({"heard": 2}, "heard 2"),
+        ({"heard": 7}, "heard 7"),
+        ({"heard": 3.0}, r"heard 3\.0"),
+    ],
+)
+def test_a_record_that_cannot_have_happened_is_refused(tutor, change, said) -> None:  # type: ignore[no-untyped-def]
+    data = tutor.to_dict()
+    data["record"][2] |= change
+    with pytest.raises(pr.InvalidInput, match=said):
+        pr.Tutor.from_dict(data)
+
+
+@pytest.mark.parametrize("record", [None, 3, "no", [1], [None]])
+def test_a_record_is_a_list_of_rounds(tutor, record) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(pr.InvalidInput, match="record: must be a list of rounds"):
+        pr.Tutor.from_dict(tutor.to_dict() | {"record": record})
+
+
 def test_nothing_available_is_refused(problem: pr.Problem) -> None:
     exact = problem.replace(budget=pr.Exactly(2))
     with pytest.raises(pr.NotApplicable, match="allows no set"):

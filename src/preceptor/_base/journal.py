@@ -15,6 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from preceptor.errors import InvalidFile
+
+_KEYS = frozenset(("by", "cell", "rows"))
+# How every line begins; all that a run killed in its very first line may have left.
+_BEGINNING = b'{"by": "'
+
 
 class Journal:
     """An append-only file of finished cells; what a cell holds is plain data.
@@ -31,8 +37,18 @@ class Journal:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
 
+    def check(self) -> None:
+        """Refuse what cannot be a journal, so that nothing is added to anybody else's file."""
+        if not self.path.parent.is_dir():
+            raise InvalidFile(f"{self.path.parent}: no such folder; make it first")
+        if self.path.is_dir():
+            raise InvalidFile(f"{self.path}: is a folder, must be a file")
+        if self.path.exists() and not self._is_ours():
+            raise InvalidFile(f"{self.path}: is not a journal; name a file that does not exist yet")
+
     def read(self, fingerprint: str) -> dict[str, Any]:
         """Answers by cell, of those that were computed in the same way."""
+        self.check()
         known = {}
         for line in self._whole_lines():
             try:
@@ -54,6 +70,18 @@ class Journal:
         """Forget everything."""
         self.path.unlink(missing_ok=True)
 
+    def _is_ours(self) -> bool:
+        """Whether the file is empty, or its first line is that of a journal."""
+        with self.path.open("rb") as file:
+            line = file.readline()
+        if not line.endswith(b"\n"):
+            return line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
+        try:
+            entry = json.loads(line)
+        except ValueError:  # not JSON, or not even text
+            return False
+        return isinstance(entry, dict) and entry.keys() >= _KEYS
+
     def _whole_lines(self) -> list[str]:
         if not self.path.exists():
             return []
@@ -64,6 +92,7 @@ class Journal:
         """Before the first addition: what a killed run left half-written is not a cell."""
         if getattr(self, "_checked", False) or not self.path.exists():
             return
+        self.check()
         whole = "".join(f"{line}\n" for line in self._whole_lines())
         with self.path.open("r+", encoding="utf-8") as file:
             file.truncate(len(whole.encode("utf-8")))

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from preceptor._base.executors import Executor, Serial
 from preceptor._base.journal import Journal, code_of, named
 from preceptor._base.progress import Progress, report
-from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.errors import InvalidInput
 
 Item = TypeVar("Item")
 
@@ -77,7 +77,7 @@ def run_many(
     InvalidInput
         A journal without keys.
     InvalidFile
-        A journal in a folder that is not there.
+        A journal in a folder that is not there, or a file that is not a journal.
 
     Examples
     --------
@@ -139,10 +139,7 @@ class _Book:
             return
         if key is None:
             raise InvalidInput("key: missing; a journal needs a text for each item")
-        if not self.journal.path.parent.is_dir():
-            raise InvalidFile(f"{self.journal.path.parent}: no such folder; make it first")
-        if self.journal.path.is_dir():
-            raise InvalidFile(f"{self.journal.path}: is a folder, must be a file")
+        self.journal.check()
         if fingerprint is None:
             self.fingerprint = f"{named(function)} code {code_of(function)}"
 

@@ -89,6 +89,21 @@ def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
                 typer.echo(f"{answer:g} looks like a slip; type it once more if you mean it.")
 
 
+def how_to_answer(lower: float, higher: float) -> str:
+    """What a prediction is if there are only these two outcomes."""
+    if (lower, higher) == (0.0, 1.0):
+        return (
+            "It is either 0 or 1. Answer with a probability: how likely 1 is, from 0 to 1, such as "
+            "0.7 for seven times in ten."
+        )
+    middle = (lower + higher) / 2.0
+    return (
+        f"It is either {lower:g} or {higher:g}. Answer with a number between them that says how "
+        f"likely {higher:g} is: {lower:g} for never, {middle:g} for half the time, {higher:g} for "
+        "always."
+    )
+
+
 def in_lines(words: str) -> str:
     """A long sentence as lines that can be read at once."""
     return textwrap.fill(words, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)

@@ -129,6 +129,12 @@ def _check_table(session: Session, found: Cases, kept: Path) -> None:
             f"{begun.get('cases')} cases), not with {found.source} as it is now "
             f"({found.outcome.size} cases); give that table, or another --state to begin anew"
         )
+    ours, theirs = session.tutor.problem.world.labels, found.estimate.world.labels
+    if ours != theirs:
+        raise InvalidFile(
+            f"{kept}: the tests of its tutor ({', '.join(map(str, ours))}) are not those of the "
+            f"table ({', '.join(theirs)}); mend it, or give another --state to begin anew"
+        )
 
 
 def file_for(name: str, suffix: str) -> Path:

@@ -6,7 +6,6 @@ method does not apply), 2 wrong input.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from preceptor._base.files import check_writable
 from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
 
@@ -106,15 +106,16 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
         yield tell
 
 
-def check_target(path: Path, *read: Path | str | None) -> None:
-    """Refuse early what could not be written later, or would replace one of the files `read`."""
+def check_target(path: Path, *read: Path | str | None, option: str = "") -> None:
+    """Refuse early what could not be written later, or would replace one of the files `read`.
+
+    `option` says what to change, where the command has several files to write.
+    """
     taken = {Path(other).resolve() for other in read if other is not None}
     if path.resolve() in taken:
-        raise InvalidFile(f"{path}: this command already uses that file; choose another name")
-    folder = path.parent
-    if not folder.is_dir():
-        raise InvalidFile(f"{folder}: no such folder; create it first")
-    if path.is_dir():
-        raise InvalidFile(f"{path}: is a folder, expected the name of a file")
-    if not os.access(folder, os.W_OK):
-        raise InvalidFile(f"{folder}: you may not write there; choose another folder")
+        remedy = f"change {option}" if option else "choose another name"
+        raise InvalidFile(f"{path}: this command already uses that file; {remedy}")
+    try:
+        check_writable(path)
+    except InvalidFile as error:
+        raise InvalidFile(f"{error} ({option})" if option else str(error)) from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,9 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.files import read_json, write_text
+from preceptor._base.files import json_in, read_text, write_text
+from preceptor.cli._state_faults import record_faults, state_faults
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError
 from preceptor.logs import Log
+from preceptor.logs.checks import shorten
+from preceptor.logs.reading import other_columns
 from preceptor.tutoring import Tutor
 
 FORMAT = "preceptor-session/1"
@@ -34,6 +38,8 @@ class Session:
     """One person, one table: everything that is needed to go on next week.
 
     `table` identifies the table, `choices` are the options with which the session was begun.
+    `seen` is a digest of the state file as this session last read or wrote it, None if there was
+    none: whatever else is there by now comes from somebody else.
     """
 
     name: str
@@ -42,11 +48,13 @@ class Session:
     choices: Mapping[str, Any]
     tutor: Tutor
     rounds: tuple[Played, ...] = ()
+    seen: str | None = None
 
     @classmethod
     def load(cls, path: Path) -> Session:
         """Read a state file."""
-        data = read_json(path)
+        text = read_text(path)
+        data = json_in(text, path)
         if data.get("format") != FORMAT:
             raise InvalidFile(
                 f"{path}: is no session of `preceptor tutor` (format {data.get('format')!r}, must "
@@ -55,20 +63,41 @@ class Session:
         missing = [key for key in _KEYS if key not in data]
         if missing:
             raise InvalidFile(f"{path}: has no {', '.join(missing)}; name another --state")
+        _refuse(path, state_faults(data))
         try:
             tutor = Tutor.from_dict(data["tutor"])
-            rounds = tuple(Played(**each) for each in data["rounds"])
-        except (PreceptorError, TypeError) as error:
-            raise InvalidFile(f"{path}: cannot be read ({error})") from None
-        if tutor.rounds != len(rounds):
-            raise InvalidFile(
-                f"{path}: {len(rounds)} rounds, but the tutor has {tutor.rounds}; it was changed "
-                "by hand, name another --state"
-            )
-        return cls(data["name"], int(data["seed"]), data["table"], data["choices"], tutor, rounds)
+        except PreceptorError as error:
+            faults = error.faults if isinstance(error, InvalidInput) else (str(error),)
+            _refuse(path, (f"tutor: {fault}" for fault in faults))
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            # Nobody can foresee what people make of a file.
+            _refuse(path, [f"tutor: {type(error).__name__}, {error}"])
+        rounds = tuple(Played(**each) for each in data["rounds"])
+        _refuse(path, record_faults(tutor, len(rounds)))
+        session = cls(
+            data["name"], data["seed"], data["table"], data["choices"], tutor, rounds, _digest(text)
+        )
+        if rounds:
+            try:
+                session.log()
+            except InvalidInput as error:
+                _refuse(path, error.faults)
+        return session
 
-    def save(self, path: Path) -> None:
-        """Write the state, whole or not at all."""
+    def check_unchanged(self, path: Path, lost: str) -> None:
+        """Refuse to write over what this session has not read; `lost` says what that means."""
+        there = _digest(read_text(path)) if path.exists() else None
+        if there == self.seen:
+            return
+        if there is None:
+            raise InvalidFile(
+                f"{path}: was removed while this session went on; nothing was written, begin again"
+            )
+        raise InvalidFile(f"{path}: another session is using {path.name}; {lost}")
+
+    def save(self, path: Path) -> Session:
+        """Write the state, whole or not at all; gives the session that knows what is there now."""
+        self.check_unchanged(path, "its answers are kept, yours from this round is not")
         data = {
             "format": FORMAT,
             "name": self.name,
@@ -78,7 +107,9 @@ class Session:
             "rounds": [vars(each) for each in self.rounds],
             "tutor": self.tutor.to_dict(),
         }
-        write_text(path, json.dumps(data, ensure_ascii=False) + "\n")
+        text = json.dumps(data, ensure_ascii=False) + "\n"
+        write_text(path, text)
+        return replace(self, seen=_digest(text))
 
     def after(
         self,
@@ -124,8 +155,11 @@ class Session:
     def write_log(self, path: Path) -> None:
         """Put these rounds into a log; those of other people in the same file stay."""
         own = self.log()
-        others = self._others(path)
-        (own if others is None else _joined(others, own)).write(path)
+        found = self._found(path)
+        others = [] if found is None else [p for p in found.participants if p != self.name]
+        if found is not None and others:
+            own = _joined(found.for_participant(*others), own)
+        own.write(path)
 
     def check_log(self, path: Path) -> None:
         """Refuse a log that could not be written, or whose rounds of this person are others."""
@@ -141,12 +175,26 @@ class Session:
                 f"--log: the name {split[0]!r} has a semicolon, which a .csv log cannot hold; "
                 "name a .jsonl file"
             )
+        self._found(path)
+
+    def _found(self, path: Path) -> Log | None:
+        """The log that is there, if all of it can be written again; None if there is none."""
         if not path.exists():
-            return
+            return None
+        labels = self.tutor.problem.world.labels
         found = Log.read(path, labels)
-        if self.name not in found.participants:
-            return
-        written = found.for_participant(self.name)
+        lost = other_columns(path, labels)
+        if lost:
+            raise InvalidInput(
+                f"--log: {path} has other columns ({', '.join(lost)}), which would be lost; give "
+                "--log another file"
+            )
+        if self.name in found.participants:
+            self._check_own(found.for_participant(self.name), path)
+        return found
+
+    def _check_own(self, written: Log, path: Path) -> None:
+        """What the log has of this person must be how the state begins."""
         if self.rounds and len(written) <= len(self.rounds):
             ours = self.log()
             same = slice(len(written))
@@ -159,13 +207,6 @@ class Session:
             f"({len(self.rounds)} rounds); give the --state that goes with it, or another --log"
         )
 
-    def _others(self, path: Path) -> Log | None:
-        if not path.exists():
-            return None
-        found = Log.read(path, self.tutor.problem.world)
-        others = [each for each in found.participants if each != self.name]
-        return found.for_participant(*others) if others else None
-
 
 def _joined(first: Log, second: Log) -> Log:
     fields = ("participant", "rounds", "shown", "values", "prediction", "outcome", "feedback")
@@ -173,3 +214,16 @@ def _joined(first: Log, second: Log) -> Log:
         np.concatenate([getattr(first, each), getattr(second, each)]) for each in (*fields, "when")
     ]
     return Log(first.names, *arrays)
+
+
+def _refuse(path: Path, faults: Iterable[str]) -> None:
+    found = shorten(list(faults))
+    if found:
+        raise InvalidFile(
+            f"{path}: was changed by hand or damaged ({'; '.join(found)}); mend it, or name "
+            "another --state"
+        )
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

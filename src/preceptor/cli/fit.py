@@ -80,6 +80,8 @@ def fit(
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
+        if resume is not None:
+            _check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
         from preceptor.advice.learner_file import learner_to_dict
@@ -106,3 +108,16 @@ def fit(
             )
             say(f"Wrote what was found to {output}.{again}")
     typer.echo(written if as_json else said)
+
+
+def _check_journal(
+    resume: Path, log: Path, data: Path | None, output: Path, *, dry_run: bool
+) -> None:
+    """Nothing but a journal of ours is added to, and nothing at all in a dry run."""
+    from preceptor._base.journal import Journal
+    from preceptor.errors import InvalidInput
+
+    if dry_run:
+        raise InvalidInput("--resume: writes a file, --dry-run writes none; leave one of them out")
+    check_target(resume, log, data, output, option="--resume")
+    Journal(resume).check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from preceptor._base.words import counted
 from preceptor.cli import _options
 from preceptor.cli._app import app
-from preceptor.cli._asking import Stopped, ask, in_lines, verdict
+from preceptor.cli._asking import Stopped, ask, how_to_answer, in_lines, verdict
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers
 
@@ -99,11 +100,13 @@ def tutor(
 
         kept = state or _beginning.file_for(name, ".json")
         logged = log or _beginning.file_for(name, ".csv")
-        read = (data, beliefs, costs, learner)
-        check_target(kept, *read)
-        check_target(logged, kept, *read)
+        targets = {
+            "--state" if state else "--state or --name": kept,
+            "--log" if log else "--log or --name": logged,
+        }
         if report is not None:
-            check_target(report, kept, logged, *read)
+            targets["--report"] = report
+        _check_targets(targets, data, beliefs, costs, learner)
         numbers = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
         given = {
             "outcome": outcome,
@@ -129,11 +132,22 @@ def tutor(
             session, found = _beginning.resumed(kept, name, seed, choices, (data, example))
         else:
             session, found = _beginning.begun(name, seed or 0, choices, (data, example), learner)
+        # A session that goes on reads the table with which it was begun.
+        _check_targets(targets, session.table.get("path"))
         session.check_log(logged)
         if session.rounds:
+            session.check_unchanged(kept, "end one of them and begin again")
             # If it ended between two files, the state is ahead of the log.
             session.write_log(logged)
         _talk(session, found, kept, logged, report, rounds, show_why=show_why)
+
+
+def _check_targets(targets: Mapping[str, Path], *read: Path | str | None) -> None:
+    """Refuse files, by the options that name them, that could not be written or are in use."""
+    before: list[Path] = []
+    for option, path in targets.items():
+        check_target(path, *before, *read, option=option)
+        before.append(path)
 
 
 def _talk(
@@ -178,6 +192,9 @@ def _greet(session: Session, found: Cases) -> None:
     typer.echo(
         f"Predict {found.name} of each case from what you see. The average is {average:.4g}."
     )
+    values = sorted(set(found.outcome.tolist()))
+    if len(values) == 2:
+        typer.echo(in_lines(how_to_answer(*values)))
     typer.echo("A number is an answer; ? is help, q stops.")
     if session.rounds:
         last = session.tutor.record[-1]
@@ -210,7 +227,7 @@ def _one_case(
     values = found.results(row, advice.shown)
     after = session.after(row, advice.shown, values, answer, truth, advice.reason)
     # Kept before it is told: nobody shall answer again once they have seen the truth.
-    after.save(kept)
+    after = after.save(kept)
     after.write_log(logged)
     typer.echo(verdict(answer, truth))
     return after

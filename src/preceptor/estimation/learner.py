@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.journal import Journal
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
@@ -238,6 +239,8 @@ class LearnerEstimator:
 
     def _fit(self, log: Log) -> Self:
         families = self._checked()
+        if self.resume is not None:  # needed last of all, but nobody wants to hear it only then
+            Journal(self.resume).check()
         answers = Answers.of(self.world, log)
         self.log_ = log
         self._kinds: tuple[GroupWeighed, Verdict] | None = None

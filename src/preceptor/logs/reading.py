@@ -10,7 +10,8 @@ import csv
 import difflib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,20 +38,39 @@ class Table:
 
 def read_log(path: str | Path, names: tuple[str, ...], columns: dict[str, str]) -> Log:
     """The log in a .csv, .jsonl or .parquet file; every fault names the file."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in SUFFIXES:
-        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in {', '.join(SUFFIXES)}")
+    with _naming(path):
+        return log_from_table(_table_in(path), names, columns)
+
+
+def other_columns(path: str | Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Columns of a log about these tests that are not read, and would be lost if it was written."""
+    with _naming(path):
+        there = _table_in(path).columns
+    # With lists, a column that is called like a test is not read either.
+    own = ("shown", "values") if "shown" in there else names
+    known = {"participant", "round", "prediction", "outcome", *OPTIONAL, *own}
+    return tuple(name for name in there if name not in known)
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Every fault names the file."""
     try:
-        if suffix == ".csv":
-            table = _csv_table(read_text(path))
-        elif suffix == ".parquet":
-            table = _parquet_table(path)
-        else:
-            table = _json_lines_table(read_text(path))
-        return log_from_table(table, names, columns)
+        yield
     except InvalidInput as error:
         about_file = [f.removeprefix(f"{path}: ") for f in error.faults]
         raise InvalidFile([f"{path}: {fault}" for fault in about_file]) from None
+
+
+def _table_in(path: str | Path) -> Table:
+    suffix = Path(path).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in {', '.join(SUFFIXES)}")
+    if suffix == ".csv":
+        return _csv_table(read_text(path))
+    if suffix == ".parquet":
+        return _parquet_table(path)
+    return _json_lines_table(read_text(path))
 
 
 def log_from_frame(frame: Any, names: tuple[str, ...], columns: dict[str, str]) -> Log:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +46,35 @@ def tutor_faults(tutor: Tutor) -> list[str]:
     for name in ("level", "probing"):
         if not isinstance(getattr(tutor, name), (bool, np.bool_)):
             faults.append(f"{name}: {getattr(tutor, name)!r}, must be true or false")
-    if not all(isinstance(entry, Round) for entry in tutor.record):
-        faults.append("record: must be a list of rounds")
+    if not isinstance(tutor.record, (list, tuple)) or not all(
+        isinstance(entry, Round) for entry in tutor.record
+    ):
+        return [*faults, "record: must be a list of rounds"]
+    for index, entry in enumerate(tutor.record):
+        found = _round_faults(entry, index, len(tutor.record), tutor.problem.size)
+        faults += [f"record, round {index}: {fault}" for fault in found]
     return faults
+
+
+def _round_faults(entry: Round, index: int, rounds: int, size: int) -> Iterator[str]:
+    """What cannot have happened in the round with this index, from 0, of so many."""
+    shown, values = entry.shown, entry.values
+    if (
+        not isinstance(shown, (list, tuple))
+        or not all(is_count(test, least=0) and test < size for test in shown)
+        or any(later <= test for test, later in pairwise(shown))
+    ):
+        yield f"shown {shown!r}, must be tests in ascending order, each from 0 to {size - 1}"
+    elif not isinstance(values, (list, tuple)) or len(values) != len(shown):
+        yield f"values {values!r}, must be as many numbers as tests were shown ({len(shown)})"
+    if isinstance(values, (list, tuple)) and not all(map(is_number, values)):
+        yield f"values {values!r}, must be finite numbers"
+    for name in ("answer", "outcome"):
+        given = getattr(entry, name)
+        if given is not None and not is_number(given):
+            yield f"{name} {given!r}, must be a finite number, or nothing"
+    if entry.outcome is None:
+        if entry.heard is not None:
+            yield f"heard {entry.heard!r}, but there is no outcome; give both or neither"
+    elif not is_count(entry.heard, least=index + 1) or int(entry.heard or 0) > rounds:
+        yield f"heard {entry.heard!r}, must be a whole number from {index + 1} to {rounds}"
