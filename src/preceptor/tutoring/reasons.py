@@ -64,8 +64,7 @@ def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
     if len(friends) == len(wishes):
         whom = "them best" if len(friends) == 1 else "every kind that they may be of best"
         return f"because it suits {whom} now; {_likeliest(tutor)}."
-    # Names of kinds have commas of their own.
-    called = "; ".join(_few(friends, kinds.tolist(), names))
+    called = _few(friends, kinds.tolist(), names)
     if share < 0.5:
         # Whoever is likelier would rather see something else, so that cannot be all.
         return (
@@ -76,7 +75,7 @@ def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
     return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
 
 
-def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> list[str]:
+def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> str:
     """The likeliest of those who share a wish; not all of a long list."""
     ordered = sorted(friends, key=lambda kind: -kinds[kind])
     total, found = sum(kinds[kind] for kind in ordered), 0.0
@@ -87,7 +86,8 @@ def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> list
         if found >= _NAMED * total:
             break
     rest = len(ordered) - len(few)
-    return [*few, f"and {rest} more"] if rest else few
+    # Names of kinds have commas of their own.
+    return "; ".join(few) + (f" and {rest} more" if rest else "")
 
 
 def _likeliest(tutor: Tutor) -> str:
