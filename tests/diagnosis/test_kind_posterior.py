@@ -176,3 +176,22 @@ def test_the_change_of_slope_follows_its_formula():
     assert found[NONE] == pytest.approx(0.0, abs=1e-12)
     unprobed = drawn(world, course_of(world, [Step((0,), True)] * 5), 2, 0)
     assert np.all(np.isnan(slope_change(unprobed)))
+
+
+def test_a_log_reads_the_same_wherever_and_goes_on_after_a_stop(tmp_path):
+    from preceptor.diagnosis.log_reading import read_log
+    from preceptor.simulation import RandomOrder, rollout
+
+    world, person = pr.World.equicorrelated([1.0, 0.8], 0.8), pr.DeltaRule([0.2, 1.3], rate=0.1)
+    problem = pr.Problem(world, person, budget=1, horizon=12)
+    human = person.acting(world, response_noise=0.2)
+    order = RandomOrder([(0,), (1,)])
+    log = rollout(problem, order, 12, people=40, rng=0, human=human).log
+    here = read_log(world, log)
+    journal = tmp_path / "read.jsonl"
+    assert read_log(world, log, workers=2, resume=journal) == here
+    lines = journal.read_text().splitlines(keepends=True)
+    journal.write_text("".join(lines[: len(lines) // 2]) + lines[-1][:30])
+    assert read_log(world, log, resume=journal) == here
+    assert len(journal.read_text().splitlines()) == len(lines)
+    assert [p.name for p in here.people] == list(log.participants)

@@ -1,10 +1,12 @@
-"""Two questions that validation asks of any object."""
+"""Questions that validation asks of any object, and one that several estimates ask alike."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+
+from preceptor.errors import InvalidInput
 
 
 def is_number(value: object) -> bool:
@@ -22,3 +24,9 @@ def is_count(value: object, least: int) -> bool:
     return (
         isinstance(value, (int, np.integer)) and not isinstance(value, bool) and int(value) >= least
     )
+
+
+def check_level(level: object) -> None:
+    """Raise `InvalidInput` unless this is the probability of an interval."""
+    if not (is_number(level) and 0.0 < float(level) < 1.0):  # type: ignore[arg-type]
+        raise InvalidInput(f"level: {level!r}, must be between 0 and 1")

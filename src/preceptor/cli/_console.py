@@ -119,3 +119,13 @@ def check_target(path: Path, *read: Path | str | None, option: str = "") -> None
         check_writable(path)
     except InvalidFile as error:
         raise InvalidFile(f"{error} ({option})" if option else str(error)) from None
+
+
+def check_journal(path: Path, *read: Path | None, dry_run: bool) -> None:
+    """Refuse early to add to anything but a journal of ours, and to add at all in a dry run."""
+    from preceptor._base.journal import Journal
+
+    if dry_run:
+        raise InvalidInput("--resume: writes a file, --dry-run writes none; leave one of them out")
+    check_target(path, *read, option="--resume")
+    Journal(path).check()

@@ -94,6 +94,24 @@ Example = Annotated[
         autocompletion=lambda: ["body-fat", "diabetes"],
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        help="Processes among which people are divided (default: one for each core, if there are "
+        "many people).",
+        min=1,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Divide people among a Dask cluster instead.", metavar="ADDRESS"),
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        help="Keep who is finished in this file, and go on from it after a stop.", metavar="FILE"
+    ),
+]
 Alpha = Annotated[
     float | None,
     typer.Option(

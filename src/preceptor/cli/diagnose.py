@@ -8,14 +8,16 @@ from typing import Annotated
 
 import typer
 
-from preceptor.cli import _options
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._console import check_journal, check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
 from preceptor.people.crowd import Crowd
 
+# Fewer people are read sooner here than processes start.
+_MANY_PEOPLE = 200
 _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor diagnose
@@ -79,6 +81,9 @@ def diagnose(
             metavar="OURS=THEIRS",
         ),
     ] = None,
+    workers: _options.Workers = None,
+    cluster: _options.Cluster = None,
+    resume: _options.Resume = None,
     drop: _options.TableDrop = None,
     example: _options.Example = None,
     output: Annotated[
@@ -97,11 +102,19 @@ def diagnose(
                 for name, given in refused.items()
                 if given
             )
+            divided = {"--workers": workers, "--cluster": cluster, "--resume": resume}
+            InvalidInput.raise_if(
+                f"{name}: is about people in a log; it goes with --read"
+                for name, given in divided.items()
+                if given is not None
+            )
             if not dry_run:
                 check_target(output, source, person)
                 from preceptor.diagnosis.blocks import check_ending
 
                 check_ending(output)
+        elif resume is not None:
+            check_journal(resume, source, read, data, person, dry_run=dry_run)
         from preceptor.estimation.sources import fit_source
 
         table = source if read is None else data
@@ -118,8 +131,13 @@ def diagnose(
 
             block = None if source is None else Block.read(source, world.labels)
             log = Log.read(read, world, columns=renamed_columns(columns or []))
-            with spinner("reading"):
-                reading = read_log(world, log, people, scatter=spread, block=block)
+            if workers is None and len(log.participants) < _MANY_PEOPLE:
+                workers = 1
+            with spinner("reading") as tell:
+                reading = read_log(
+                    world, log, people, scatter=spread, block=block, workers=workers,
+                    cluster=cluster, resume=resume, progress=tell,
+                )  # fmt: skip
             plain = reading.to_dict()
             typer.echo(json.dumps(plain, indent=2) if as_json else reading.in_words())
             return

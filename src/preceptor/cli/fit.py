@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from preceptor.cli import _options
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._console import check_journal, check_target, readable_errors, say, spinner
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 
@@ -53,25 +53,9 @@ def fit(
             help="How answers scatter: gaussian, t (with slips now and then), or choices (0 or 1).",
         ),
     ] = "gaussian",
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            help="Processes in which people are weighed (default: one for each core, if there are "
-            "many people).",
-            min=1,
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(help="Weigh people on a Dask cluster instead.", metavar="ADDRESS"),
-    ] = None,
-    resume: Annotated[
-        Path | None,
-        typer.Option(
-            help="Keep who has been weighed in this file, and go on from it after a stop.",
-            metavar="FILE",
-        ),
-    ] = None,
+    workers: _options.Workers = None,
+    cluster: _options.Cluster = None,
+    resume: _options.Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
@@ -81,7 +65,7 @@ def fit(
         if not dry_run:
             check_target(output, log, data)
         if resume is not None:
-            _check_journal(resume, log, data, output, dry_run=dry_run)
+            check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
         from preceptor.advice.learner_file import learner_to_dict
@@ -108,16 +92,3 @@ def fit(
             )
             say(f"Wrote what was found to {output}.{again}")
     typer.echo(written if as_json else said)
-
-
-def _check_journal(
-    resume: Path, log: Path, data: Path | None, output: Path, *, dry_run: bool
-) -> None:
-    """Nothing but a journal of ours is added to, and nothing at all in a dry run."""
-    from preceptor._base.journal import Journal
-    from preceptor.errors import InvalidInput
-
-    if dry_run:
-        raise InvalidInput("--resume: writes a file, --dry-run writes none; leave one of them out")
-    check_target(resume, log, data, output, option="--resume")
-    Journal(resume).check()

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 import preceptor
+import preceptor.cli._options as _options
 from preceptor._base.words import counted, first_few
-from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers, renamed_columns

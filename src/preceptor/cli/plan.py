@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from preceptor.cli import _options
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
 from preceptor.cli._tables import read_named_numbers

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor._base.words import counted
-from preceptor.cli import _options
 from preceptor.cli._app import app
 from preceptor.cli._asking import Stopped, ask, how_to_answer, in_lines, verdict
 from preceptor.cli._console import check_target, readable_errors, say, spinner
@@ -96,7 +96,7 @@ def tutor(
     same command goes on from there. Options of a session that has begun may be left out.
     """
     with readable_errors():
-        from preceptor.cli import _beginning
+        import preceptor.cli._beginning as _beginning
 
         kept = state or _beginning.file_for(name, ".json")
         logged = log or _beginning.file_for(name, ".csv")

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from preceptor._base.executors import executor_of
+from preceptor._base.many import run_many
+from preceptor._base.progress import Progress
 from preceptor.diagnosis.blocks import Block
 from preceptor.diagnosis.kind_posterior import (
+    PersonReading,
     Reading,
     expected_changes,
     labels_of,
     person_readings,
 )
-from preceptor.diagnosis.likelihoods import usual_prior
+from preceptor.diagnosis.likelihoods import Prior, usual_prior
 from preceptor.diagnosis.suspects import suspects
-from preceptor.evidence.lockstep import alike, rounds_of
+from preceptor.evidence.lockstep import Rounds, alike, rounds_of
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
+
+# People who are read at once, at most.
+_COMPANY = 32
+_Company: TypeAlias = tuple[list[str], Rounds]
 
 
 def read_log(
@@ -28,6 +42,10 @@ def read_log(
     *,
     scatter: float | None = None,
     block: Block | None = None,
+    workers: int | None = 1,
+    cluster: Any = None,
+    resume: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Reading:
     """What any log says about the kind of everybody in it, with first weights unknown.
 
@@ -43,11 +61,19 @@ def read_log(
         About how far answers scatter, in units of the outcome; the log says how far in fact.
     block
         The schedule that was to be followed; where the log differs, a doubt says so.
+    workers
+        In how many processes people are read; None is one for each core.
+    cluster
+        A `distributed.Client`, or the address of a scheduler, to read them on instead.
+    resume
+        A file that keeps who has been read, so that a run that was stopped goes on.
+    progress
+        Called as people are read.
 
     Returns
     -------
     Reading
-        An exact posterior for everybody.
+        An exact posterior for everybody, the same wherever it was worked out.
 
     Raises
     ------
@@ -69,11 +95,20 @@ def read_log(
     prior = usual_prior(world, scatter)
     labels = labels_of(world, crowd)
     everybody = alike(rounds_of(world, log))
-    found = {
-        person.name: person
-        for names, rounds in everybody
-        for person in person_readings(world, crowd, names, rounds, prior, labels)
-    }
+    companies = [part for names, rounds in everybody for part in _companies(names, rounds)]
+    with executor_of(workers, cluster) as executor:
+        answers = run_many(
+            functools.partial(_read_company, world=world, crowd=crowd, prior=prior, labels=labels),
+            companies,
+            executor=executor,
+            journal=resume,
+            key=functools.partial(_key, asked=(world.to_json(), crowd.to_json(), repr(scatter))),
+            pack=lambda people: [person.to_dict() for person in people],
+            unpack=lambda people: [PersonReading.from_dict(person) for person in people],
+            progress=progress,
+            noun="people",
+        )
+    found = {person.name: person for people in answers for person in people}
     probed = [
         (len(names), expected_changes(world, crowd, rounds, labels[0]))
         for names, rounds in everybody
@@ -86,6 +121,34 @@ def read_log(
         expected = finite({g: float(np.average(m, weights=counts)) for g, m in means.items()})
     doubts = () if block is None else tuple(_departures(block, log))
     return Reading(tuple(found[name] for name in log.participants), expected, doubts)
+
+
+def _companies(names: list[str], rounds: Rounds) -> Iterator[_Company]:
+    """People who were shown the same, so many at a time; sizes do not depend on who reads them."""
+    for first in range(0, len(names), _COMPANY):
+        some = slice(first, first + _COMPANY)
+        part = replace(
+            rounds,
+            values=rounds.values[some],
+            answers=rounds.answers[some],
+            outcomes=rounds.outcomes[some],
+        )
+        yield names[some], part
+
+
+def _read_company(
+    company: _Company, world: World, crowd: Crowd, prior: Prior, labels: Any
+) -> list[PersonReading]:
+    return person_readings(world, crowd, *company, prior, labels)
+
+
+def _key(company: _Company, asked: tuple[str, ...]) -> str:
+    """Covers the people, their rounds, and whom to tell apart."""
+    names, rounds = company
+    digest = hashlib.sha256("\n".join([*asked, *names]).encode())
+    for array in (rounds.shown, rounds.told, rounds.values, rounds.answers, rounds.outcomes):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _departures(block: Block, log: Log) -> list[str]:

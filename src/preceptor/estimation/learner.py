@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import check_level, is_count, is_number
 from preceptor._base.journal import Journal
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
@@ -338,8 +338,7 @@ class LearnerEstimator:
             Lower and upper ends.
         """
         self._must_be_fitted()
-        if not (is_number(level) and 0.0 < level < 1.0):
-            raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
+        check_level(level)
         return self.uncertainty_.intervals(level)
 
     def tracker(self, *, drift: float = 0.0) -> Tracker:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import check_level, is_count, is_number
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array, remembered
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
@@ -230,8 +230,7 @@ class Tracker(Value):
         """
         from scipy.special import ndtri
 
-        if not (is_number(level) and 0.0 < level < 1.0):
-            raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
+        check_level(level)
         reach = float(ndtri(0.5 + level / 2.0)) * self.standard_deviations
         return np.stack([self.coefficients - reach, self.coefficients + reach], axis=1)
 

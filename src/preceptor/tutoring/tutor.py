@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import check_level, is_count, is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
@@ -283,8 +283,7 @@ class Tutor(Value):
         """
         from preceptor._base.mixtures import mixture_quantiles
 
-        if not (is_number(level) and 0.0 < level < 1.0):
-            raise InvalidInput(f"level: {level!r}, must be between 0 and 1")
+        check_level(level)
         bank = self.bank
         joint = bank.prior[:, None] + bank.likelihood
         shares = np.exp(joint - np.logaddexp.reduce(joint, axis=None))
