@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,21 +14,36 @@ from preceptor.evidence.words import kinds_data, kinds_in_words
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
 
+# Wide enough for the tables.
+_WIDTH = 88
+
 
 def summary_of(fitted: LearnerEstimator) -> str:
     """Who they are, what they would be like if they learned by showings, and the doubts."""
     people = len(fitted.participants_)
     who = "1 participant" if people == 1 else f"{people} participants"
     lines = [f"{fitted.rows_} answers of {who}.", ""]
-    lines += kinds_in_words(fitted.kinds_, fitted.verdict_)
-    lines += [f"  {fitted.push_.in_words()}", ""]
-    lines += ["If they learn by showings:", *_opening(fitted), "", *_coefficients(fitted)]
+    about_kinds = kinds_in_words(fitted.kinds_, fitted.verdict_)
+    lines += _folded([*about_kinds, f"  {fitted.push_.in_words()}"])
+    lines += ["", "If they learn by showings:", *_folded(_opening(fitted))]
+    lines += ["", *_coefficients(fitted)]
     lines += ["", *_comparison(fitted)]
     doubts = (*fitted.doubts_, *fitted.cannot_tell_)
     if doubts:
         lines += ["", "What the log cannot tell, or what is doubtful:"]
-        lines += [f"  - {doubt}" for doubt in doubts]
+        lines += _folded([f"  - {doubt}" for doubt in doubts])
     return "\n".join(lines)
+
+
+def _folded(sentences: list[str]) -> list[str]:
+    """Long sentences over several lines, each further in than its first."""
+    lines = []
+    for sentence in sentences:
+        indent = " " * (len(sentence) - len(sentence.lstrip()))
+        lines += textwrap.wrap(
+            sentence, _WIDTH, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+        )
+    return lines
 
 
 def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
