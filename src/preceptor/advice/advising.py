@@ -21,6 +21,7 @@ from preceptor.model.budgets import Budget
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.problem import Problem
+from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
@@ -145,6 +146,7 @@ def advise(
     source: str | None = None,
     unit: str | None = None,
     drop: Iterable[str] = (),
+    reading: Reading | None = None,
     tests: int | Budget | None = None,
     costs: Mapping[str, float] | None = None,
     prices: Mapping[str, float] | None = None,
@@ -180,6 +182,8 @@ def advise(
         The unit of the outcome, for the report.
     drop
         Columns to ignore.
+    reading
+        How the table is written and what its values mean, where guessing would go wrong.
     tests
         How many tests may be shown per case (3 if left out), or a budget.
     costs
@@ -264,7 +268,7 @@ def advise(
             refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
             estimate = data
         else:
-            estimate = fit_source(data, outcome, unit=unit, drop=drop, seed=seed)
+            estimate = fit_source(data, outcome, unit=unit, drop=drop, reading=reading, seed=seed)
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")

@@ -11,8 +11,10 @@ import typer
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_journal, check_target, readable_errors, say, spinner
+from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
+from preceptor.tables import Reading
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -25,6 +27,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 
 
 @app.command(epilog=_EXAMPLES)
+@reads_table
 def fit(
     log: Annotated[
         Path,
@@ -59,6 +62,8 @@ def fit(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Find out from a log how people learn, what they believe at first, and whom to plan for."""
     with readable_errors():
@@ -73,7 +78,9 @@ def fit(
         from preceptor.estimation.sources import fit_source
         from preceptor.logs import Log
 
-        estimate = fit_source(source_of(data, example), outcome, drop=drop or (), seed=seed)
+        estimate = fit_source(
+            source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed
+        )
         for doubt in estimate.warnings:
             say(f"Note: {doubt}")
         world = estimate.world

@@ -11,9 +11,11 @@ import typer
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
+from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
 from preceptor.regrets import OBJECTIVES
+from preceptor.tables import Reading
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -30,6 +32,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 
 
 @app.command(epilog=_EXAMPLES)
+@reads_table
 def plan(
     data: _options.Table = None,
     outcome: _options.Outcome = None,
@@ -77,6 +80,8 @@ def plan(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON instead of words.")
     ] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Plan which tests to show, from a table of cases, and write the plan and a report.
 
@@ -98,6 +103,7 @@ def plan(
                 outcome,
                 unit=unit,
                 drop=drop or (),
+                reading=reading,
                 tests=tests,
                 costs=found.get("cost"),
                 prices=found.get("price"),

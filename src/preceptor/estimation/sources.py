@@ -13,6 +13,7 @@ from preceptor.datasets import DataSet
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
+from preceptor.tables import Reading
 
 CASE_SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet")
 
@@ -23,6 +24,7 @@ def fit_source(
     *,
     unit: str | None = None,
     drop: Iterable[str] = (),
+    reading: Reading | None = None,
     seed: int = 0,
 ) -> WorldEstimate:
     """Estimate a world from a file of cases, a built-in table, or anything `fit_world` takes.
@@ -38,6 +40,8 @@ def fit_source(
         The unit of the outcome, for reports.
     drop
         Columns to ignore.
+    reading
+        How the table is written and what its values mean, where guessing would go wrong.
     seed
         Seed of everything random in the estimate.
     """
