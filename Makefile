@@ -19,7 +19,7 @@ UV_VERSION  := 0.13.7
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(VENV)/.run ## install what is needed, then plan the body-fat example: plan.json, report.html
+run: $(VENV)/.run ## install what is needed, then plan the diabetes example: plan.json, report.html
 	$(BIN)/preceptor plan
 
 # A process for each core. Files stay whole, since their tests share what is dear to make; the longest

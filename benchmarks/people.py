@@ -7,11 +7,11 @@ import time
 from typing import Any
 
 import numpy as np
+from tests.body_fat import load_body_fat
 
 import preceptor as pr
 from benchmarks.measure import Row, one_time
 from preceptor._base.executors import LocalProcesses, Serial
-from preceptor.datasets import load_body_fat
 
 ROUNDS, DISCOUNT = 400, 0.99
 # Rounds at which changes are also priced by playing what follows again.

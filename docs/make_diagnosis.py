@@ -92,8 +92,9 @@ def weak_table(people: int = 3000) -> str:
 
 
 def body_fat_table(people: int = 400) -> str:
-    """The block for the built-in example, and how surely it tells."""
-    from preceptor.datasets import load_body_fat
+    """The block for the table of thirteen tests, and how surely it tells."""
+    from body_fat import load_body_fat
+
     from preceptor.estimation.sources import fit_source
 
     world = fit_source(load_body_fat(), None).world

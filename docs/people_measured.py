@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from body_fat import load_body_fat
 
 import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
-from preceptor.datasets import load_body_fat
 from preceptor.evaluation.expectations import expectations, expected_costs
 from preceptor.planning.crowd_game import CrowdGame, crowd_game
 from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
@@ -58,7 +58,7 @@ def _random(draw: int) -> pr.Problem:
 
 
 def _body_fat() -> pr.Problem:
-    """The problem of the page `practice.md`, with its misprint corrected."""
+    """Three of thirteen tests for a novice, with the misprint of a height corrected."""
     cases = load_body_fat().frame
     cases.loc[41, "height"] = 69.5
     world = pr.fit_world(cases, "brozek", outcome="body fat, %").world

@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.datasets import load_body_fat, load_diabetes
+from preceptor.datasets import load_diabetes
 from preceptor.estimation import fit_world
+from tests.body_fat import TABLE, load_body_fat
 
 both = pytest.mark.parametrize("load", [load_body_fat, load_diabetes])
 
@@ -50,9 +51,7 @@ def test_body_fat_is_the_published_table():
 
 
 def test_body_fat_follows_from_density_but_for_the_rows_that_the_notes_name():
-    from importlib.resources import files
-
-    text = files("preceptor.datasets").joinpath("body_fat.csv").read_text("utf-8")
+    text = TABLE.read_text("utf-8")
     header = text.splitlines()[0].split(",")
     table = np.loadtxt(text.splitlines()[1:], delimiter=",")
     density = table[:, header.index("density")]
@@ -75,6 +74,37 @@ def test_diabetes_is_on_its_original_scale():
     assert (data.rows, len(data.tests)) == (442, 10)
     assert 18 < data.columns["age"].min() < data.columns["age"].max() < 80
     assert_allclose(data.columns["progression"].mean(), 152.13, atol=0.01)
+
+
+def test_diabetes_is_what_scikit_learn_gives():
+    from sklearn.datasets import load_diabetes as load
+
+    loaded, data = load(scaled=False), load_diabetes()
+    assert np.array_equal(loaded.data, np.column_stack([data.columns[t] for t in data.tests]))
+    assert np.array_equal(loaded.target, data.columns["progression"])
+    # which of their columns got which of our names
+    words = loaded.DESCR.lower()
+    for name, theirs in (("total cholesterol", "s1"), ("LDL", "s2"), ("HDL", "s3")):
+        meant = data.units[name].split(",")[0] if name != "total cholesterol" else "total serum"
+        assert re.search(rf"{theirs}\s+\w+, {meant}", words)
+        assert data.tests.index(name) == loaded.feature_names.index(theirs)
+
+
+def test_diabetes_is_found_wherever_scikit_learn_keeps_it(monkeypatch):
+    from preceptor.datasets import diabetes
+
+    here = load_diabetes()
+    monkeypatch.setattr(diabetes.Path, "is_file", lambda self: False)
+    moved = load_diabetes()
+    assert all(np.array_equal(here.columns[name], moved.columns[name]) for name in here.columns)
+
+
+def test_diabetes_needs_scikit_learn(monkeypatch):
+    from preceptor.datasets import diabetes
+
+    monkeypatch.setattr(diabetes, "find_spec", lambda name: None)
+    with pytest.raises(pr.MissingExtra, match=re.escape("pip install 'preceptor[data]'")):
+        load_diabetes()
 
 
 def test_an_unknown_outcome():

@@ -105,7 +105,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         names = set(archive.namelist())
     packed = {name.removeprefix("preceptor/") for name in names if name.startswith("preceptor/")}
     assert packed == files_below(PACKAGE)
-    assert {"py.typed", "report/templates/report.css", "datasets/body_fat.csv"} <= packed
+    assert {"py.typed", "report/templates/report.css", "datasets/diabetes.py"} <= packed
     assert {name.split("/")[0] for name in names} == {"preceptor", f"preceptor-{VERSION}.dist-info"}
 
 

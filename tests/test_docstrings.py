@@ -43,7 +43,7 @@ RETURNED_BY = {
     "Tutored": "tutored",
     "Verdict": "verdict",
     "Weighed": "weigh",
-    "DataSet": "load_body_fat",
+    "DataSet": "load_diabetes",
     "Evaluation": "evaluate_with_error",
     "ExplorationCertificate": "exploration_certificate",
     "ExplorationTerms": "exploration_terms",

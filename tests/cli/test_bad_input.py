@@ -78,9 +78,9 @@ def test_bad_tables(run, folder, table, complaint):
             ["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"],
             "leave out --alpha",
         ),
-        (["cases.csv", "--outcome", "y", "--example", "body-fat"], "leave one of them out"),
-        (["--example", "cars"], "there are body-fat, diabetes"),
-        (["--outcome", "siri"], "--outcome: that of body-fat is 'brozek'"),
+        (["cases.csv", "--outcome", "y", "--example", "diabetes"], "leave one of them out"),
+        (["--example", "cars"], "there is diabetes"),
+        (["--outcome", "bmi"], "--outcome: that of diabetes is 'progression'"),
         (["cases.csv", "--outcome", "y", "--output", "nowhere/plan.json"], "no such folder"),
         (["cases.csv", "--outcome", "y", "--output", "folder.csv"], "is a folder"),
         (["cases.csv", "--outcome", "y", "--report", "nowhere/r.html"], "no such folder"),
@@ -193,8 +193,8 @@ def test_bad_logs(run, folder, rows, complaint):
         (["simulate", "no.json", "--human", "all", "--log", "x.csv"], "name it with --human"),
         (["simulate", "no.json", "--people", "0"], "--people"),
         (["simulate", "no.json", "--log", "nowhere/x.csv"], "no such folder"),
-        (["examples", "--write", "cars"], "there are body-fat, diabetes"),
-        (["examples", "--write", "body-fat", "--output", "nowhere/x.csv"], "no such folder"),
+        (["examples", "--write", "cars"], "there is diabetes"),
+        (["examples", "--write", "diabetes", "--output", "nowhere/x.csv"], "no such folder"),
         (["explain", "folder.csv"], "is a folder"),
     ],
 )
@@ -281,11 +281,11 @@ def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
 def test_nothing_that_was_read_is_overwritten(tmp_path):
     from typer.testing import CliRunner
 
-    from preceptor import datasets
     from preceptor.cli import app
+    from tests.body_fat import TABLE
 
     table = tmp_path / "cases.csv"
-    datasets.load_body_fat().frame.to_csv(table, index=False)
+    table.write_bytes(TABLE.read_bytes())
     before = table.read_bytes()
     runner = CliRunner(env={"NO_COLOR": "1"})
     for target in (["-o", str(table)], ["-o", "same.json", "--report", "same.json"]):

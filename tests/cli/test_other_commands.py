@@ -8,7 +8,7 @@ import pytest
 
 import preceptor as pr
 from preceptor._base.discounting import discounted_sum
-from preceptor.datasets import load_body_fat
+from preceptor.datasets import load_diabetes
 from preceptor.evaluation.value import losses_along
 from preceptor.logs import Log
 
@@ -46,16 +46,16 @@ def test_next_counts_tests_of_several_columns_once(run, tmp_path):
 
 def test_examples_are_listed_and_written(run, tmp_path):
     text = run("examples").stdout
-    assert "body-fat" in text
-    assert "Johnson (1996)" in text
+    assert "diabetes" in text
+    assert "Efron, T. Hastie" in text
     listed = json.loads(run("examples", "--json").stdout)
-    assert [table["name"] for table in listed] == ["body-fat", "diabetes"]
-    written = run("examples", "--write", "body-fat")
+    assert [table["name"] for table in listed] == ["diabetes"]
+    written = run("examples", "--write", "diabetes")
     assert written.exit_code == 0
     assert written.stdout == ""
-    assert "body-fat.csv" in written.stderr
-    frame = pd.read_csv(tmp_path / "body-fat.csv")
-    assert frame.equals(load_body_fat().frame)
+    assert "diabetes.csv" in written.stderr
+    frame = pd.read_csv(tmp_path / "diabetes.csv")
+    assert frame.equals(load_diabetes().frame)
     assert run("examples", "--write", "diabetes", "-o", "d.csv").exit_code == 0
     assert len(pd.read_csv("d.csv")) == 442
 

@@ -152,13 +152,13 @@ def test_other_kinds_of_tables(run, cases, tmp_path, suffix):
     )
 
 
-def test_without_a_table_it_plans_body_fat(run, tmp_path):
+def test_without_a_table_it_plans_diabetes(run, tmp_path):
     result = run("plan", "--dry-run", "--json", "--time-limit", "0.05", *ALONE)
     assert result.exit_code == 0
     plan = pr.Plan.from_dict(json.loads(result.stdout)["plan"])
-    assert plan.problem.size == 13
-    assert plan.problem.world.units.outcome == "body fat, %"
-    assert "Body fat from tape measures" in result.stderr
+    assert plan.problem.size == 10
+    assert plan.problem.world.units.outcome == "progression score"
+    assert "Progression of diabetes" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 

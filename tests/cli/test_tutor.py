@@ -552,13 +552,14 @@ def test_a_crowd_is_followed_and_a_page_written(teach, tmp_path):
 
 
 def test_the_built_in_example_has_units(teach):
-    drop = [word for name in ("weight", "height", "neck", "chest", "hip", "thigh", "knee", "ankle",
-                              "biceps", "forearm") for word in ("--drop", name)]  # fmt: skip
-    result = teach("20", table=("--example", "body-fat", *drop), begin=ALONE)
+    drop = [word for name in ("sex", "total cholesterol", "LDL", "HDL", "cholesterol ratio",
+                              "triglycerides") for word in ("--drop", name)]  # fmt: skip
+    result = teach("150", table=("--example", "diabetes", *drop), begin=ALONE)
     text = done(result)
-    assert "Predict body fat, % of each case" in text
-    assert " cm (average " in text or " years (average " in text
-    done(teach("21", table=(), begin=(), options=("--rounds", 1)))
+    assert "Predict progression score of each case" in text
+    assert any(f" {unit} (average " in text for unit in ("years", "kg/m²", "mg/dl"))
+    assert "mmHg; average" in text or "blood pressure" not in text
+    done(teach("151", table=(), begin=(), options=("--rounds", 1)))
 
 
 @pytest.mark.parametrize(

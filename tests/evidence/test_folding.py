@@ -113,8 +113,8 @@ def test_tests_of_several_columns_are_shown_whole():
 
 
 def test_body_fat_can_be_told_cheaply_but_not_from_ordinary_practice():
-    from preceptor.datasets import load_body_fat
     from preceptor.estimation.sources import fit_source
+    from tests.body_fat import load_body_fat
 
     world = fit_source(load_body_fat(), None).world
     scatter = 0.6 * math.sqrt(world.outcome_variance)

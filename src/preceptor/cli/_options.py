@@ -91,7 +91,7 @@ Example = Annotated[
     str | None,
     typer.Option(
         help="A built-in table; `preceptor examples` lists them.",
-        autocompletion=lambda: ["body-fat", "diabetes"],
+        autocompletion=lambda: ["diabetes"],
     ),
 ]
 Workers = Annotated[

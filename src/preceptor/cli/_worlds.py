@@ -12,13 +12,7 @@ from preceptor.errors import InvalidInput
 if TYPE_CHECKING:
     from preceptor.datasets import DataSet
 
-DEFAULT_EXAMPLE = "body-fat"
-
-
-def _body_fat() -> DataSet:
-    from preceptor.datasets import load_body_fat
-
-    return load_body_fat()
+DEFAULT_EXAMPLE = "diabetes"
 
 
 def _diabetes() -> DataSet:
@@ -27,13 +21,13 @@ def _diabetes() -> DataSet:
     return load_diabetes()
 
 
-EXAMPLES: dict[str, Callable[[], Any]] = {"body-fat": _body_fat, "diabetes": _diabetes}
+EXAMPLES: dict[str, Callable[[], Any]] = {"diabetes": _diabetes}
 
 
 def load_example(name: str) -> DataSet:
     """A built-in table by name."""
     if name not in EXAMPLES:
-        raise InvalidInput(f"--example: {name!r} is not known; there are {', '.join(EXAMPLES)}")
+        raise InvalidInput(f"--example: {name!r} is not known; there is {', '.join(EXAMPLES)}")
     found: DataSet = EXAMPLES[name]()
     return found
 

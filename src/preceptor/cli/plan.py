@@ -85,7 +85,7 @@ def plan(
 ) -> None:
     """Plan which tests to show, from a table of cases, and write the plan and a report.
 
-    Without a table it plans a built-in example: body fat from tape measures.
+    Without a table it plans a built-in example: progression of diabetes from ten tests.
 
     Unless told who the person is (--person, --learner), it plans so that no kind loses much.
     """

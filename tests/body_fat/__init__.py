@@ -1,18 +1,22 @@
-"""Body fat from tape measures: the example that `preceptor plan` plans when given no table.
+"""Body fat from tape measures: a table of thirteen tests for tests, benchmarks and documentation.
 
 Body fat is measured by weighing people under water; a tape measure is cheaper. Which places
 should somebody learn to read who guesses body fat by eye?
+
+The data may be used for non-commercial purposes (`TERMS.md`), so the package does not carry them.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from preceptor.datasets.dataset import DataSet
 from preceptor.errors import InvalidInput
+
+TABLE = Path(__file__).with_name("body_fat.csv")
 
 _TESTS = {
     "age": "years",
@@ -68,8 +72,7 @@ def load_body_fat(outcome: Literal["brozek", "siri"] = "brozek") -> DataSet:
     """
     if outcome not in _OUTCOMES:
         raise InvalidInput(f"outcome: {outcome!r}, must be 'brozek' or 'siri'")
-    text = files("preceptor.datasets").joinpath("body_fat.csv").read_text("utf-8")
-    header, *rows = text.splitlines()
+    header, *rows = TABLE.read_text("utf-8").splitlines()
     table = np.array([[float(cell) for cell in row.split(",")] for row in rows])
     columns = dict(zip(header.split(","), table.T, strict=True))
     return DataSet(
