@@ -58,6 +58,12 @@ def test_examples_are_listed_and_written(run, tmp_path):
     assert frame.equals(load_diabetes().frame)
     assert run("examples", "--write", "diabetes", "-o", "d.csv").exit_code == 0
     assert len(pd.read_csv("d.csv")) == 442
+    assert run("examples", "--write", "diabetes", "-o", "d.xlsx").exit_code == 0
+    book = pd.read_excel("d.xlsx", sheet_name="diabetes", engine="calamine")
+    assert np.array_equal(book, load_diabetes().frame)
+    refused = run("examples", "--write", "diabetes", "-o", "d.doc")
+    assert refused.exit_code == 2
+    assert "d.doc: ends in '.doc', must end in .csv or .xlsx" in refused.stderr
 
 
 def test_simulation_agrees_with_the_exact_value(run, plan_file):

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say
 from preceptor.cli._worlds import EXAMPLES, load_example
+from preceptor.errors import InvalidFile
+
+if TYPE_CHECKING:
+    from preceptor.datasets import DataSet
+
+_ENDINGS = (".csv", ".xlsx")
 
 
 @app.command()
@@ -18,7 +25,7 @@ def examples(
     write: Annotated[
         str | None,
         typer.Option(
-            help="Write this example to a CSV file.",
+            help="Write this example to a file.",
             metavar="NAME",
             autocompletion=lambda: list(EXAMPLES),
         ),
@@ -26,20 +33,27 @@ def examples(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The file to write (default: NAME.csv).", show_default=False
+            "--output",
+            "-o",
+            help="The file to write: .csv or .xlsx (default: NAME.csv).",
+            show_default=False,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """List the built-in examples, or write one as a CSV file."""
+    """List the built-in examples, or write one as a CSV file or a workbook."""
     with readable_errors():
         if write is not None:
             table = load_example(write)
             target = output or Path(f"{table.name}.csv")
+            if target.suffix.lower() not in _ENDINGS:
+                raise InvalidFile(
+                    f"{target}: ends in {target.suffix!r}, must end in {' or '.join(_ENDINGS)}"
+                )
             check_target(target)
-            from preceptor._base.files import write_text
+            from preceptor._base.files import write_bytes
 
-            write_text(target, table.frame.to_csv(index=False, lineterminator="\n"))
+            write_bytes(target, _content(table, target.suffix.lower()))
             say(f"Wrote {table.rows} cases to {target}; the outcome is {table.outcome}")
             return
         tables = [load_example(name) for name in EXAMPLES]
@@ -61,6 +75,16 @@ def examples(
         typer.echo(json.dumps(listed, indent=2, ensure_ascii=False))
         return
     typer.echo("\n\n".join(f"{table.name}\n{_indented(table.describe())}" for table in tables))
+
+
+def _content(table: DataSet, ending: str) -> bytes:
+    """The table as the content of such a file."""
+    if ending == ".csv":
+        text: str = table.frame.to_csv(index=False, lineterminator="\n")
+        return text.encode()
+    workbook = io.BytesIO()
+    table.frame.to_excel(workbook, sheet_name=table.name, index=False, engine="openpyxl")
+    return workbook.getvalue()
 
 
 def _indented(text: str) -> str:
