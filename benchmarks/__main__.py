@@ -8,7 +8,7 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import beam, finite, growth, knowing, lattice, losses, people, quality
+from benchmarks import beam, finite, growth, knowing, lattice, losses, people, quality, tables
 from benchmarks.measure import Row
 
 ROWS = {
@@ -20,6 +20,7 @@ ROWS = {
     **growth.ROWS,
     **people.ROWS,
     **knowing.ROWS,
+    **tables.ROWS,
 }
 
 
