@@ -116,7 +116,7 @@ class Branch(Curve):
 
     @property
     def ratio(self) -> float | None:
-        """That of the curve if no sign changes; else none, as solvers take a ratio to be a share."""
+        """That of the curve if no sign changes; else none: solvers take ratios for shares."""
         return self.curve.ratio if self.keeps_sign else None
 
     def faster(self, factor: float) -> Branch:

@@ -488,8 +488,8 @@ def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
     """Raise `InvalidProblem` naming every rule of the model that a curve breaks.
 
     The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, one value for
-    each count whatever the shape of the array it is asked with; signs are 1 or -1 and begin with 1. `Learner` does this for every curve
-    it is given.
+    each count whatever the shape of the array it is asked with, signs that are 1 or -1 and begin
+    with 1. `Learner` does this for every curve it is given.
 
     Parameters
     ----------
