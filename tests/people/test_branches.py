@@ -160,6 +160,24 @@ def test_on_correlated_tests_they_do():
     assert len({round(value, 6) for value in values.values()}) == 4
 
 
+@given(seeds)
+def test_turning_at_every_showing_costs_a_pair_the_same_whatever_is_shown(seed):
+    """One of two tests of equal variance a round: e_1 e_2 = e_1(0) e_2(0) (-1/α)^t in round t."""
+    rng = np.random.default_rng(seed)
+    world = pr.World.equicorrelated(rng.standard_normal(2), rng.uniform(0.1, 0.9))
+    initial, size = rng.standard_normal(2), pr.Geometric(1.2)
+    steady, turning = (
+        pr.Problem(world, pr.Learner(initial, curve), pr.Exactly(1), 0.9, 10)
+        for curve in (size, pr.Branch(size, [1, -1]))
+    )
+    product = float(np.prod(world.coefficients - initial)) * 2 * world.covariance[0, 1]
+    rounds = np.arange(10)
+    differs = product * float(np.sum(0.9**rounds * ((-1.0) ** rounds - 1.0) * 1.2**-rounds))
+    plans = [pr.solve(each, "finite") for each in (steady, turning)]
+    assert plans[0].policy.schedule(10) == plans[1].policy.schedule(10)
+    assert_allclose(plans[1].value - plans[0].value, differs, rtol=1e-9, atol=1e-12)
+
+
 def test_a_person_on_a_branch_keeps_every_promise():
     check_person(pr.Learner([0.2, 1.3, 0.4], pr.Branch(pr.Geometric(1.2), [1, -1])), WORLD)
 
