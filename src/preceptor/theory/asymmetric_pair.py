@@ -74,9 +74,9 @@ def asymmetric_pair(
     Examples
     --------
     >>> import preceptor as pr
-    >>> plan = pr.solve(asymmetric_pair(0.8, discount=0.9))
-    >>> plan.policy.schedule(3), plan.policy.commit
-    ([(0,), (1,), (0,)], (0,))
+    >>> plan = pr.solve(asymmetric_pair(0.8, [1.0, 0.9], discount=0.95))
+    >>> plan.policy.schedule(4), plan.policy.commit
+    ([(0,), (0,), (1,), (0,)], (0,))
     """
     faults = []
     if not (is_number(correlation) and -1.0 < correlation < 1.0):

@@ -186,7 +186,7 @@ def least_tail_margin(problem: Problem, showings: int = 3) -> TailMargin:
     --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, -1.0], 0.5)
-    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.5], pr.Geometric(1.1)), 1)
+    >>> problem = pr.Problem(world, pr.Learner([0.0, 0.5], pr.Geometric(1.1)), pr.Exactly(1))
     >>> found = least_tail_margin(problem)
     >>> found.tie, found.sets
     (True, ((0,), (1,)))
