@@ -33,9 +33,8 @@ def beliefs_at(problem: pr.Problem, counts) -> np.ndarray:
     """The paper's â(m), test by test."""
     a, h = problem.world.coefficients, problem.learner.initial
     curves = problem.learner.curve_of
-    return np.array(
-        [a[i] - (a[i] - h[i]) * np.sqrt(curves[i].phi(counts[i])) for i in range(a.size)]
-    )
+    left = [c.sign(m) * np.sqrt(c.phi(m)) for c, m in zip(curves, counts, strict=True)]
+    return a - (a - h) * np.array(left)
 
 
 def round_loss(problem: pr.Problem, counts, shown: tuple[int, ...]) -> float:

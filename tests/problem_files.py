@@ -58,7 +58,12 @@ def whole_files():
     yield changed(
         learner__curves=[
             {"kind": "one-shot", "floor": 0.1},
-            {"kind": "power-law", "exponent": 1.0},
+            {
+                "kind": "branch",
+                "curve": {"kind": "power-law", "exponent": 1.0},
+                "signs": [1, -1],
+                "repeats": False,
+            },
         ],
         budget={"kind": "listed", "allowed": [[0], [0, 1], []], "price": 0.1},
         risk={"kind": "absolute-error"},

@@ -24,7 +24,7 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PAGE = Path(__file__).parents[1] / "docs" / "files.md"
 KINDS = {
-    pr.Curve: {"geometric", "power-law", "one-shot", "tabulated", "continued"},
+    pr.Curve: {"geometric", "power-law", "one-shot", "tabulated", "branch", "continued"},
     pr.Budget: {"at-most", "exactly", "knapsack", "listed", "grouped"},
     pr.Risk: {"squared-error", "huber", "absolute-error"},
     LossModel: {"closed-form", "empirical"},

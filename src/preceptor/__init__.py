@@ -29,6 +29,7 @@ from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
 from preceptor.model.world import World
 from preceptor.people.bayesian import Bayesian
+from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
 from preceptor.people.crowd import Crowd
 from preceptor.people.curves import (
@@ -96,6 +97,7 @@ __all__ = [
     "Alternating",
     "AtMost",
     "Bayesian",
+    "Branch",
     "Budget",
     "ClosedForm",
     "CountPolicy",

@@ -15,6 +15,11 @@ EXAMPLES = {
         pr.Learner(INITIAL, GEOMETRIC),
         pr.Learner(INITIAL, pr.PowerLaw(0.8, floor=0.05), 0.5),
         pr.Learner(INITIAL, (*ONE_EACH[:2], pr.Tabulated([1.0, 0.5, 0.3])), OWN_COVARIANCE),
+        pr.Learner(INITIAL, pr.Branch(pr.Geometric(1.2), [1, -1, -1]), 0.3),
+        pr.Learner(
+            INITIAL,
+            (GEOMETRIC, pr.Branch(pr.PowerLaw(1.5), [1, -1], repeats=False), pr.PowerLaw(0.8)),
+        ),
     ],
     "delta-rule": [
         pr.DeltaRule(INITIAL, 0.05),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.theory import exploration_certificate, exploration_terms
-from preceptor.theory.exploration import largest_step_after
+from preceptor.theory.late_rounds import largest_step_after
 from tests import oracles
 from tests.strategies import covariance, curves, seeds
 
@@ -229,10 +229,7 @@ def test_the_largest_step_to_come(curve, count):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"risk": pr.Huber(1.0)}, "Huber"),
-        ({"loss": pr.Empirical(samples=64, seed=0)}, "sample"),
-        ({"learner": pr.Learner([0.1, 0.2], pr.Geometric(1.1), 0.5)}, "impute"),
-        ({"world": pr.World.beta_copula([1.0, 0.5], 0.5)}, "not Gaussian"),
+        ({"learner": pr.DeltaRule([0.1, 0.2], 0.1)}, "by showings"),
         ({"horizon": 100}, "endless"),
     ],
 )

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from preceptor._base.checks import is_number
 from preceptor._base.fields import NonNegative
 from preceptor._base.values import FloatArray
@@ -57,6 +60,16 @@ class Continued(Curve):
     def raw(self, counts: FloatArray) -> FloatArray:
         """What more showings leave of what is left."""
         return self.curve.phi(self.by + counts) / self._left
+
+    @property
+    def keeps_sign(self) -> bool:
+        """Whether the whole curve does."""
+        return self.curve.keeps_sign
+
+    def sign(self, counts: npt.ArrayLike) -> FloatArray:
+        """That of the whole curve, relative to where it is met."""
+        later = self.by + np.asarray(counts, dtype=np.float64)
+        return self.curve.sign(later) * self.curve.sign(self.by)
 
     @property
     def ratio(self) -> float | None:

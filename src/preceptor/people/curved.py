@@ -16,6 +16,7 @@ from preceptor._base.fields import Items
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
+from preceptor.people.branches import Branch as Branch  # so that files may have it
 from preceptor.people.continued import Continued as Continued  # so that files may have it
 from preceptor.people.curves import Curve, check_curve
 from preceptor.people.person import Person
@@ -150,7 +151,7 @@ def _curves(
         if not isinstance(curve, Curve):
             faults.append(
                 f"curves[{position}]: {curve!r} is not a curve; use Geometric, PowerLaw, OneShot, "
-                "Tabulated or a subclass of Curve"
+                "Tabulated, Branch or a subclass of Curve"
             )
             continue
         try:

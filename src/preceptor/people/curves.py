@@ -1,8 +1,9 @@
 """Learning curves: how much of a person's initial error is left after m showings.
 
 A curve is the paper's φ, a non-increasing function of the count with φ(0) = 1. The squared error
-of a coefficient after m showings is φ(m) times what it was at first; the error itself shrinks by
-`retention(m)` = sqrt(φ(m)). `floor` is a share of the squared error that learning never removes.
+of a coefficient after m showings is φ(m) times what it was at first; the error itself is multiplied
+by `retention(m)` = sign(m)·sqrt(φ(m)). The sign stays 1 on every curve but a `Branch`
+(`branches.py`). `floor` is a share of the squared error that learning never removes.
 """
 
 from __future__ import annotations
@@ -108,8 +109,13 @@ class Curve(Kind):
         """
         return np.maximum(self.raw(np.asarray(counts, dtype=np.float64)), self.floor)
 
-    def retention(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of the first error (not squared) that is left: sqrt(φ).
+    @property
+    def keeps_sign(self) -> bool:
+        """Whether an error never changes sign, so that beliefs never pass the truth."""
+        return True
+
+    def sign(self, counts: npt.ArrayLike) -> FloatArray:
+        """Sign of the error, relative to the first one.
 
         Parameters
         ----------
@@ -119,10 +125,43 @@ class Curve(Kind):
         Returns
         -------
         array
-            Shares of the same shape.
+            1 or -1 for each count; always 1 unless the curve is a `Branch`.
+        """
+        return np.ones(np.shape(counts))
+
+    def retention(self, counts: npt.ArrayLike) -> FloatArray:
+        """Share of the first error (not squared) that is left: sqrt(φ), with its sign.
+
+        Parameters
+        ----------
+        counts
+            Showings, any shape.
+
+        Returns
+        -------
+        array
+            Shares of the same shape; below 0 where the belief has passed the truth.
         """
         root: FloatArray = np.sqrt(self.phi(counts))
-        return root
+        return root if self.keeps_sign else self.sign(counts) * root
+
+    def to_move(self, counts: npt.ArrayLike) -> FloatArray:
+        """How far `retention` can still move, whatever is shown from now on.
+
+        Parameters
+        ----------
+        counts
+            Showings so far, any shape.
+
+        Returns
+        -------
+        array
+            Shares of the first error, of the same shape, that never grow with the count.
+        """
+        size: FloatArray = np.sqrt(self.phi(counts))
+        if not self.keeps_sign:
+            return 2.0 * size
+        return np.maximum(size - math.sqrt(self.limit), 0.0)
 
     def faster(self, factor: float) -> Curve:
         """The curve on which m showings do what m·factor showings did on this one.
@@ -449,8 +488,8 @@ def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
     """Raise `InvalidProblem` naming every rule of the model that a curve breaks.
 
     The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, one value for
-    each count whatever the shape of the array it is asked with. `Learner` does this for every curve
-    it is given.
+    each count whatever the shape of the array it is asked with, signs that are 1 or -1 and begin
+    with 1. `Learner` does this for every curve it is given.
 
     Parameters
     ----------
@@ -479,6 +518,11 @@ def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
     faults = [f"{name}: {fault}" for fault in _curve_faults(values)]
     if values.min(initial=np.inf) < curve.limit - 1e-12:
         faults.append(f"{name}: limit is {curve.limit}, but φ goes down to {values.min():.6g}")
+    signs = np.asarray(curve.sign(counts), dtype=np.float64)
+    if signs.shape != counts.shape or not np.all(np.abs(signs) == 1.0) or signs[0] != 1.0:
+        faults.append(f"{name}: sign must be 1 or -1 for each count, and 1 before any showing")
+    elif curve.keeps_sign and np.any(signs < 0.0):
+        faults.append(f"{name}: keeps_sign is True, but the sign changes")
     ratio = curve.ratio
     if ratio is not None and not np.allclose(
         curve.retention(counts[1:50]), ratio * curve.retention(counts[:49]), rtol=1e-9, atol=1e-300

@@ -34,7 +34,7 @@ class Exposed(Curved):
         Returns
         -------
         array of shape (..., n)
-            1 before the first showing, never rising.
+            1 before the first showing; its size never rises.
         """
         array = np.asarray(counts, dtype=np.float64)
         if isinstance(self.curves, Curve):
@@ -61,7 +61,7 @@ class Exposed(Curved):
         return left
 
     def beliefs(self, world: World, counts: npt.ArrayLike) -> FloatArray:
-        """The person's weights after so many showings; they never overshoot the truth.
+        """The person's weights after so many showings; past the truth only on a `Branch`.
 
         Parameters
         ----------
@@ -103,8 +103,8 @@ class Exposed(Curved):
         """Errors keep the share that the curve leaves; it grows where exposure fades."""
         now = self.retention(state)
         later = self.retention(self.learn(world, state, filled, shown, outcome))
-        kept = np.divide(later, now, out=np.zeros_like(later), where=now > 0)
+        kept = np.divide(later, now, out=np.zeros_like(later), where=now != 0)
         # From no error at all there is no share to keep; where the curve is says it alone.
         anew = world.coefficients - (world.coefficients - self.initial) * later
-        push = np.where(now > 0, world.coefficients * (1.0 - kept), anew)
+        push = np.where(now != 0, world.coefficients * (1.0 - kept), anew)
         return Affine(kept[..., None] * np.eye(self.size), push)

@@ -242,7 +242,7 @@ class Exposures:
             if size > _NO_SPREAD * sizes[-1]:
                 now = np.sqrt(size) * direction
                 # Where no error is left, however wrong a first belief was, there is no doubt.
-                parts.append(self._alone(np.divide(now, left, np.zeros_like(now), where=left > 0)))
+                parts.append(self._alone(np.divide(now, left, np.zeros_like(now), where=left != 0)))
         return AddedUp(parts)
 
     def _alone(self, first: FloatArray) -> Exposures:

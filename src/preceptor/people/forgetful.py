@@ -99,6 +99,13 @@ class Forgetful(Exposed):
                 f"forgetting: {forgetting!r}, must be a share of exposure between 0 and 1 "
                 "that is lost in a round"
             )
+        # A sign belongs to a whole number of showings, and fading leaves fractions.
+        turning = {} if faults else {curve: None for curve in self.curve_of if not curve.keeps_sign}
+        faults += [
+            f"curves: {curve!r} changes the sign of an error with the number of showings, but "
+            "Forgetful keeps fractions of them; use Learner, or the curve of sizes alone"
+            for curve in turning
+        ]
         before = None if exposure is None else read_numbers("exposure", exposure, 1, faults)
         if before is not None:
             if self.size and before.size != self.size:
@@ -148,7 +155,7 @@ class Forgetful(Exposed):
         left = self.retention(state)
         now = world.coefficients - weights
         # From no error at all nobody can tell what the first one was, so it is as it was.
-        known = left > 0.0
+        known = left != 0.0
         first = np.divide(now, left, out=world.coefficients - self.initial, where=known)
         return replace(self, initial=world.coefficients - first, exposure=state)
 

@@ -104,11 +104,13 @@ def _concave_learning(problem: Problem, showings: int) -> tuple[FloatArray, Floa
     """Share of each error that can be gone after m showings (n, m), at most, and its steps.
 
     Steps are sorted so that they fall: no order of learning removes more, and curves that learn
-    in jumps are covered too.
+    in jumps are covered too. Where an error changes sign more than all of it can be gone, and a
+    step back toward the first error removes nothing.
     """
     table = problem.by_showings.retention_table(problem.start_counts, showings + 1)
     now = table[:, :1]
-    shares = np.divide(table, now, out=np.ones_like(table), where=now > 0)
-    steps = np.sort(shares[:, :-1] - shares[:, 1:], axis=1)[:, ::-1]
+    shares = np.divide(table, now, out=np.ones_like(table), where=now != 0)
+    fallen = np.maximum(shares[:, :-1] - shares[:, 1:], 0.0)
+    steps = np.sort(fallen, axis=1)[:, ::-1]
     gone = np.concatenate([np.zeros_like(now), np.cumsum(steps, axis=1)], axis=1)
     return gone, np.ascontiguousarray(steps)

@@ -4,7 +4,7 @@ The best set depends on the counts alone, not on the round, and counts only grow
 counts up to a cap for each test the Bellman equation is solved by visiting every state once, last
 ones first. A count at its cap stays there; a set that moves no count is shown forever.
 
-**What capping can do.** Let D_i be how much further the error of test i could still fall beyond
+**What capping can do.** Let D_i be how far the error of test i could still move beyond
 its cap M_i. A schedule's true and capped losses differ only in rounds t > M_i for some i, and
 then by at most Σ_i w_i D_i with w_i = max_S 2|R_Si|(|shift_S| + Σ_j |R_Sj||e_j|) · slope: the
 loss is a squared length |shift + R e|² whose difference is (length of R d) x (sum of lengths),
@@ -221,11 +221,9 @@ class CapEffects:
         return [(i, int(caps[self.coordinate[i]])) for i in tests if self.coordinate[i] != ABSENT]
 
     def _left(self, test: int, counts: IntArray) -> FloatArray:
-        """How much retention test `test` can still lose after `counts` showings."""
-        curve = self.problem.by_showings.curve_of[test]
+        """How far the retention of test `test` can still move after `counts` showings."""
         start = self.problem.start_counts[test]
-        left = curve.retention(start + counts) - math.sqrt(curve.limit)
-        return np.maximum(left, 0.0)
+        return self.problem.by_showings.curve_of[test].to_move(start + counts)
 
     def _matters(self) -> int:
         """Rounds after which nothing weighs anything."""

@@ -157,7 +157,7 @@ def matched_rate(problem: Problem) -> float:
     0.2
     """
     start = np.asarray(problem.start_counts)
-    now, later = (problem.by_showings.retention(counts) for counts in (start, start + 1))
+    now, later = (np.abs(problem.by_showings.retention(counts)) for counts in (start, start + 1))
     learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
     shown = problem.budget.maximise(np.diag(problem.world.covariance).copy())
     return matched_delta_rate(problem.world, learned, shown)

@@ -15,6 +15,7 @@ from preceptor.model.budgets import AtMost, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.problem import Problem
@@ -66,6 +67,8 @@ def _changes(plain: Problem) -> dict[str, dict[str, Any]]:
         "learns at once": OneShot(),
         "goes on along a power law": PowerLaw(0.75).after(3),
         "learns by a table": Tabulated(np.array([1.0, 0.9, 0.4, 0.4, 0.1])),
+        "passes the truth at every showing": Branch(Geometric(1.4), np.array([1.0, -1.0])),
+        "passes the truth once": Branch(PowerLaw(2.0), np.array([1.0, -1.0]), repeats=False),
         "learns each test in another way": [Geometric(1.2), PowerLaw(2.0)],
     }
     readings: dict[str, float | FloatArray] = {
@@ -155,6 +158,7 @@ def _brute_force(problem: Problem) -> float:
 def _losses_after(problem: Problem, counts: TestSet, sets: Sequence[TestSet]) -> list[float]:
     """One round's loss of each set, for somebody who has been shown each test that often."""
     learner, truth = problem.by_showings, problem.world.coefficients
-    left = np.array([float(c.phi(m)) for c, m in zip(learner.curve_of, counts, strict=True)])
-    beliefs = truth - (truth - learner.initial) * np.sqrt(left)
+    along = zip(learner.curve_of, counts, strict=True)
+    left = np.array([float(curve.sign(m)) * math.sqrt(curve.phi(m)) for curve, m in along])
+    beliefs = truth - (truth - learner.initial) * left
     return [slow_loss(problem, beliefs, shown) for shown in sets]

@@ -2,11 +2,17 @@
 
 - `one_step`: the loss of one round, written out as on paper;
 - `two_features`: the symmetric pair of tests, solved in closed form;
+- `branch_differences`: the comparison in its proof, keep against switch;
+- `asymmetric_pair`: two tests of different weight, where one is left in the end;
 - `stationary_gap`: problems on which every fixed set is as bad as one likes;
-- `tail`: what rounds cost in the long run, and ties there;
-- `exploration`: from which round on an optimal policy has stopped exploring;
+- `uniqueness`: whether the best plan is the only one, and why ties are rare;
+- `regularity`: how fast losses can change with beliefs, the assumption behind what follows;
+- `exploration`: from which round on an optimal policy has stopped exploring, worked out from
+  `late_rounds`;
 - `truncation`: what it can cost to plan only so many rounds;
 - `hardness`: vertex cover as a one-round problem (needs networkx when it is called).
+
+What rounds cost in the long run, and ties there, is `evaluation.long_run`.
 """
 
 from preceptor.evaluation.long_run import (
@@ -17,6 +23,13 @@ from preceptor.evaluation.long_run import (
     tail_losses,
     tail_minimisers,
     tied_sets,
+)
+from preceptor.theory.asymmetric_pair import asymmetric_pair, pair_tail_losses
+from preceptor.theory.branch_differences import (
+    closing_weight,
+    keeping_advantage,
+    keeping_difference,
+    switching_difference,
 )
 from preceptor.theory.exploration import (
     ExplorationCertificate,
@@ -36,6 +49,7 @@ from preceptor.theory.one_step import (
     one_step_loss_by_blocks,
     one_step_loss_by_quadratic_form,
 )
+from preceptor.theory.regularity import RegularLoss, regular_loss
 from preceptor.theory.stationary_gap import StationaryGap, stationary_gap
 from preceptor.theory.truncation import (
     TightnessExample,
@@ -51,17 +65,29 @@ from preceptor.theory.two_features import (
     critical_correlation,
     optimal_policy,
 )
+from preceptor.theory.uniqueness import (
+    OptimumUniqueness,
+    TailMargin,
+    least_tail_margin,
+    tie_coefficient,
+    unique_optimum,
+)
 
 __all__ = [
     "ExplorationCertificate",
     "ExplorationTerms",
+    "OptimumUniqueness",
     "PairSolution",
+    "RegularLoss",
     "StationaryGap",
     "SymmetricPair",
+    "TailMargin",
     "TightnessExample",
     "TruncationCertificate",
     "VertexCoverDecision",
     "VertexCoverInstance",
+    "asymmetric_pair",
+    "closing_weight",
     "conditional_covariance",
     "critical_correlation",
     "decide_by_planning",
@@ -69,19 +95,27 @@ __all__ = [
     "exploration_certificate",
     "exploration_terms",
     "frozen_counts",
+    "keeping_advantage",
+    "keeping_difference",
+    "least_tail_margin",
     "limiting_errors",
     "one_step_loss_by_blocks",
     "one_step_loss_by_quadratic_form",
     "optimal_policy",
+    "pair_tail_losses",
     "recurrent_tests",
+    "regular_loss",
     "rounds_for_error",
     "settled_round",
     "stationary_gap",
+    "switching_difference",
     "tail_losses",
     "tail_minimisers",
+    "tie_coefficient",
     "tied_sets",
     "tightness_example",
     "truncation_certificate",
     "truncation_error",
+    "unique_optimum",
     "vertex_cover_instance",
 ]

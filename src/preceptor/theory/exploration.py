@@ -16,58 +16,30 @@ would gain at least γ - 2ε_t in that round and lose at most 2kδ/(1-δ)·L·η
 So from the first round after which 2ε_t + 2kδ/(1-δ)·L·η_t < γ stays true, an optimal policy shows
 minimisers only. This is sufficient, not sharp: exploration may well end much earlier.
 
-"Stays true" is proven here, not looked up in a window. From round T_R on, u_i = |e_i - its limit|
-never grows for any test, and with M = M_S and limiting errors ē
+"Stays true" is proven here, not looked up in a window: `late_rounds.py` bounds ε_t by an envelope
+that never grows, so that once the inequality holds with it, it holds forever. Between T_R and that
+round the exact ε_t is looked at.
 
-    |loss - tail loss| = |u'M(u ± 2ē)| <= Σ_ij u_i|M_ij|u_j + 2 Σ_i u_i|Mē|_i =: envelope_t(S),
-
-so the envelope never grows, and once the inequality holds with it, it holds forever. Between
-T_R and that round the exact ε_t is looked at.
-
-The paper's constant is L = 4B max_S ‖M_S‖_∞, where B bounds all coefficients and beliefs. Ours is
-
-    L_t = 2 max_S max_{i in R} Σ_j |M_S|_ij |e_j(t)|,    S over the allowed subsets of R.
-
-It is valid in the proof because (e - ẽ)'M(e + ẽ) is all that is bounded there: the two paths only
-differ in tests of R, from round t on only subsets of R are shown, and on neither path an error is
-ever again larger than at t. As L_t never grows, nothing changes in the argument above.
+The theorem asks of losses only that they are Lipschitz in beliefs (`regularity.py`), so this serves
+any risk of which that is known, any distribution of the tests, any imputation and every curve that
+tends to somewhere. For squared error the paper's constant is L = 4B max_S ‖M_S‖_∞, where B bounds
+all coefficients and beliefs; ours looks at what is left of the errors in round t.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import NotApplicable
-from preceptor.evaluation.long_run import (
-    frozen_counts,
-    limiting_errors,
-    recurrent_tests,
-    settled_round,
-    tail_losses,
-    tail_minimisers,
-)
-from preceptor.evaluation.value import running_counts
-from preceptor.loss import ClosedForm
-from preceptor.model.risks import SquaredError
+from preceptor.evaluation.long_run import tail_minimisers
 from preceptor.model.sets import TestSet
-from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw
-from preceptor.policies import Alternating, Policy
+from preceptor.policies import Policy
 from preceptor.problem import Problem
-
-# Where the search for a certified round gives up.
-_LAST_ROUND = 2**40
-# Rounds looked at together, and at most, when the certified round is moved forward.
-_CHUNK, _MOST_LOOKED_AT = 4096, 2**22
-# Showings whose steps are tabulated for curves not known to be convex.
-_TABULATED = 2**16
-# Curves whose steps only get smaller, so that the next one is the largest to come.
-_CONVEX: tuple[type[Curve], ...] = (Geometric, OneShot, PowerLaw)
+from preceptor.theory.late_rounds import Tail, tail_of
 
 
 @dataclass(frozen=True)
@@ -128,7 +100,7 @@ class ExplorationCertificate:
     lipschitz
         Our constant in round `settled`.
     lipschitz_paper
-        The paper's constant.
+        The paper's constant; for other losses than the paper's, that of `regular_loss`.
     round
         The certified round with our constant, None if there is none below 2^40.
     round_paper
@@ -151,11 +123,14 @@ class ExplorationCertificate:
     improvable: bool
 
 
-def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCertificate:
+def exploration_certificate(
+    problem: Problem, policy: Policy, slope: float | None = None
+) -> ExplorationCertificate:
     """Evaluate the proof's inequality along a policy of an endless problem.
 
-    The theorem speaks of optimal policies; long plans stand in for them. For closed-form squared
-    error, Gaussian tests and a person who knows the correlations.
+    The theorem speaks of optimal policies; long plans stand in for them. For every risk with a
+    Lipschitz constant within reach (`regular_loss`), on tests of any kind; tightest for squared
+    error in closed form with a person who knows the correlations.
 
     Along a plan that commits, only the tests of its last set recur, so `settled` is already the
     last round in which the plan shows anything else; with a budget of exactly k tests nothing is
@@ -168,6 +143,9 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
         An endless problem.
     policy
         One that commits, or goes round a cycle.
+    slope
+        Largest slope of a risk of one's own, where it is known. Otherwise a `ResidualRisk` is
+        looked at on a grid, and the certificate is as good as that.
 
     Returns
     -------
@@ -189,7 +167,7 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
     >>> certificate.minimisers, plan.exploration_length <= certificate.round
     (((0,),), True)
     """
-    tail = _Tail(problem, policy)
+    tail = _checked(problem, policy, slope)
     minimisers = tuple(tail_minimisers(problem, tail.losses))
     least = min(tail.losses.values())
     distances = [loss - least for shown, loss in tail.losses.items() if shown not in minimisers]
@@ -210,7 +188,9 @@ def exploration_certificate(problem: Problem, policy: Policy) -> ExplorationCert
     )
 
 
-def exploration_terms(problem: Problem, policy: Policy, rounds: npt.ArrayLike) -> ExplorationTerms:
+def exploration_terms(
+    problem: Problem, policy: Policy, rounds: npt.ArrayLike, slope: float | None = None
+) -> ExplorationTerms:
     """The quantities of the proof in given rounds.
 
     Parameters
@@ -221,6 +201,8 @@ def exploration_terms(problem: Problem, policy: Policy, rounds: npt.ArrayLike) -
         One that commits, or goes round a cycle.
     rounds
         Rounds to look at, none of them before the policy has settled.
+    slope
+        Largest slope of a risk of one's own, where it is known.
 
     Returns
     -------
@@ -241,7 +223,7 @@ def exploration_terms(problem: Problem, policy: Policy, rounds: npt.ArrayLike) -
     >>> bool(terms.step[1] < terms.step[0])
     True
     """
-    tail = _Tail(problem, policy)
+    tail = _checked(problem, policy, slope)
     times = np.asarray(rounds, dtype=np.int64)
     if times.size and times.min() < tail.settled:
         raise NotApplicable(
@@ -265,207 +247,10 @@ def exploration_terms(problem: Problem, policy: Policy, rounds: npt.ArrayLike) -
     )
 
 
-class _Tail:
-    """A policy from the round on in which only recurrent tests are shown."""
-
-    def __init__(self, problem: Problem, policy: Policy) -> None:
-        _refuse(problem)
-        policy.check(problem)
-        self.problem, self.policy = problem, policy
-        self.recurrent = sorted(recurrent_tests(policy))
-        self.settled = settled_round(policy)
-        self.frozen = frozen_counts(problem, policy)
-        self.losses = tail_losses(problem, self.recurrent, self.frozen)
-        self.limits = limiting_errors(problem, self.recurrent, self.frozen)
-        self.first = problem.world.coefficients - problem.learner.initial
-        widest = int(problem.sets.sizes.max())
-        self.weight = 2.0 * widest * problem.discount / (1.0 - problem.discount)
-
-    @cached_property
-    def readings(self) -> list[FloatArray]:
-        """For each tail set D (rows, n) with M_S = D'D."""
-        forms = [self.problem.oracle.squared_form_of(shown) for shown in self.losses]
-        return [form.reading for form in forms if form is not None]
-
-    @cached_property
-    def sizes(self) -> list[FloatArray]:
-        """|M_S| (n, n) of each tail set."""
-        return [np.abs(reading.T @ reading) for reading in self.readings]
-
-    @cached_property
-    def lipschitz_paper(self) -> float:
-        """4B max ‖M_S‖_∞ over all allowed sets. Beliefs stay between the first and the truth."""
-        problem = self.problem
-        largest = 0.0
-        for shown in problem.sets:
-            form = problem.oracle.squared_form_of(shown)
-            if form is not None and shown:
-                rows = np.abs(form.reading.T @ form.reading).sum(axis=1)
-                largest = max(largest, float(rows.max()))
-        bound = max(np.abs(problem.world.coefficients).max(), np.abs(problem.learner.initial).max())
-        return 4.0 * float(bound) * largest
-
-    @cached_property
-    def _path(self) -> tuple[IntArray, int]:
-        """Counts before each round until the repeating part has been shown once; its period."""
-        if isinstance(self.policy, Alternating):
-            period = len(self.policy.cycle)
-            return running_counts(self.problem, self.policy.schedule(period)), period
-        length = self.policy.exploration_length or 0
-        return running_counts(self.problem, self.policy.schedule(length + 1)), 1
-
-    def counts_at(self, times: npt.ArrayLike) -> IntArray:
-        """Counts (rounds, n) before the given rounds, however late."""
-        counts, period = self._path
-        rounds = np.asarray(times, dtype=np.int64)
-        beyond = np.maximum(rounds - (counts.shape[0] - 1), 0)
-        cycles = -(-beyond // period)
-        gained = cycles[:, None] * (counts[-1] - counts[-1 - period])
-        reached: IntArray = counts[rounds - cycles * period] + gained
-        return reached
-
-    def errors_at(self, times: npt.ArrayLike) -> FloatArray:
-        """Errors (rounds, n) before the given rounds."""
-        return self.problem.by_showings.errors(self.problem.world, self.counts_at(times))
-
-    def deviation(self, errors: FloatArray) -> FloatArray:
-        """ε_t: largest distance of a loss from its tail loss."""
-        away = errors - self.limits
-        largest = np.zeros(len(errors))
-        for reading in self.readings:
-            change = (away @ reading.T) * ((away + 2.0 * self.limits) @ reading.T)
-            largest = np.maximum(largest, np.abs(change.sum(axis=1)))
-        return largest
-
-    def envelope(self, errors: FloatArray) -> FloatArray:
-        """A bound on ε_t that never grows."""
-        away = np.abs(errors - self.limits)
-        largest = np.zeros(len(errors))
-        for reading, size in zip(self.readings, self.sizes, strict=True):
-            pull = np.abs(reading.T @ (reading @ self.limits))
-            bound = np.einsum("ti,ij,tj->t", away, size, away) + 2.0 * away @ pull
-            largest = np.maximum(largest, bound)
-        return largest
-
-    def lipschitz(self, errors: FloatArray) -> FloatArray:
-        """Our L_t."""
-        largest = np.zeros(len(errors))
-        for size in self.sizes:
-            rows = np.abs(errors) @ size[:, self.recurrent]
-            largest = np.maximum(largest, 2.0 * rows.max(axis=1, initial=0.0))
-        return largest
-
-    def constant_lipschitz(self, errors: FloatArray) -> FloatArray:
-        """The paper's constant, once a round."""
-        return np.full(len(errors), self.lipschitz_paper)
-
-    def step(self, times: npt.ArrayLike) -> FloatArray:
-        """η_t: largest change of a recurrent coefficient that one showing can still make."""
-        counts = self.counts_at(times)
-        largest = np.zeros(len(counts))
-        for i in self.recurrent:
-            to_come = self._steps[i](counts[:, i])
-            largest = np.maximum(largest, np.abs(self.first[i]) * to_come)
-        return largest
-
-    @cached_property
-    def _steps(self) -> dict[int, Callable[[IntArray], FloatArray]]:
-        curves = self.problem.by_showings.curve_of
-        return {i: largest_step_after(curves[i]) for i in self.recurrent}
-
-    def certified_round(
-        self, margin: float | None, lipschitz: Callable[[FloatArray], FloatArray]
-    ) -> int | None:
-        """The first round from which on the inequality always holds."""
-        if margin is None:
-            return self.settled
-
-        def required(times: npt.ArrayLike, bound: Callable[[FloatArray], FloatArray]) -> FloatArray:
-            errors = self.errors_at(times)
-            return 2.0 * bound(errors) + self.weight * lipschitz(errors) * self.step(times)
-
-        def certain(round: int) -> bool:
-            return bool(required([round], self.envelope)[0] < margin)
-
-        # The envelope's condition is false up to some round and true from it on: bisect.
-        if certain(self.settled):
-            return self.settled
-        failing, reach = self.settled, 1
-        while not certain(self.settled + reach):
-            failing, reach = self.settled + reach, 2 * reach
-            if reach > _LAST_ROUND:
-                return None
-        found = self.settled + reach
-        while found - failing > 1:
-            middle = (failing + found) // 2
-            failing, found = (failing, middle) if certain(middle) else (middle, found)
-        # Before that round, look at the exact deviation.
-        last_looked_at = max(self.settled, found - _MOST_LOOKED_AT)
-        while found > last_looked_at:
-            times = np.arange(max(found - _CHUNK, last_looked_at), found)
-            broken = np.flatnonzero(required(times, self.deviation) >= margin)
-            if broken.size:
-                return int(times[broken[-1]]) + 1
-            found = int(times[0])
-        return found
-
-    def shows_other(self, minimisers: tuple[TestSet, ...], start: int) -> bool:
-        """Whether the policy shows a set that is no minimiser in or after that round."""
-        length = self.policy.exploration_length
-        if self.policy.commit is None or length is None:
-            later = set(self.policy.used_sets())
-        else:
-            later = {*self.policy.schedule(length)[start:], self.policy.commit}
-        return not later.issubset(minimisers)
-
-
-def largest_step_after(curve: Curve) -> Callable[[IntArray], FloatArray]:
-    """A function of counts (m,): the largest fall of retention in any one showing to come.
-
-    Exact for convex curves. For others the steps are tabulated as far as the table goes, and the
-    whole fall that is left bounds what comes later; either way it never grows with the count.
-    """
-    floor = float(np.sqrt(curve.limit))
-    if isinstance(curve, _CONVEX):
-
-        def next_step(counts: IntArray) -> FloatArray:
-            # One unit of rounding on top, so that rounding cannot make it too small.
-            now = curve.retention(counts)
-            slack = np.where(now > floor, 2.3e-16 * now, 0.0)
-            fall: FloatArray = now - curve.retention(counts + 1) + slack
-            return fall
-
-        return next_step
-    table = curve.retention(np.arange(_TABULATED + 1))
-    falls = np.append(table[:-1] - table[1:], table[-1] - floor)
-    to_come = np.maximum.accumulate(falls[::-1])[::-1]
-
-    def looked_up(counts: IntArray) -> FloatArray:
-        inside = to_come[np.minimum(counts, _TABULATED)]
-        beyond: FloatArray = curve.retention(counts) - floor
-        return np.where(counts < _TABULATED, inside, beyond)
-
-    return looked_up
-
-
-def _refuse(problem: Problem) -> None:
-    faults = []
-    if not isinstance(problem.risk, SquaredError):
-        faults.append(f"the risk is {type(problem.risk).__name__}")
-    if not isinstance(problem.loss, ClosedForm):
-        faults.append("losses come from a sample")
-    if not problem.world.is_gaussian:
-        faults.append("the tests are not Gaussian")
-    imputes = problem.learner.imputing_covariance(problem.world)
-    if not np.array_equal(imputes, problem.world.covariance):
-        faults.append("the person does not impute by the true correlations")
-    if faults:
-        raise NotApplicable(
-            "exploration: the certificate is for squared error in closed form, Gaussian tests and "
-            f"a person who knows the correlations, but {', '.join(faults)}"
-        )
+def _checked(problem: Problem, policy: Policy, slope: float | None) -> Tail:
     if problem.horizon is not None:
         raise NotApplicable(
             f"exploration: the horizon is {problem.horizon} rounds, but the theorem is about "
             "endless problems; give problem.replace(horizon=None) and a long plan's policy"
         )
+    return tail_of(problem, policy, slope)

@@ -403,7 +403,8 @@ class Tracker(Value):
             return self._followed().now()
         left = self.learner.retention(self.counts)
         before = self.world.coefficients - self.learner.initial
-        at_first = np.where(left > _FORGOTTEN, self.errors / np.maximum(left, _FORGOTTEN), before)
+        known = np.abs(left) > _FORGOTTEN
+        at_first = np.divide(self.errors, left, out=before, where=known)
         initial = self.world.coefficients - at_first
         return Learner(initial, self.learner.curves, self.learner.imputation)
 

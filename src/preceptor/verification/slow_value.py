@@ -26,8 +26,8 @@ def slow_value(problem: Problem, policy: Policy) -> float:
     first = problem.world.coefficients - problem.learner.initial
     total, weight, loss = 0.0, 1.0, 0.0
     for shown in policy.schedule(rounds):
-        left = np.array([float(c.phi(m)) for c, m in zip(curves, counts, strict=True)])
-        loss = slow_loss(problem, problem.world.coefficients - first * np.sqrt(left), shown)
+        left = [float(c.sign(m)) * c.phi(m) ** 0.5 for c, m in zip(curves, counts, strict=True)]
+        loss = slow_loss(problem, problem.world.coefficients - first * np.array(left), shown)
         total += weight * loss
         weight *= problem.discount
         counts[list(shown)] += 1
