@@ -73,7 +73,9 @@ def test_one_of_several_people_has_to_be_named(run, problem):
     refused = run("next", "crowd.json", "--tutor", "--log", "log.jsonl")
     assert refused.exit_code == 2
     assert "--participant: say who; in log.jsonl are ann, bob" in no_traceback(refused)
-    found = run("next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "bob", "--json")
+    found = run(
+        "next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "bob", "--json"
+    )
     expected = pr.Tutor(problem).through(log.for_participant("bob")).kinds
     assert json.loads(found.stdout)["kinds"] == pytest.approx(expected)
     unknown = run("next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "eve")

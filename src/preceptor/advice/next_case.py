@@ -24,6 +24,8 @@ from preceptor.problem import Problem
 _SECONDS, _PEOPLE_SECONDS = 0.5, 2.0
 # Going on with the plan is as good as planning anew up to this share of the loss.
 _AS_GOOD = 0.002
+# Rounds of a table over counts that are looked at.
+_FOLLOWED = 400
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ class _Choice:
                 f"The plan was for {counted(horizon or 0, 'case')}, which are over; plan again "
                 "from here for more."
             )
-        elif not on_plan and rest is not None:
+        elif not on_plan:
             rest = self._off_plan(done, rest)
         shown = self._recommended() if rest is None else rest.schedule(1)[0]
         if available is not None and not set(shown) <= set(available):
@@ -153,8 +155,8 @@ class _Choice:
 
     def _position(self) -> tuple[int, bool]:
         """How many rounds of the plan are behind this person, and whether nothing else is."""
-        if self.parts is None or isinstance(self.policy, CountPolicy):
-            return 0, True  # answers for every state
+        if self.parts is None:
+            return 0, True  # somebody's own policy, which has an answer for every state
         seen, (prefix, word) = np.asarray(self.so_far.counts), self.parts
         own = _running(prefix, seen.size)
         at = len(own) if self.rounds is None else self.rounds
@@ -173,22 +175,37 @@ class _Choice:
         return done + cycles * len(word) + within, bool(np.array_equal(turn[within], left))
 
     def _rest(self, done: int) -> Policy | None:
-        """The plan from some round on; None where it is not a schedule."""
-        if self.parts is None or isinstance(self.policy, CountPolicy):
+        """The plan from some round on; None where nobody can tell how it goes on."""
+        if self.parts is None:
             return None
+        if isinstance(self.policy, CountPolicy):
+            return self._by_table(self.policy)
         prefix, word = self.parts
         if done <= len(prefix):
             return ExploreThenRepeat(tuple(prefix[done:]), tuple(word))
         turned = (done - len(prefix)) % len(word)
         return Alternating((*word[turned:], *word[:turned]))
 
+    def _by_table(self, policy: CountPolicy) -> Policy:
+        """A table over counts has an answer for every state: follow it from here."""
+        totals = np.add(self.problem.start_counts, self.so_far.counts).tolist()
+        path = []
+        for _ in range(_FOLLOWED):
+            path.append(policy.recommend(totals))
+            for i in path[-1]:
+                totals[i] += 1
+        return ExploreThenRepeat(tuple(path[:-1]), (path[-1],))
+
     def _recommended(self) -> TestSet:
         totals = np.add(self.problem.start_counts, self.so_far.counts)
         return self.policy.recommend(totals.tolist())
 
-    def _off_plan(self, done: int, rest: Policy) -> Policy:
+    def _off_plan(self, done: int, rest: Policy | None) -> Policy | None:
         """The rest of the plan, or a better one from here, and what to say about it."""
         self.reasons.append(self._how_far_off(done))
+        if rest is None or isinstance(self.policy, CountPolicy):
+            self.reasons.append("The plan says what to show from where they are, too.")
+            return rest
         going_on = evaluate(self.now, rest)
         crowd = isinstance(self.problem.learner, Crowd)
         seconds = _SECONDS if self.now.learns_by_showings else _PEOPLE_SECONDS
@@ -223,15 +240,17 @@ class _Choice:
     def _say_unavailable(self, wanted: TestSet, available: Sequence[int]) -> None:
         names = self.problem.world.name_of
         missing = names(sorted(set(wanted) - set(available)))
-        verb = "is" if len(missing) == 1 else "are"
+        which = "which is" if len(missing) == 1 else "which are"
+        if len(missing) < len(names(wanted)):
+            which = f"but {listed(missing)} {'is' if len(missing) == 1 else 'are'}"
         self.reasons.append(
-            f"{listed(names(wanted))} would come next, but {listed(missing)} {verb} not available; "
-            "of what is, this costs least over the cases to come."
+            f"Next would be {listed(names(wanted))}, {which} not available; of what is, this costs "
+            "least over the cases to come."
         )
 
     def _settles(self, done: int) -> int | None:
         """The case, counted as this person's are, from which on the plan repeats itself."""
-        if self.rounds is None or self.parts is None or isinstance(self.policy, CountPolicy):
+        if self.rounds is None or self.parts is None:
             return None
         first = self.policy.exploration_length
         return (len(self.parts[0]) if first is None else first) + 1 + self.rounds - done
