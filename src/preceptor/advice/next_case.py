@@ -9,7 +9,7 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
-from preceptor._base.words import counted, listed, times
+from preceptor._base.words import TOGETHER, counted, listed, times
 from preceptor.advice.at_hand import best_at_hand
 from preceptor.advice.from_here import SoFar, from_here
 from preceptor.evaluation.value import evaluate, losses_along
@@ -231,7 +231,7 @@ class _Choice:
             for name, block in zip(world.tests, world.blocks, strict=True)
             if seen[block[0]] > planned[block[0]]
         ]
-        what = listed(more) if more else "single columns of a test"
+        what = listed(more).replace(TOGETHER, " ") if more else "single columns of a test"
         if done == 0:
             return f"They are off the plan: before its first case they have seen {what}."
         cases = "its first case" if done == 1 else f"its first {done:,} cases"
