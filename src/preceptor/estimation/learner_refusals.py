@@ -61,7 +61,8 @@ def log_refusals(estimate: WorldEstimate, log: Log) -> list[str]:
     rows = np.flatnonzero(~np.isnan(log.outcome))
     name = design.outcome_name
     outcome = _numbers(f"outcome, {name}", design.outcome, log.outcome[rows], rows, log)
-    return [*found, *(outcome or _unrelated(estimate, log, name))]
+    # Tests in another unit predict nothing, whatever the outcome is.
+    return [*found, *outcome] or _unrelated(estimate, log, name)
 
 
 def curve_refusal(fitted: LearnerEstimator) -> str:
@@ -147,13 +148,13 @@ def _other_scale(known: FloatArray, given: FloatArray) -> bool:
 def _factor(known: FloatArray, given: FloatArray) -> float | None:
     """What the numbers would have to be multiplied by to be in the table's unit."""
     low, high = np.quantile(known, [0.02, 0.98])
-    spread = float(np.std(known))
+    spread, middle = float(np.std(known)), float(np.median(given))
+    fits = []
     for factor in _UNITS:
-        scaled = given * factor
-        same = given.size < _ENOUGH or 0.4 < float(np.std(scaled)) / spread < 2.5
-        if same and low <= float(np.median(scaled)) <= high:
-            return factor
-    return None
+        same = given.size < _ENOUGH or 0.4 < factor * float(np.std(given)) / spread < 2.5
+        if same and low <= factor * middle <= high:
+            fits.append(factor)
+    return min(fits, key=lambda f: abs(f * middle - float(np.median(known))), default=None)
 
 
 def _unrelated(estimate: WorldEstimate, log: Log, name: str) -> list[str]:
