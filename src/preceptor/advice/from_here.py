@@ -28,7 +28,7 @@ from preceptor.plan import Plan
 from preceptor.problem import Problem
 
 # Counts alone do not say which cases somebody saw: so many typical histories are averaged.
-_HISTORIES = 64
+_HISTORIES = 128
 # After so many rounds another one changes next to nothing.
 _MOST_ROUNDS = 400
 _MOST_SHOWINGS = 10**9
