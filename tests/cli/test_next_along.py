@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.advice.from_here import SoFar
+from preceptor.advice.next_case import next_case
 from preceptor.logs import Log
 from preceptor.model.units import Units
 from tests.cli.conftest import no_traceback
@@ -92,6 +94,17 @@ def test_somebody_off_the_plan_is_planned_for_from_where_they_are(run, tmp_path)
     assert data["show"] != ["bp"]
     errors = PERSON.errors(WORLD, [0, 20, 400])[None, :]
     assert data["expected_loss"] == pytest.approx(float(here.oracle.loss_of(errors, best)[0]))
+
+
+def test_by_counts_alone_the_cases_left_are_those_after_what_was_shown(tmp_path):
+    """With one case left, what teaches most for later is worth nothing."""
+    problem = save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,)] * 4, (0,)), horizon=5)
+    plan = pr.Plan.load(tmp_path / "plan.json")
+    found = next_case(plan, SoFar((0, 4, 9)))
+    here = problem.replace(start=[0, 4, 9], horizon=1)
+    assert found.loss == pytest.approx(
+        min(pr.evaluate(here, pr.Stationary((i,))) for i in range(3))
+    )
 
 
 def test_where_going_on_is_as_good_the_plan_is_kept(followed):

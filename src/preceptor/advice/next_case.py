@@ -69,7 +69,7 @@ class NextCase:
         """
         show = f"show {listed(self.names) if self.names else 'nothing'}."
         if self.case is None:
-            return show.capitalize() if not self.names else f"S{show[1:]}"
+            return f"S{show[1:]}"
         if self.of is not None and self.case <= self.of:
             return f"Case {self.case:,} of {self.of:,}: {show}"
         if self.of is not None or self.settles is None or self.settles == 1:
@@ -117,6 +117,7 @@ class _Choice:
         found = self.policy.settles()
         self.parts = None if found is None else (list(found[0]), list(found[1]))
         self.reasons: list[str] = []
+        self.done = 0
         self._now: Problem | None = None
 
     @property
@@ -125,12 +126,14 @@ class _Choice:
         if self._now is None:
             self._now = from_here(self.problem, self.so_far)
             if self.problem.horizon is not None:
-                left = max(self.problem.horizon - (self.rounds or 0), 1)
+                gone = self.done if self.rounds is None else self.rounds
+                left = max(self.problem.horizon - gone, 1)
                 self._now = self._now.replace(horizon=left)
         return self._now
 
     def next_case(self, available: Sequence[int] | None) -> NextCase:
-        done, on_plan = self._position()
+        self.done, on_plan = self._position()
+        done = self.done
         rest = self._rest(done)
         horizon = self.problem.horizon
         over = horizon is not None and self.rounds is not None and self.rounds >= horizon

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import preceptor
 from preceptor._base.words import unknown_names
 from preceptor.errors import InvalidInput
-from preceptor.model.world import World
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def typed(
 
 
 def results_in(
-    text: str, world: World, shown: Sequence[int]
+    text: str, world: preceptor.World, shown: Sequence[int]
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Columns and their results, from "85,18.2" in the order of `shown`, or from "wrist=18.2".
 
@@ -70,7 +70,7 @@ def results_in(
 
 
 def _columns(
-    world: World, pairs: Sequence[tuple[str, str]]
+    world: preceptor.World, pairs: Sequence[tuple[str, str]]
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     blocks = dict(zip(world.tests, world.blocks, strict=True))
     faults = unknown_names("--values", [name for name, _ in pairs], world.tests)
