@@ -8,6 +8,7 @@ import pytest
 import preceptor as pr
 from preceptor.advice.from_here import SoFar
 from preceptor.advice.next_case import next_case
+from preceptor.cli._recording import results_in
 from preceptor.logs import Log
 from preceptor.model.units import Units
 from tests.cli.conftest import no_traceback
@@ -270,3 +271,14 @@ def test_a_plan_made_from_counts(run, cases, tmp_path):
     (tmp_path / "counts.json").write_text('{"bpp": 2}')
     wrong = run("plan", cases, *options, "--shown", "counts.json")
     assert "--shown: 'bpp' is not known; did you mean 'bp'?" in no_traceback(wrong)
+
+
+def test_levels_of_a_category_are_typed_as_they_are_seen():
+    names = ["age", "grade=II", "grade=III"]
+    world = pr.World([1.0, 1.0, 1.0], np.eye(3), names=names, groups={"grade": [1, 2]})
+    assert results_in("grade=III,age=50", world, ()) == ((0, 1, 2), (50.0, 0.0, 1.0))
+    assert results_in("50;II", world, (0, 1, 2)) == ((0, 1, 2), (50.0, 1.0, 0.0))
+    assert results_in("grade=", world, ()) == ((1, 2), (0.0, 0.0))  # the most common level
+    with pytest.raises(pr.InvalidInput, match="grade 'IV' is not one of its levels II, III"):
+        results_in("grade=IV", world, ())
+    assert results_in("", world, ()) == ((), ())
