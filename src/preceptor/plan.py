@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.checks import is_number
+from preceptor._base.checks import is_count, is_number
 from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
 from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
@@ -70,6 +70,11 @@ class Plan(Value):
         thing.
     regrets
         For a crowd: what the plan costs each of its people beyond their own best plan.
+    seen_before
+        Where somebody was planned for in the middle of things: how often they had been shown each
+        column by then.
+    rounds_before
+        And how many rounds of their log that was.
 
     Examples
     --------
@@ -93,6 +98,8 @@ class Plan(Value):
     options: Mapping[str, Any] = field(default_factory=dict)
     certificate: Certificate | LinearCertificate | None = None
     regrets: Regrets | None = None
+    seen_before: tuple[int, ...] | None = None
+    rounds_before: int = 0
 
     @property
     def gap(self) -> float:
@@ -294,7 +301,14 @@ class Plan(Value):
             "options": plain(self.options),
             "certificate": plain(self.certificate),
             **({} if self.regrets is None else {"regrets": plain(self.regrets)}),
+            **self._before(),
         }
+
+    def _before(self) -> dict[str, Any]:
+        """What was before the plan, as plain data; nothing for somebody new."""
+        if self.seen_before is None:
+            return {}
+        return {"seen_before": list(self.seen_before), "rounds_before": self.rounds_before}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
@@ -351,6 +365,7 @@ class Plan(Value):
             fields["certificate"] = _certificate(fields["certificate"])
         if fields.get("regrets") is not None:
             fields["regrets"] = Regrets.from_dict(fields["regrets"])
+        _read_before(fields)
         return super().from_dict(fields)
 
     @classmethod
@@ -387,6 +402,21 @@ class Plan(Value):
             Where to write it.
         """
         write_text(path, self.to_json() + "\n")
+
+
+def _read_before(fields: dict[str, Any]) -> None:
+    """Check what was before the plan."""
+    seen, rounds = fields.get("seen_before"), fields.get("rounds_before", 0)
+    size = fields["problem"].size
+    faults = []
+    if seen is not None:
+        counts = seen if isinstance(seen, (list, tuple)) else ()
+        if len(counts) != size or not all(is_count(count, least=0) for count in counts):
+            faults.append(f"seen_before: {seen!r}, must be {size} whole numbers of at least 0")
+        fields["seen_before"] = tuple(counts)
+    if not is_count(rounds, least=0):
+        faults.append(f"rounds_before: {rounds!r}, must be a whole number of at least 0")
+    InvalidFile.raise_if(faults)
 
 
 def _certificate(data: object) -> Certificate | LinearCertificate:

@@ -54,3 +54,47 @@ def test_people_who_are_not_there_are_named(tmp_path: Path) -> None:
     path = _written(tmp_path, person=pr.NoLearning([0.0, 0.0]).to_dict(), people={})
     with pytest.raises(pr.InvalidInput, match="'bob' is not in"):
         read_learner(path, _world([1.0, 4.0]), "bob")
+
+
+def _person(**changes: object) -> dict[str, object]:
+    return pr.NoLearning([0.0, 0.0]).to_dict() | changes
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ({"person": {"kind": "crowd", "members": []}}, "person: people: none, a crowd needs"),
+        ({"person": _person(initial=[float("nan"), 0.0])}, "person, initial: weight nan, must be"),
+        ({"person": _person(initial=[1.0])}, r"person, initial: \[1.0\], must be 2 weights"),
+        ({"person": _person(initial="heavy")}, "person, initial: 'heavy', must be 2 weights"),
+        ({"person": [1, 2]}, r"person: \[1, 2\], must be a table"),
+        ({"person": _person(kind="wizard")}, "person: .*'wizard' is not known"),
+        (
+            {"person": {"kind": "crowd", "members": [
+                {"name": "slow", "person": _person(), "weight": float("nan")}, 7]}},
+            r"member 1 \(slow\): weight nan, must be a positive number(?s:.*)member 2: 7, must be",
+        ),
+        ({"person": _person(), "scales": [1.0, 0.0]}, "scales, 'bp': 0.0, must be a positive"),
+        ({"person": _person(), "scales": [1.0]}, r"scales: \[1.0\], must be a number for each"),
+        ({"person": _person(), "tests": [1, 2]}, r"tests: \[1, 2\], must be a list of names"),
+        ({"person": _person(), "people": ["ann"]}, r"people: \['ann'\], must be people by name"),
+    ],
+)  # fmt: skip
+def test_bad_files_say_where(tmp_path: Path, fields: dict[str, object], complaint: str) -> None:
+    path = _written(tmp_path, **fields)
+    with pytest.raises(pr.InvalidFile, match=complaint) as caught:
+        read_learner(path, _world([1.0, 4.0]))
+    assert all(str(path) in fault for fault in caught.value.faults)
+
+
+def test_a_bad_participant_is_named(tmp_path: Path) -> None:
+    path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0])})
+    with pytest.raises(pr.InvalidFile, match="people, 'ann', initial"):
+        read_learner(path, _world([1.0, 4.0]), "ann")
+
+
+def test_somebody_new_is_taken_for_one_of_those_in_the_file(tmp_path: Path) -> None:
+    path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0, 1.0])})
+    world = _world([1.0, 4.0])
+    assert read_learner(path, world, "bob", pooled=True).initial.tolist() == [0.0, 0.0]
+    assert read_learner(path, world, "ann", pooled=True).initial.tolist() == [1.0, 1.0]

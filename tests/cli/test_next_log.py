@@ -1,4 +1,4 @@
-"""`preceptor next --log`: what a tutor advises who has seen all answers."""
+"""`preceptor next --log --tutor`: what a tutor advises who has seen all answers."""
 
 import json
 
@@ -54,13 +54,13 @@ def test_it_says_what_a_tutor_would(run, problem):
     log.write("log.csv")
     tutor = pr.Tutor(problem).through(log)
     said = tutor.recommendation()
-    result = run("next", "crowd.json", "--log", "log.csv")
+    result = run("next", "crowd.json", "--tutor", "--log", "log.csv")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(said.reason)
     assert "Who ann may be, after 6 rounds:" in result.stdout
     for name, share in tutor.kinds.items():
         assert (f"{share:>4.0%}  {name}" in result.stdout) == (share >= 0.005)
-    data = json.loads(run("next", "crowd.json", "--log", "log.csv", "--json").stdout)
+    data = json.loads(run("next", "crowd.json", "--tutor", "--log", "log.csv", "--json").stdout)
     assert data["show"] == list(said.names)
     assert data["kinds"] == pytest.approx(tutor.kinds)
     assert data["reason"] == said.reason
@@ -70,13 +70,15 @@ def test_it_says_what_a_tutor_would(run, problem):
 def test_one_of_several_people_has_to_be_named(run, problem):
     log = log_of("ann", "bob")
     log.write("log.jsonl")
-    refused = run("next", "crowd.json", "--log", "log.jsonl")
+    refused = run("next", "crowd.json", "--tutor", "--log", "log.jsonl")
     assert refused.exit_code == 2
     assert "--participant: say who; in log.jsonl are ann, bob" in no_traceback(refused)
-    found = run("next", "crowd.json", "--log", "log.jsonl", "--participant", "bob", "--json")
+    found = run(
+        "next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "bob", "--json"
+    )
     expected = pr.Tutor(problem).through(log.for_participant("bob")).kinds
     assert json.loads(found.stdout)["kinds"] == pytest.approx(expected)
-    unknown = run("next", "crowd.json", "--log", "log.jsonl", "--participant", "eve")
+    unknown = run("next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "eve")
     assert "--participant: 'eve' is not in the log" in no_traceback(unknown)
 
 
@@ -84,15 +86,15 @@ def test_columns_may_be_called_otherwise(run, problem, tmp_path):
     log_of("ann").write("log.csv")
     text = (tmp_path / "log.csv").read_text().replace("prediction", "answer")
     (tmp_path / "log.csv").write_text(text)
-    assert run("next", "crowd.json", "--log", "log.csv").exit_code == 2
+    assert run("next", "crowd.json", "--tutor", "--log", "log.csv").exit_code == 2
     renamed = ("--columns", "prediction=answer")
-    assert run("next", "crowd.json", "--log", "log.csv", *renamed).exit_code == 0
+    assert run("next", "crowd.json", "--tutor", "--log", "log.csv", *renamed).exit_code == 0
 
 
 def test_a_plan_for_one_person_is_followed_too(run, tmp_path):
     plan_for(pr.Learner([0.2, 1.3], pr.Geometric(1.1)), tmp_path / "one.json")
     log_of("ann").write("log.csv")
-    data = json.loads(run("next", "one.json", "--log", "log.csv", "--json").stdout)
+    data = json.loads(run("next", "one.json", "--tutor", "--log", "log.csv", "--json").stdout)
     assert len(data["kinds"]) == 2
     assert data["show"] in (["bmi"], ["bp"], [])
 
@@ -100,19 +102,19 @@ def test_a_plan_for_one_person_is_followed_too(run, tmp_path):
 def test_options_that_do_not_go_together(run, problem, plan_file, tmp_path):
     log_of("ann").write("log.csv")
     (tmp_path / "counts.json").write_text('{"bp": 2}')
-    both = run("next", "crowd.json", "--log", "log.csv", "--shown", "counts.json")
+    both = run("next", "crowd.json", "--tutor", "--log", "log.csv", "--shown", "counts.json")
     assert "--shown: --log says already" in no_traceback(both)
     for option in (("--participant", "ann"), ("--columns", "a=b"), ("--report", "x.html")):
         alone = run("next", plan_file, *option)
         assert f"{option[0]}: " in no_traceback(alone)
         assert "--log" in alone.stderr
-    replaced = run("next", "crowd.json", "--log", "log.csv", "--report", "log.csv")
+    replaced = run("next", "crowd.json", "--tutor", "--log", "log.csv", "--report", "log.csv")
     assert "already uses that file" in no_traceback(replaced)
 
 
 def test_a_page_of_the_run_is_written(run, problem, tmp_path):
     log_of("ann").write("log.csv")
-    result = run("next", "crowd.json", "--log", "log.csv", "--report", "run.html")
+    result = run("next", "crowd.json", "--tutor", "--log", "log.csv", "--report", "run.html")
     assert result.exit_code == 0, result.stderr
     assert "Wrote the page of this run to run.html" in result.stderr
     assert "ann after 6 rounds" in (tmp_path / "run.html").read_text("utf-8")

@@ -149,7 +149,8 @@ def test_fit_as_json_and_column_names(run, cases, tmp_path):
     renamed = [part for name in names for part in ("--columns", name)]
     arguments = ("--data", cases, "--outcome", "y", "--dry-run", "--json")
     result = run("fit", "log.csv", *arguments, *renamed)
-    assert result.exit_code == 0, result.stderr
+    assert result.exit_code == 1  # nobody was told an outcome
+    assert "no learner was written. log.csv: outcomes were told in 0 rounds" in result.stderr
     data = json.loads(result.stdout)
     assert data["tests"] == ["bmi", "bp", "age"]
     assert data["rows"] == 30

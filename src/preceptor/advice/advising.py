@@ -15,6 +15,7 @@ from preceptor._base.words import labelled
 from preceptor.advice.alternatives import Alternative, alternatives
 from preceptor.advice.choices import Beliefs, budget_for, discount_from, refuse_choices
 from preceptor.advice.deciding import plan_for
+from preceptor.advice.from_here import from_here, remembering, so_far_from
 from preceptor.advice.sensitivity import Change, sensitivity
 from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
@@ -25,6 +26,7 @@ from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
+    from preceptor.logs import Log
     from preceptor.verification import Verification
 
 
@@ -155,6 +157,8 @@ def advise(
     objective: str | None = None,
     learner: Person | str | Path | None = None,
     participant: str | None = None,
+    shown: Mapping[str, int] | None = None,
+    log: Log | str | Path | None = None,
     beliefs: Beliefs | None = None,
     standardised: bool = False,
     half_life: float | None = None,
@@ -202,7 +206,13 @@ def advise(
     learner
         A person who was estimated, or the path of a learner file, in place of `person`.
     participant
-        Who in the learner file; everybody pooled if left out.
+        Who in the learner file, everybody pooled if left out; and who in the log.
+    shown
+        How often the person has seen each test already, by name. The cases of the plan count from
+        now.
+    log
+        What the person was shown and told so far, a log or its path, in place of `shown`: whoever
+        learns from outcomes is followed through it.
     beliefs
         First weights: "zero" (the default), "equal", "marginal", or weights by name of column.
     standardised
@@ -253,7 +263,8 @@ def advise(
     if isinstance(data, Problem):
         refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            person=person, learner=learner, participant=participant, beliefs=beliefs,
+            person=person, learner=learner, beliefs=beliefs,
+            participant=participant if log is None else None,
             half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
             discount=discount, drop=tuple(drop) or None,
         )  # fmt: skip
@@ -272,23 +283,30 @@ def advise(
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")
+        in_file = isinstance(learner, (str, Path))
         problem = problem_for(
             estimate.world,
             budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
             weight,
             person=person,
             learner=learner,
-            participant=participant,
+            participant=participant if in_file or log is None else None,
+            newcomer=log is not None,
             beliefs=beliefs,
             standardised=standardised,
             half_life=half_life,
             alpha=alpha,
             progress=progress,
         )
+    so_far = so_far_from(problem.world, shown=shown, log=log, participant=participant)
+    if so_far is not None:
+        problem = from_here(problem, so_far)
     with one_blas_thread():
         plan = plan_for(
             problem, objective=objective, time_limit=time_limit, seed=seed, progress=progress
         )
+    if so_far is not None:
+        plan = remembering(plan, so_far)
     return advice_on(
         plan,
         estimate=estimate,

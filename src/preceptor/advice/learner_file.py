@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from preceptor._base.checks import is_number
 from preceptor._base.files import read_json
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, InvalidInput
@@ -25,11 +26,14 @@ def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
     return head | dict(fitted)
 
 
-def read_learner(path: str | Path, world: World, participant: str | None = None) -> Person:
+def read_learner(
+    path: str | Path, world: World, participant: str | None = None, *, pooled: bool = False
+) -> Person:
     """The person in a file, everybody together or one participant, for this world.
 
     Weights in the file are for one standard deviation of the table that the log was fitted with;
-    they are translated to the units of `world`.
+    they are translated to the units of `world`. With `pooled`, a participant who is not in the
+    file is taken for one of those who are.
     """
     data = read_json(path)
     if data.get("format") not in (FORMAT, _BEFORE):
@@ -41,14 +45,15 @@ def read_learner(path: str | Path, world: World, participant: str | None = None)
     missing = [key for key in ("tests", "scales", whom) if key not in data]
     if missing:
         raise InvalidFile(f"{path}: {', '.join(missing)} missing; fit the log again")
-    chosen = data[whom]
+    InvalidFile.raise_if(f"{path}: {fault}; fit the log again" for fault in _head_faults(data, who))
+    chosen, place = data[whom], whom
     if participant is not None:
         people = data.get(who, {})
-        if participant not in people:
-            raise InvalidInput(
-                f"participant: {participant!r} is not in {path}; there are {', '.join(people)}"
-            )
-        chosen = people[participant]
+        if participant in people:
+            chosen, place = people[participant], f"{who}, {participant!r}"
+        elif not pooled:
+            there = ", ".join(people) or "no people of their own"
+            raise InvalidInput(f"participant: {participant!r} is not in {path}; there are {there}")
     if chosen is None:
         raise InvalidFile(
             f"{path}: nobody can be named ({data.get('refusal', 'no reason given')}); leave out "
@@ -59,9 +64,73 @@ def read_learner(path: str | Path, world: World, participant: str | None = None)
             f"{path}: about the tests {', '.join(data['tests'])}, but the table has "
             f"{', '.join(world.labels)}; fit the log with the same table"
         )
-    ratio = _scales(world) / np.asarray(data["scales"], dtype=np.float64)
-    person: Person = Person.from_dict(_rescaled(chosen, ratio))
+    return _person_in(path, place, chosen, _scales(world) / np.array(data["scales"], dtype=float))
+
+
+def _person_in(path: str | Path, place: str, data: Any, ratio: FloatArray) -> Person:
+    """Whoever stands at this place of the file; every fault names both."""
+    faults = list(_weight_faults(place, data, ratio.size))
+    InvalidFile.raise_if(f"{path}, {fault}" for fault in faults)
+    try:
+        person: Person = Person.from_dict(_rescaled(data, ratio))
+    except InvalidInput as error:
+        raise InvalidFile([f"{path}, {place}: {fault}" for fault in error.faults]) from None
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        # Nobody can foresee what people make of a file.
+        raise InvalidFile(
+            f"{path}, {place}: is no person ({type(error).__name__}, {error}); fit the log again"
+        ) from None
     return person
+
+
+def _head_faults(data: Mapping[str, Any], who: str) -> list[str]:
+    """What is wrong with the file besides the people in it."""
+    faults = []
+    tests, scales, people = data["tests"], data["scales"], data.get(who, {})
+    if not _is_list(tests) or not all(isinstance(test, str) for test in tests):
+        faults.append(f"tests: {_short(tests)}, must be a list of names")
+    elif not _is_list(scales) or len(scales) != len(tests):
+        faults.append(f"scales: {_short(scales)}, must be a number for each of {len(tests)} tests")
+    elif not all(is_number(scale) and scale > 0 for scale in scales):
+        wrong = next(i for i, s in enumerate(scales) if not (is_number(s) and s > 0))
+        faults.append(f"scales, {tests[wrong]!r}: {scales[wrong]!r}, must be a positive number")
+    if not isinstance(people, Mapping):
+        faults.append(f"{who}: {_short(people)}, must be people by name")
+    return faults
+
+
+def _weight_faults(place: str, data: Any, size: int) -> list[str]:
+    """Weights that are not one finite number for each test, by where they stand."""
+    if not isinstance(data, Mapping):
+        return [f"{place}: {_short(data)}, must be a table with a person's fields"]
+    if isinstance(data.get("members"), list):
+        return [
+            fault
+            for i, member in enumerate(data["members"], start=1)
+            for fault in _member_faults(f"{place}, member {i}", member, size)
+        ]
+    faults = []
+    for name in ("initial", "home"):
+        given = data.get(name)
+        if given is None:
+            continue
+        if not _is_list(given) or len(given) != size:
+            faults.append(f"{place}, {name}: {_short(given)}, must be {size} weights, one a test")
+        elif not all(map(is_number, given)):
+            wrong = next(i for i, weight in enumerate(given) if not is_number(weight))
+            faults.append(f"{place}, {name}: weight {given[wrong]!r}, must be a finite number")
+    return faults
+
+
+def _member_faults(place: str, member: Any, size: int) -> list[str]:
+    if not isinstance(member, Mapping):
+        return [f"{place}: {_short(member)}, must be a table of name, person and weight"]
+    place = f"{place} ({member.get('name', 'no name')})"
+    weight = member.get("weight", 1.0)
+    faults = _weight_faults(place, member.get("person"), size)
+    if not (is_number(weight) and weight > 0):
+        faults.append(f"{place}: weight {weight!r}, must be a positive number")
+    return faults
 
 
 def _rescaled(data: Any, ratio: FloatArray) -> Any:
@@ -90,3 +159,12 @@ def _rescaled(data: Any, ratio: FloatArray) -> Any:
 
 def _scales(world: World) -> Any:
     return np.ones(world.size) if world.units is None else world.units.scales
+
+
+def _is_list(data: Any) -> bool:
+    return isinstance(data, Sequence) and not isinstance(data, str)
+
+
+def _short(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -24,14 +24,20 @@ def problem_for(
     person: str | Person | None,
     learner: Person | str | Path | None,
     participant: str | None,
+    newcomer: bool | None = None,
     beliefs: Beliefs | None,
     standardised: bool,
     half_life: float | None,
     alpha: float | None,
     progress: Progress | None,
 ) -> Problem:
-    """The problem of showing tests to this person; arguments are those of `advise`."""
+    """The problem of showing tests to this person; arguments are those of `advise`.
+
+    A `newcomer` need not be in the learner file: they are taken for one of those who are.
+    """
     kind = _kind(person, learner, alpha, progress)
+    if newcomer and isinstance(learner, (str, Path)):
+        learner, participant = read_learner(learner, world, participant, pooled=True), None
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
     try:
         problem = Problem(world, known, budget, discount)
@@ -86,7 +92,9 @@ def _person(
 ) -> Person:
     """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
     if participant is not None and not isinstance(learner, (str, Path)):
-        raise InvalidInput("participant: names somebody in a learner file; give `learner`")
+        raise InvalidInput(
+            "participant: names somebody in a learner file or a log; give `learner` or `log`"
+        )
     given = person if isinstance(person, Person) else learner
     if given is None:
         return person_for(

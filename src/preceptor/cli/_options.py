@@ -72,7 +72,24 @@ LearnerFile = Annotated[
     typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
 ]
 Participant = Annotated[
-    str | None, typer.Option(help="Plan for this person in the learner file.", metavar="NAME")
+    str | None,
+    typer.Option(help="Plan for this person in the learner file or the log.", metavar="NAME"),
+]
+Shown = Annotated[
+    Path | None,
+    typer.Option(
+        help="How often this person has seen each test: a .json object of name and count, or "
+        "a .csv file with the columns name and count (default: never).",
+        metavar="FILE",
+    ),
+]
+LogSoFar = Annotated[
+    Path | None,
+    typer.Option(
+        help="What this person has seen and answered so far, as for `preceptor fit`: plan from "
+        "there; cases count from now.",
+        metavar="LOG",
+    ),
 ]
 Drop = Annotated[
     list[str] | None, typer.Option(help="Column to ignore; repeatable.", metavar="COLUMN")

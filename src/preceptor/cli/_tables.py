@@ -40,6 +40,16 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
     return found
 
 
+def read_counts(path: Path) -> dict[str, int]:
+    """How often each test was shown, from a file with the columns name and count."""
+    found = read_named_numbers(path, ("count",))["count"]
+    wrong = [name for name, count in found.items() if count < 0 or count != int(count)]
+    InvalidFile.raise_if(
+        f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong
+    )
+    return {name: int(count) for name, count in found.items()}
+
+
 def renamed_columns(columns: Sequence[str]) -> dict[str, str]:
     """Our names of a log's columns and theirs, from OURS=THEIRS as `--columns` takes it."""
     wrong = [each for each in columns if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]

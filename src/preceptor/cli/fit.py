@@ -10,7 +10,7 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_journal, check_target, readable_errors, say, spinner
+from preceptor.cli._console import check_journal, check_target, fail, readable_errors, say, spinner
 from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
@@ -22,7 +22,11 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor fit log.csv --data cases.csv --outcome y --columns prediction=answer
 
+  preceptor fit log.csv --data cases.csv --outcome y --answers t     (with slips now and then)
+
   preceptor plan cases.csv --outcome y --learner learner.json
+
+  preceptor plan cases.csv --outcome y --learner learner.json --log log.csv --participant p07
 """
 
 
@@ -65,7 +69,11 @@ def fit(
     *,
     reading: Reading,
 ) -> None:
-    """Find out from a log how people learn, what they believe at first, and whom to plan for."""
+    """Find out from a log how people learn, what they believe at first, and whom to plan for.
+
+    Where the log cannot be about the table (other units, another outcome), or says nothing about
+    learning, no learner is written, and it says why (exit code 1).
+    """
     with readable_errors():
         if not dry_run:
             check_target(output, log, data)
@@ -75,6 +83,7 @@ def fit(
         from preceptor._base.files import write_text
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
+        from preceptor.estimation.learner_refusals import log_refusals
         from preceptor.estimation.sources import fit_source
         from preceptor.logs import Log
 
@@ -85,6 +94,9 @@ def fit(
             say(f"Note: {doubt}")
         world = estimate.world
         rounds = Log.read(log, world, columns=renamed)
+        foreign = log_refusals(estimate, rounds)
+        if foreign:
+            fail(_refused([f"{log}, {each}" for each in foreign]), code=1)
         with spinner("fitting"):
             fitted = fit_learner(
                 world, rounds, random_state=seed, answers=answers, workers=workers,
@@ -92,10 +104,17 @@ def fit(
             )  # fmt: skip
             said = fitted.summary()
         written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
+        typer.echo(written if as_json else said)
+        if fitted.refusal_:
+            remedy = "until there is a better log, plan without --learner"
+            fail(_refused([f"{log}: {fitted.refusal_}; {remedy}"]), code=1)
         if not dry_run:
             write_text(output, written + "\n")
-            again = (
-                "" if fitted.person_ is None else f" Next: preceptor plan ... --learner {output}"
-            )
-            say(f"Wrote what was found to {output}.{again}")
-    typer.echo(written if as_json else said)
+            say(f"Wrote what was found to {output}. Next: preceptor plan ... --learner {output}")
+
+
+def _refused(reasons: list[str]) -> str:
+    """Why nothing was written."""
+    if len(reasons) == 1:
+        return f"no learner was written. {reasons[0]}"
+    return "no learner was written:\n" + "\n".join(f"  - {reason}" for reason in reasons)

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import preceptor
 import preceptor.cli._options as _options
-from preceptor._base.words import counted, first_few
+from preceptor._base.words import unknown_names
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._tables import read_named_numbers, renamed_columns
-from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.cli._console import check_target, readable_errors
+from preceptor.cli._following import along, by_log, by_tutor, say_how_to_record, since
+from preceptor.cli._recording import typed
+from preceptor.cli._tables import read_counts, renamed_columns
+from preceptor.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from preceptor.advice.next_case import NextCase
 
 _EXAMPLES = """[bold]Examples[/bold]
 
-  preceptor next plan.json
+  preceptor next plan.json                                      (the first case of somebody new)
+
+  preceptor next plan.json --log log.csv --participant p07
+
+  preceptor next plan.json --log log.csv --participant p07 --available abdomen,wrist,weight
+
+  preceptor next plan.json --log log.csv --participant p07 --record --values 85,18.2 --answer 20 --outcome 22
 
   preceptor next plan.json --shown counts.json
 
-with, for instance, {"abdomen": 12, "wrist": 7} in counts.json; or, where answers were logged:
+with, for instance, {"abdomen": 12, "wrist": 7} in counts.json; or, to find out from the answers how this person learns:
 
-  preceptor next plan.json --log log.csv --participant ann
-"""
+  preceptor next plan.json --log log.csv --participant p07 --tutor
+"""  # noqa: E501 - a line of help that is broken cannot be copied
+
+_RECORDING = "Recording a case"
 
 
 @app.command(name="next", epilog=_EXAMPLES)
 def next_tests(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
-    shown: Annotated[
-        Path | None,
-        typer.Option(
-            help="How often this person has seen each test: a .json object of name and count, or "
-            "a .csv file with the columns name and count (default: never).",
-            metavar="FILE",
-        ),
-    ] = None,
+    shown: _options.Shown = None,
     log: Annotated[
         Path | None,
         typer.Option(
-            help="What this person answered so far, as for `preceptor fit`; then a tutor works out "
-            "who they are and what suits them now.",
+            help="What people were shown and answered so far, as for `preceptor fit`: says how far "
+            "along the plan this person is.",
             metavar="LOG",
         ),
     ] = None,
@@ -51,126 +57,166 @@ def next_tests(
         str | None,
         typer.Option(help="Who in the log, if there are several.", metavar="NAME"),
     ] = None,
+    available: Annotated[
+        str | None,
+        typer.Option(
+            help="Tests that can be shown now, if not all can: the best of what there is.",
+            metavar="NAME,NAME,...",
+        ),
+    ] = None,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Add the case that was just shown to the log, then say the next one.",
+            rich_help_panel=_RECORDING,
+        ),
+    ] = False,
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="Results that were seen, in the order in which the tests were named: 85,18.2; or "
+            "with names, if others were shown: abdomen=85,wrist=18.2.",
+            metavar="NUMBERS",
+            rich_help_panel=_RECORDING,
+        ),
+    ] = None,
+    answer: Annotated[
+        float | None,
+        typer.Option(help="What the person said.", metavar="NUMBER", rich_help_panel=_RECORDING),
+    ] = None,
+    outcome: Annotated[
+        float | None,
+        typer.Option(
+            help="What was true; leave it out if the person was not told.",
+            metavar="NUMBER",
+            rich_help_panel=_RECORDING,
+        ),
+    ] = None,
+    case: Annotated[
+        int | None,
+        typer.Option(
+            help="Which case it was: refused if the log says otherwise, so that none is recorded "
+            "twice.",
+            metavar="N",
+            min=1,
+            rich_help_panel=_RECORDING,
+        ),
+    ] = None,
+    tutor: Annotated[
+        bool,
+        typer.Option(
+            "--tutor",
+            help="Do not follow the plan: a tutor works out from the log who this person is and "
+            "what suits them now.",
+        ),
+    ] = False,
     columns: _options.Columns = None,
     report: Annotated[
         Path | None,
-        typer.Option(help="Write a page that shows the run in the log.", metavar="FILE"),
+        typer.Option(help="With --tutor: write a page that shows the run.", metavar="FILE"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Say what to show one person next, given how often they have seen each test.
+    """Say what to show one person next, given what they have seen so far.
 
-    With a log of their answers, it says what suits whoever they turn out to be, and who that is.
+    With a log of their answers, it counts what they have seen and can add the case just shown.
+    Somebody who is off the plan is planned for from where they are.
     """
     with readable_errors():
-        if log is not None:
-            if shown is not None:
-                raise InvalidInput("--shown: --log says already what was shown; leave one out")
+        _check_together(shown, log, participant, columns, report, tutor=tutor, record=record)
+        just_shown = typed(record, values, answer, outcome, case)
+        if tutor:
+            assert log is not None
+            if available is not None or record:
+                option = "--record" if record else "--available"
+                raise InvalidInput(f"{option}: goes along the plan; leave it out, or --tutor")
             if report is not None:
                 check_target(report, plan, log)
-            _by_tutor(plan, log, participant, columns, report, as_json=as_json)
+            by_tutor(plan, log, participant, columns, report, as_json=as_json)
             return
-        for option, value in (("participant", participant), ("columns", columns)):
-            if value:
-                raise InvalidInput(f"--{option}: is about a log; give --log too")
-        if report is not None:
-            raise InvalidInput("--report: shows the run in a log; give --log too")
         found = preceptor.Plan.load(plan)
-        problem, world = found.problem, found.problem.world
-        counts = list(problem.start_counts)
-        if shown is not None:
-            for name, count in _counts(shown).items():
-                for column in world.columns_of([name]):
-                    counts[column] = count
-        chosen = found.policy.recommend(counts)
-        loss = _expected_loss(problem, counts, chosen)
-        names = list(world.name_of(chosen))
-    from preceptor.report.scale import scale_of
+        at_hand = None if available is None else _columns_of(found, available)
+        if log is None:
+            from preceptor.advice.from_here import SoFar, so_far_from
 
-    scale = scale_of(problem)
-    expected = None if loss is None else float(scale.of(loss))
-    if as_json:
-        data = {"show": names, "expected_loss": loss, "expected": expected, "scale": scale.axis}
-        typer.echo(json.dumps(data | {"forever": chosen == found.policy.commit}))
-        return
-    from preceptor._base.words import sentence
-    from preceptor.report.phrases import joined
-
-    typer.echo(sentence(f"show {joined(found, chosen)}"))
-    if expected is None:
-        return
-    unit = f" ({scale.unit})" if scale.unit else ""
-    label = scale.label.removeprefix("expected ")
-    typer.echo(f"Expected {label} of this case: {expected:.3g}{unit}.")
+            counts = None if shown is None else read_counts(shown)
+            so_far = so_far_from(found.problem.world, shown=counts)
+            if so_far is None:
+                so_far = SoFar.nothing(found.problem.world)
+            chosen = along(found, since(found, so_far), at_hand)
+        else:
+            if record:
+                check_target(log, plan)
+            renamed = renamed_columns(columns or [])
+            chosen, who = by_log(found, log, participant, renamed, at_hand, just_shown)
+            if not as_json:
+                say_how_to_record(plan, log, who, columns, chosen)
+        said = _in_json(found, chosen) if as_json else _in_words(found, chosen, log is not None)
+    typer.echo(said)
 
 
-def _by_tutor(
-    plan: Path,
-    log: Path,
+def _check_together(
+    shown: Path | None,
+    log: Path | None,
     participant: str | None,
     columns: list[str] | None,
     report: Path | None,
     *,
-    as_json: bool,
+    tutor: bool,
+    record: bool,
 ) -> None:
-    """What a tutor advises who has seen all answers of one person."""
-    from preceptor.cli._summary import kind_lines
-    from preceptor.logs import Log
-    from preceptor.tutoring import Tutor
-
-    problem = preceptor.Plan.load(plan).problem
-    rounds = Log.read(log, problem.world, columns=renamed_columns(columns or []))
-    if participant is not None:
-        rounds = rounds.for_participant(participant)
-    elif len(rounds.participants) > 1:
-        people = first_few(rounds.participants, 8)
-        raise InvalidInput(f"--participant: say who; in {log} are {people}")
-    name = rounds.participants[0]
-    with spinner("following the log"):
-        tutor = Tutor(problem).through(rounds)
-        advice = tutor.recommendation()
-    if report is not None:
-        from preceptor.report.session import write_session
-
-        write_session(tutor, report, name=name)
-        say(f"Wrote the page of this run to {report}")
-    if as_json:
-        data = {
-            "show": list(advice.names),
-            "reason": advice.reason,
-            "probe": advice.probe,
-            "kinds": advice.kinds,
-            "participant": name,
-            "rounds": tutor.rounds,
-            "scatter": tutor.scatter,
-            "doubts": list(tutor.doubts()),
-        }
-        typer.echo(json.dumps(data, ensure_ascii=False))
-        return
-    typer.echo(advice.reason)
-    typer.echo(f"\nWho {name} may be, after {counted(tutor.rounds, 'round')}:")
-    for line in (*kind_lines(tutor), *(f"Doubt: {doubt}" for doubt in tutor.doubts())):
-        typer.echo(line)
+    """Refuse options that do not go together."""
+    if log is not None and shown is not None:
+        raise InvalidInput("--shown: --log says already what was shown; leave one out")
+    if log is None:
+        about = {"participant": participant, "columns": columns, "tutor": tutor, "record": record}
+        faults = [f"--{o}: is about a log; give --log too" for o, value in about.items() if value]
+        if report is not None:
+            faults.append("--report: shows the run in a log; give --log and --tutor too")
+        InvalidInput.raise_if(faults)
+    elif report is not None and not tutor:
+        raise InvalidInput("--report: shows what a tutor makes of the log; give --tutor too")
 
 
-def _expected_loss(
-    problem: preceptor.Problem, counts: list[int], chosen: tuple[int, ...]
-) -> float | None:
-    """What the next case costs; None where counts alone do not say what somebody knows by now."""
-    if problem.learns_by_showings:
-        errors = problem.by_showings.errors(problem.world, counts)[None, :]
-        return float(problem.oracle.loss_of(errors, chosen)[0])
-    if tuple(counts) != tuple(problem.start_counts):
-        return None
-    from preceptor.evaluation.value import losses_along
-
-    return float(losses_along(problem, [chosen])[0])
+def _columns_of(plan: preceptor.Plan, available: str) -> tuple[int, ...]:
+    """Columns of the tests that can be shown now."""
+    world = plan.problem.world
+    names = [name.strip() for name in available.split(",") if name.strip()]
+    if not names:
+        raise InvalidInput("--available: nothing, name at least one test")
+    InvalidInput.raise_if(unknown_names("--available", names, world.tests))
+    return world.columns_of(names)
 
 
-def _counts(path: Path) -> dict[str, int]:
-    found = read_named_numbers(path, ("count",))["count"]
-    wrong = [name for name, count in found.items() if count < 0 or count != int(count)]
-    InvalidFile.raise_if(
-        f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong
-    )
-    return {name: int(count) for name, count in found.items()}
+def _in_json(plan: preceptor.Plan, chosen: NextCase) -> str:
+    from preceptor.report.scale import scale_of
+
+    scale = scale_of(plan.problem)
+    data = {
+        "show": list(chosen.names),
+        "expected_loss": chosen.loss,
+        "expected": None if chosen.loss is None else float(scale.of(chosen.loss)),
+        "scale": scale.axis,
+        "forever": chosen.shown == plan.policy.commit,
+        "case": chosen.case,
+        "of": chosen.of,
+        "on_plan": chosen.on_plan,
+        "reasons": list(chosen.reasons),
+    }
+    return json.dumps(data, ensure_ascii=False)
+
+
+def _in_words(plan: preceptor.Plan, chosen: NextCase, numbered: bool) -> str:
+    from dataclasses import replace
+
+    from preceptor.report.scale import scale_of
+
+    # Without a log nobody has counted cases, so none is numbered.
+    lines = [(chosen if numbered else replace(chosen, case=None)).in_words(), *chosen.reasons]
+    if chosen.loss is not None:
+        scale = scale_of(plan.problem)
+        unit = f" ({scale.unit})" if scale.unit else ""
+        label = scale.label.removeprefix("expected ")
+        lines.append(f"Expected {label} of this case: {float(scale.of(chosen.loss)):.3g}{unit}.")
+    return "\n".join(lines)

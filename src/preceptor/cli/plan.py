@@ -12,7 +12,7 @@ import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
 from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import read_named_numbers
+from preceptor.cli._tables import read_counts, read_named_numbers
 from preceptor.cli._worlds import source_of
 from preceptor.regrets import OBJECTIVES
 from preceptor.tables import Reading
@@ -28,6 +28,8 @@ _EXAMPLES = """[bold]Examples[/bold]
   preceptor plan cases.csv --outcome y --person by-showings --half-life 14
 
   preceptor plan cases.csv --outcome y --learner learner.json --json
+
+  preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)
 """
 
 
@@ -56,6 +58,8 @@ def plan(
     ] = None,
     learner: _options.LearnerFile = None,
     participant: _options.Participant = None,
+    shown: _options.Shown = None,
+    log: _options.LogSoFar = None,
     drop: _options.Drop = None,
     example: _options.Example = None,
     alpha: _options.Alpha = None,
@@ -91,7 +95,7 @@ def plan(
     """
     with readable_errors():
         if not dry_run:
-            inputs = (data, beliefs, costs, learner)
+            inputs = (data, beliefs, costs, learner, shown, log)
             check_target(output, *inputs)
             check_target(report, output, *inputs)
         from preceptor.advice import advise
@@ -112,6 +116,8 @@ def plan(
                 objective=objective,
                 learner=learner,
                 participant=participant,
+                shown=None if shown is None else read_counts(shown),
+                log=log,
                 beliefs=_options.beliefs_from(beliefs),
                 standardised=standardised,
                 half_life=half_life,

@@ -28,6 +28,8 @@ from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
+from preceptor.estimation.learner_refusals import curve_refusal, log_refusals
+from preceptor.estimation.world_estimate import WorldEstimate
 from preceptor.evidence.everybody import weigh_people
 from preceptor.evidence.folding import cannot_tell
 from preceptor.evidence.group import GroupWeighed
@@ -42,13 +44,14 @@ from preceptor.people.person import Person
 from preceptor.tutoring.tracking import Tracker
 
 
-def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
+def fit_learner(world: World | WorldEstimate, log: Log, **options: Any) -> LearnerEstimator:
     """Estimate the person, or the people, behind a log.
 
     Parameters
     ----------
     world
-        Where the cases came from, with the tests that the log names.
+        Where the cases came from, with the tests that the log names. Given as `fit_world` gives it,
+        with its table, the log is compared with that first.
     log
         What they were shown, what they answered, what was true.
     **options
@@ -62,7 +65,8 @@ def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
     Raises
     ------
     InvalidInput
-        The log has too few rows, or is not about these tests, or an option makes no sense.
+        The log has too few rows, or is not about these tests or this table, or an option makes no
+        sense.
 
     Examples
     --------
@@ -76,7 +80,10 @@ def fit_learner(world: World, log: Log, **options: Any) -> LearnerEstimator:
     >>> fitted.family_, round(fitted.learner_.curves.alpha, 2)
     ('geometric', 1.05)
     """
-    return LearnerEstimator(world, **options).fit(log)
+    if not isinstance(world, WorldEstimate):
+        return LearnerEstimator(world, **options).fit(log)
+    InvalidInput.raise_if(f"log: {fault}" for fault in log_refusals(world, log))
+    return LearnerEstimator(world.world, **options).fit(log)
 
 
 @dataclass(eq=False, repr=False)
@@ -404,6 +411,8 @@ class LearnerEstimator:
     @property
     def people_(self) -> dict[str, Person]:
         """Whom to plan for, by participant; those whose rounds say nothing are left out."""
+        if self.verdict_.person is None:
+            return {}
         several = len(self.participants_) > 1
         verdicts = {name: verdict(each) for name, each in self.kinds_.people.items()}
         if not several:
@@ -443,6 +452,9 @@ class LearnerEstimator:
             doubt = contradicts(self.push_, found.by_outcomes)
             if doubt:
                 who = dataclasses.replace(who, doubts=(*who.doubts, doubt))
+            refusal = "" if who.person is None else curve_refusal(self)
+            if refusal:
+                who = dataclasses.replace(who, person=None, refusal=refusal)
             self._kinds = found, who
         return self._kinds
 

@@ -282,6 +282,42 @@ class Log(Value):
             )
         return self._rows(np.isin(self.participant, who))
 
+    def head(self, rows: int) -> Log:
+        """The first rows, one person's first rounds if it is about one.
+
+        Parameters
+        ----------
+        rows
+            How many; all of them if there are fewer.
+
+        Returns
+        -------
+        Log
+            In the same order.
+
+        Examples
+        --------
+        >>> log = Log(["bmi"], ["ann"] * 2, [1, 2], [[True]] * 2, [[1.0], [2.0]], [0.5, 1.5])
+        >>> log.head(1).rounds.tolist(), log.tail(1).rounds.tolist()
+        ([1], [2])
+        """
+        return self._rows(np.arange(len(self)) < rows)
+
+    def tail(self, rows: int) -> Log:
+        """The last rows; what was shown before them is not counted any more.
+
+        Parameters
+        ----------
+        rows
+            How many; all of them if there are fewer.
+
+        Returns
+        -------
+        Log
+            In the same order.
+        """
+        return self._rows(np.arange(len(self)) >= len(self) - rows)
+
     def split(
         self, share: float = 0.25, rng: np.random.Generator | int | None = None
     ) -> tuple[Log, Log]:
@@ -349,7 +385,7 @@ class Log(Value):
         return f"Log({len(self)} rows, {people} participants, tests {', '.join(self.names)})"
 
     def _rows(self, chosen: npt.NDArray[np.bool_]) -> Log:
-        """Some rows as a log of their own; whole people only, or counts would begin anew."""
+        """Some rows as a log of their own; counts begin anew with its first rows."""
         return Log(self.names, *(getattr(self, field)[chosen] for field in FIELDS))
 
 

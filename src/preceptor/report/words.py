@@ -103,7 +103,8 @@ def _setting(plan: Plan) -> str:
         text += f" How the person learns is not known, so it is for {many} of person at once."
     elif not problem.learns_by_showings:
         text += f" How the person learns: {problem.learner.learning_in_words()}."
-    starts = [problem.start_counts[block[0]] for block in problem.world.blocks]
+    before = problem.start_counts if plan.seen_before is None else plan.seen_before
+    starts = [before[block[0]] for block in problem.world.blocks]
     seen = [
         f"{name} {times(count)}"
         for name, count in zip(problem.world.tests, starts, strict=True)

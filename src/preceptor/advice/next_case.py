@@ -1,0 +1,273 @@
+"""What to show one person next by a plan: on it, off it, or with only some tests at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import IntArray
+from preceptor._base.words import TOGETHER, counted, listed, times
+from preceptor.advice.at_hand import best_at_hand
+from preceptor.advice.from_here import SoFar, from_here
+from preceptor.evaluation.value import evaluate, losses_along
+from preceptor.model.sets import TestSet
+from preceptor.people.crowd import Crowd
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.policies import Alternating, CountPolicy, ExploreThenRepeat, Policy
+from preceptor.problem import Problem
+
+# Seconds to plan anew for somebody who is off the plan; other people take longer.
+_SECONDS, _PEOPLE_SECONDS = 0.5, 2.0
+# Going on with the plan is as good as planning anew up to this share of the loss.
+_AS_GOOD = 0.002
+# Rounds of a table over counts that are looked at.
+_FOLLOWED = 400
+
+
+@dataclass(frozen=True)
+class NextCase:
+    """What to show next, and why.
+
+    Attributes
+    ----------
+    shown
+        The set to show.
+    names
+        Its tests by name.
+    case
+        Which case of this person's it is, from 1; None where only counts are known.
+    of
+        How many cases the plan has; None if it has no end.
+    settles
+        The case from which on the plan repeats itself; None if that is not known.
+    on_plan
+        Whether they have seen what the plan shows up to some case, no more and no less.
+    reasons
+        What else to say, a sentence each: off the plan, not available, over.
+    loss
+        Expected loss of this case; None where counts do not say what the person knows by now.
+    """
+
+    shown: TestSet
+    names: tuple[str, ...]
+    case: int | None
+    of: int | None
+    settles: int | None
+    on_plan: bool
+    reasons: tuple[str, ...]
+    loss: float | None
+
+    def in_words(self) -> str:
+        """One sentence: which case it is, and what to show.
+
+        >>> NextCase((0,), ("bmi",), 17, 118, None, True, (), None).in_words()
+        'Case 17 of 118: show bmi.'
+        """
+        show = f"show {listed(self.names) if self.names else 'nothing'}."
+        if self.case is None:
+            return f"S{show[1:]}"
+        if self.of is not None and self.case <= self.of:
+            return f"Case {self.case:,} of {self.of:,}: {show}"
+        if self.of is not None or self.settles is None or self.settles == 1:
+            return f"Case {self.case:,}: {show}"
+        if self.case < self.settles:
+            return f"Case {self.case:,}, before the plan settles at case {self.settles:,}: {show}"
+        return f"Case {self.case:,}, the plan has settled: {show}"
+
+
+def next_case(plan: Plan, so_far: SoFar, available: Sequence[int] | None = None) -> NextCase:
+    """What to show one person next.
+
+    Parameters
+    ----------
+    plan
+        The plan to follow.
+    so_far
+        What they have been through since the plan began.
+    available
+        Columns that can be shown now; all if left out.
+
+    Returns
+    -------
+    NextCase
+        The plan's set for somebody on it. For somebody off it, the plan's next set if going on is
+        as good as planning anew from where they are, else what a new plan begins with. Where that
+        is not available, the set at hand that costs least over all cases to come.
+
+    Raises
+    ------
+    NotApplicable
+        The budget allows no set of what is available.
+    """
+    with one_blas_thread():
+        return _Choice(plan, so_far).next_case(available)
+
+
+class _Choice:
+    """One decision; what takes time is worked out when it is needed."""
+
+    def __init__(self, plan: Plan, so_far: SoFar) -> None:
+        self.plan, self.so_far = plan, so_far
+        self.problem, self.policy = plan.problem, plan.policy
+        self.rounds = so_far.rounds
+        found = self.policy.settles()
+        self.parts = None if found is None else (list(found[0]), list(found[1]))
+        self.reasons: list[str] = []
+        self.done = 0
+        self._now: Problem | None = None
+
+    @property
+    def now(self) -> Problem:
+        """The problem from where this person is."""
+        if self._now is None:
+            self._now = from_here(self.problem, self.so_far)
+            if self.problem.horizon is not None:
+                gone = self.done if self.rounds is None else self.rounds
+                left = max(self.problem.horizon - gone, 1)
+                self._now = self._now.replace(horizon=left)
+        return self._now
+
+    def next_case(self, available: Sequence[int] | None) -> NextCase:
+        self.done, on_plan = self._position()
+        done = self.done
+        rest = self._rest(done)
+        horizon = self.problem.horizon
+        over = horizon is not None and self.rounds is not None and self.rounds >= horizon
+        if over:
+            self.reasons.append(
+                f"The plan was for {counted(horizon or 0, 'case')}, which are over; plan again "
+                "from here for more."
+            )
+        elif not on_plan:
+            rest = self._off_plan(done, rest)
+        shown = self._recommended() if rest is None else rest.schedule(1)[0]
+        if available is not None and not set(shown) <= set(available):
+            wanted = shown
+            shown = best_at_hand(self.now, available, wanted, rest)
+            self._say_unavailable(wanted, available)
+        names = tuple(self.problem.world.name_of(shown))
+        case = None if self.rounds is None else self.rounds + 1
+        settles = self._settles(done) if on_plan else None
+        return NextCase(
+            shown, names, case, horizon, settles, on_plan, tuple(self.reasons), self._loss(shown)
+        )
+
+    def _position(self) -> tuple[int, bool]:
+        """How many rounds of the plan are behind this person, and whether nothing else is."""
+        if self.parts is None:
+            return 0, True  # somebody's own policy, which has an answer for every state
+        seen, (prefix, word) = np.asarray(self.so_far.counts), self.parts
+        own = _running(prefix, seen.size)
+        at = len(own) if self.rounds is None else self.rounds
+        if at < len(own) and np.array_equal(own[at], seen):
+            return at, True
+        done = int(np.flatnonzero(np.all(own <= seen, axis=1))[-1])
+        if done < len(prefix):
+            return done, bool(np.array_equal(own[done], seen))
+        turn, left = _running(word, seen.size), seen - own[-1]
+        moving = turn[-1] > 0
+        if not moving.any():
+            return done, not left.any()
+        cycles = int(np.min(left[moving] // turn[-1][moving]))
+        left = left - cycles * turn[-1]
+        within = int(np.flatnonzero(np.all(turn[:-1] <= left, axis=1))[-1])
+        return done + cycles * len(word) + within, bool(np.array_equal(turn[within], left))
+
+    def _rest(self, done: int) -> Policy | None:
+        """The plan from some round on; None where nobody can tell how it goes on."""
+        if self.parts is None:
+            return None
+        if isinstance(self.policy, CountPolicy):
+            return self._by_table(self.policy)
+        prefix, word = self.parts
+        if done <= len(prefix):
+            return ExploreThenRepeat(tuple(prefix[done:]), tuple(word))
+        turned = (done - len(prefix)) % len(word)
+        return Alternating((*word[turned:], *word[:turned]))
+
+    def _by_table(self, policy: CountPolicy) -> Policy:
+        """A table over counts has an answer for every state: follow it from here."""
+        totals = np.add(self.problem.start_counts, self.so_far.counts).tolist()
+        path = []
+        for _ in range(_FOLLOWED):
+            path.append(policy.recommend(totals))
+            for i in path[-1]:
+                totals[i] += 1
+        return ExploreThenRepeat(tuple(path[:-1]), (path[-1],))
+
+    def _recommended(self) -> TestSet:
+        totals = np.add(self.problem.start_counts, self.so_far.counts)
+        return self.policy.recommend(totals.tolist())
+
+    def _off_plan(self, done: int, rest: Policy | None) -> Policy | None:
+        """The rest of the plan, or a better one from here, and what to say about it."""
+        self.reasons.append(self._how_far_off(done))
+        if rest is None or isinstance(self.policy, CountPolicy):
+            self.reasons.append("The plan says what to show from where they are, too.")
+            return rest
+        going_on = evaluate(self.now, rest)
+        crowd = isinstance(self.problem.learner, Crowd)
+        seconds = _SECONDS if self.now.learns_by_showings else _PEOPLE_SECONDS
+        options = {"objective": "mean"} if crowd else {}
+        anew = solve(self.now, "auto", time_limit=seconds, seed=0, **options)
+        if anew.value >= going_on * (1.0 - _AS_GOOD):
+            self.reasons.append("Going on with the plan from there is as good as planning anew.")
+            return rest
+        self.reasons.append("This is how a plan made anew from where they are begins.")
+        return anew.policy
+
+    def _how_far_off(self, done: int) -> str:
+        assert self.parts is not None
+        prefix, word = self.parts
+        seen = np.asarray(self.so_far.counts)
+        beyond = max(done - len(prefix), 0)
+        planned = _running(prefix, seen.size)[min(done, len(prefix))]
+        turn = _running(word, seen.size)
+        planned = planned + beyond // len(word) * turn[-1] + turn[beyond % len(word)]
+        world = self.problem.world
+        more = [
+            f"{name} {times(int(seen[block[0]] - planned[block[0]]))}"
+            for name, block in zip(world.tests, world.blocks, strict=True)
+            if seen[block[0]] > planned[block[0]]
+        ]
+        what = listed(more).replace(TOGETHER, " ") if more else "single columns of a test"
+        if done == 0:
+            return f"They are off the plan: before its first case they have seen {what}."
+        cases = "its first case" if done == 1 else f"its first {done:,} cases"
+        return f"They are off the plan: beyond what {cases} show, they have seen {what}."
+
+    def _say_unavailable(self, wanted: TestSet, available: Sequence[int]) -> None:
+        names = self.problem.world.name_of
+        missing = names(sorted(set(wanted) - set(available)))
+        which = "which is" if len(missing) == 1 else "which are"
+        if len(missing) < len(names(wanted)):
+            which = f"but {listed(missing)} {'is' if len(missing) == 1 else 'are'}"
+        self.reasons.append(
+            f"Next would be {listed(names(wanted))}, {which} not available; of what is, this costs "
+            "least over the cases to come."
+        )
+
+    def _settles(self, done: int) -> int | None:
+        """The case, counted as this person's are, from which on the plan repeats itself."""
+        if self.rounds is None or self.parts is None:
+            return None
+        first = self.policy.exploration_length
+        return (len(self.parts[0]) if first is None else first) + 1 + self.rounds - done
+
+    def _loss(self, shown: TestSet) -> float | None:
+        if self.rounds is None and any(self.so_far.counts) and not self.problem.learns_by_showings:
+            return None
+        return float(losses_along(self.now, [shown])[0])
+
+
+def _running(sets: Sequence[TestSet], tests: int) -> IntArray:
+    """Row t: how often each test was shown in the first t sets; shape (len + 1, tests)."""
+    moves = np.zeros((len(sets) + 1, tests), dtype=np.int64)
+    for t, shown in enumerate(sets):
+        moves[t + 1, list(shown)] = 1
+    running: IntArray = np.cumsum(moves, axis=0)
+    return running

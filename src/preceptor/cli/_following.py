@@ -1,0 +1,180 @@
+"""Where one person is along a plan, by their log: the next case, and the one just shown."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+import preceptor
+from preceptor._base.words import counted, first_few
+from preceptor.cli._console import say, spinner
+from preceptor.cli._recording import Recorded, results_in
+from preceptor.cli._tables import renamed_columns
+from preceptor.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from preceptor.advice.from_here import SoFar
+    from preceptor.advice.next_case import NextCase
+    from preceptor.logs import Log
+    from preceptor.logs.appending import LogFile
+
+
+def along(plan: preceptor.Plan, so_far: SoFar, at_hand: tuple[int, ...] | None) -> NextCase:
+    """The next case by what somebody has been through."""
+    from preceptor.advice.next_case import next_case
+
+    with spinner("choosing tests"):
+        return next_case(plan, so_far, at_hand)
+
+
+def since(plan: preceptor.Plan, so_far: SoFar) -> SoFar:
+    """Counts are totals, those before the plan included."""
+    from dataclasses import replace
+
+    before = plan.problem.start_counts if plan.seen_before is None else plan.seen_before
+    left = [max(c - b, 0) for c, b in zip(so_far.counts, before, strict=True)]
+    return replace(so_far, counts=tuple(left))
+
+
+def by_log(
+    plan: preceptor.Plan,
+    log: Path,
+    participant: str | None,
+    columns: dict[str, str],
+    at_hand: tuple[int, ...] | None,
+    just_shown: Recorded | None,
+) -> tuple[NextCase, str]:
+    """The next case of somebody in a log, once the one just shown is recorded; and their name."""
+    from preceptor.logs import Log
+    from preceptor.logs.appending import LogFile
+
+    world, file = plan.problem.world, LogFile.at(log)
+    begins = file.content is None and just_shown is not None
+    rounds = None if begins else Log.read(log, world, columns=columns)
+    who = _who(participant, rounds, log)
+    chosen = along(plan, _so_far(plan, rounds, who), at_hand)
+    if just_shown is not None:
+        rounds = _recorded(plan, file, rounds, who, columns, chosen, just_shown)
+        chosen = along(plan, _so_far(plan, rounds, who), at_hand)
+    return chosen, who
+
+
+def _who(participant: str | None, rounds: Log | None, log: Path) -> str:
+    if participant is not None:
+        if rounds is not None and participant not in rounds.participants:
+            there = first_few(rounds.participants, 8)
+            say(f"Note: {participant} is not in {log} (in it: {there}); taken for somebody new")
+        return participant
+    if rounds is None or len(rounds.participants) > 1:
+        there = "" if rounds is None else f"; in {log} are {first_few(rounds.participants, 8)}"
+        raise InvalidInput(f"--participant: say who{there}")
+    return rounds.participants[0]
+
+
+def _so_far(plan: preceptor.Plan, rounds: Log | None, who: str) -> SoFar:
+    from preceptor.advice.from_here import SoFar, after_log, since_the_plan
+
+    if rounds is None or who not in rounds.participants:
+        return since_the_plan(plan, SoFar.nothing(plan.problem.world))
+    return since_the_plan(plan, after_log(rounds.for_participant(who)))
+
+
+def _recorded(
+    plan: preceptor.Plan,
+    file: LogFile,
+    rounds: Log | None,
+    who: str,
+    columns: dict[str, str],
+    chosen: NextCase,
+    just_shown: Recorded,
+) -> Log:
+    """Add the case that was shown to the log."""
+    from preceptor.logs.appending import NewRound
+    from preceptor.tutoring.rounds import Round, check_size
+
+    world = plan.problem.world
+    if just_shown.case is not None and just_shown.case != chosen.case:
+        raise InvalidInput(
+            f"--case: {just_shown.case}, but by {file.path} the next case of {who} is "
+            f"{chosen.case}; nothing was recorded"
+        )
+    seen, results = results_in(just_shown.values, world, chosen.shown)
+    Round.checked(world, seen, results, just_shown.answer)
+    if just_shown.outcome is not None:
+        check_size(world, "outcome", just_shown.outcome)
+    entry = NewRound(who, seen, results, just_shown.answer, just_shown.outcome)
+    after = file.append(rounds, world.labels, entry, columns=columns)
+    what = [f"{world.labels[i]} {value:g}" for i, value in zip(seen, results, strict=True)]
+    told = "" if just_shown.outcome is None else f", outcome {just_shown.outcome:g}"
+    say(
+        f"Recorded case {chosen.case} of {who} in {file.path}: {', '.join(what) or 'nothing shown'}"
+        f"; answer {just_shown.answer:g}{told}"
+    )
+    if just_shown.outcome is None:
+        say("Note: without --outcome they were not told, so the case counts as teaching nothing")
+    return after
+
+
+def say_how_to_record(
+    plan: Path, log: Path, who: str, columns: list[str] | None, chosen: NextCase
+) -> None:
+    """Tell which command adds the case that is shown now."""
+    given = [f"--columns {shlex.quote(each)}" for each in columns or []]
+    command = shlex.join(["preceptor", "next", str(plan), "--log", str(log), "--participant", who])
+    say(
+        f"Then: {' '.join([command, *given])} --record --case {chosen.case} --values ... "
+        "--answer ... --outcome ..."
+    )
+
+
+def by_tutor(
+    plan: Path,
+    log: Path,
+    participant: str | None,
+    columns: list[str] | None,
+    report: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """What a tutor advises who has seen all answers of one person."""
+    from preceptor.cli._summary import kind_lines
+    from preceptor.logs import Log
+    from preceptor.tutoring import Tutor
+
+    problem = preceptor.Plan.load(plan).problem
+    rounds = Log.read(log, problem.world, columns=renamed_columns(columns or []))
+    if participant is not None:
+        rounds = rounds.for_participant(participant)
+    elif len(rounds.participants) > 1:
+        people = first_few(rounds.participants, 8)
+        raise InvalidInput(f"--participant: say who; in {log} are {people}")
+    name = rounds.participants[0]
+    with spinner("following the log"):
+        tutor = Tutor(problem).through(rounds)
+        advice = tutor.recommendation()
+    if report is not None:
+        from preceptor.report.session import write_session
+
+        write_session(tutor, report, name=name)
+        say(f"Wrote the page of this run to {report}")
+    if as_json:
+        data = {
+            "show": list(advice.names),
+            "reason": advice.reason,
+            "probe": advice.probe,
+            "kinds": advice.kinds,
+            "participant": name,
+            "rounds": tutor.rounds,
+            "scatter": tutor.scatter,
+            "doubts": list(tutor.doubts()),
+        }
+        typer.echo(json.dumps(data, ensure_ascii=False))
+        return
+    typer.echo(advice.reason)
+    typer.echo(f"\nWho {name} may be, after {counted(tutor.rounds, 'round')}:")
+    for line in (*kind_lines(tutor), *(f"Doubt: {doubt}" for doubt in tutor.doubts())):
+        typer.echo(line)

@@ -1,0 +1,284 @@
+"""`preceptor next --log`: how far along the plan somebody is, and cases that are recorded."""
+
+import json
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.advice.from_here import SoFar
+from preceptor.advice.next_case import next_case
+from preceptor.cli._recording import results_in
+from preceptor.logs import Log
+from preceptor.model.units import Units
+from tests.cli.conftest import no_traceback
+
+UNITS = Units([25.0, 90.0, 50.0], [4.0, 10.0, 8.0], "risk", 3.0)
+BASE = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.3)
+WORLD = pr.World(BASE.coefficients, BASE.covariance, 0.1, ["bmi", "bp", "age"], units=UNITS)
+PERSON = pr.Learner([0.2, 1.3, 0.0], pr.Geometric(1.1))
+HEADER = "participant,round,shown,values,prediction,outcome\n"
+
+
+def save(path, policy, person=PERSON, **options):
+    problem = pr.Problem(WORLD, person, 1, **({"discount": 0.9} | options))
+    value = pr.evaluate(problem, policy)
+    pr.Plan(problem, policy, value, 0.0, pr.Status.BOUNDED, "by hand", 0.0).save(path)
+    return problem
+
+
+def rows(*shown, who="p07"):
+    """A log of one person who was told every outcome."""
+    return HEADER + "".join(f"{who},{t},{test},1,2,3\n" for t, test in enumerate(shown, start=1))
+
+
+@pytest.fixture
+def followed(tmp_path, run):
+    """A plan of bp twice, then bmi, and a way to ask it."""
+    save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,), (1,)], (0,)))
+
+    def ask(log, *options):
+        if log is not None:
+            (tmp_path / "log.csv").write_text(log)
+        return run("next", "plan.json", "--log", "log.csv", *options)
+
+    return ask
+
+
+def test_it_says_which_case_of_how_many(followed, tmp_path):
+    save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,), (1,)], (0,)), horizon=5)
+    assert followed(rows("bp")).stdout.startswith("Case 2 of 5: show bp.")
+    assert followed(rows("bp", "bp")).stdout.startswith("Case 3 of 5: show bmi.")
+    over = followed(rows("bp", "bp", "bmi", "bmi", "bmi")).stdout
+    assert over.startswith("Case 6: show bmi.\nThe plan was for 5 cases, which are over")
+
+
+def test_without_an_end_it_says_when_the_plan_settles(followed):
+    assert followed(rows("bp")).stdout.startswith(
+        "Case 2, before the plan settles at case 3: show bp."
+    )
+    later = followed(rows("bp", "bp", "bmi")).stdout
+    assert later.startswith("Case 4, the plan has settled: show bmi.")
+    assert "off the plan" not in later
+
+
+def test_cases_without_the_outcome_teach_nothing(followed):
+    untold = rows("bp", "bp").replace("2,bp,1,2,3", "2,bp,1,2,")
+    # The second showing has to come again, so everything is a case later.
+    assert followed(untold).stdout.startswith("Case 3, before the plan settles at case 4: show bp.")
+
+
+def test_somebody_new_begins_and_is_named(followed):
+    result = followed(rows("bp"), "--participant", "p70")
+    assert result.stdout.startswith("Case 1, before the plan settles at case 3: show bp.")
+    assert "p70 is not in log.csv (in it: p07); taken for somebody new" in result.stderr
+
+
+def test_of_several_people_one_has_to_be_named(followed):
+    both = rows("bp") + rows("bp", "bp", who="p08").removeprefix(HEADER)
+    assert "--participant: say who; in log.csv are p07, p08" in no_traceback(followed(both))
+    assert followed(None, "--participant", "p08").stdout.startswith("Case 3, the plan has settled")
+
+
+def test_somebody_off_the_plan_is_planned_for_from_where_they_are(run, tmp_path):
+    """The schedule would begin with bp, of which they have seen all there is to see."""
+    problem = save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,)] * 60, (0,)))
+    (tmp_path / "counts.json").write_text(json.dumps({"age": 400, "bp": 20}))
+    result = run("next", "plan.json", "--shown", "counts.json", "--json")
+    data = json.loads(result.stdout)
+    assert not data["on_plan"]
+    assert "beyond what its first 20 cases show, they have seen age 400 times" in data["reasons"][0]
+    assert "plan made anew" in data["reasons"][1]
+    here = problem.replace(start=[0, 20, 400])
+    best = pr.solve(here, time_limit=0.5).policy.schedule(1)[0]
+    assert data["show"] == list(WORLD.name_of(best))
+    assert data["show"] != ["bp"]
+    errors = PERSON.errors(WORLD, [0, 20, 400])[None, :]
+    assert data["expected_loss"] == pytest.approx(float(here.oracle.loss_of(errors, best)[0]))
+
+
+def test_by_counts_alone_the_cases_left_are_those_after_what_was_shown(tmp_path):
+    """With one case left, what teaches most for later is worth nothing."""
+    problem = save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,)] * 4, (0,)), horizon=5)
+    plan = pr.Plan.load(tmp_path / "plan.json")
+    found = next_case(plan, SoFar((0, 4, 9)))
+    here = problem.replace(start=[0, 4, 9], horizon=1)
+    assert found.loss == pytest.approx(
+        min(pr.evaluate(here, pr.Stationary((i,))) for i in range(3))
+    )
+
+
+def test_where_going_on_is_as_good_the_plan_is_kept(followed):
+    beyond = followed(rows("bp", "bp", "bmi", "bp")).stdout
+    assert "Case 5: show bmi." in beyond
+    assert "beyond what its first 3 cases show, they have seen bp once" in beyond
+    assert "Going on with the plan from there is as good as planning anew." in beyond
+
+
+def test_a_table_over_counts_has_an_answer_off_the_plan_too(run, tmp_path):
+    table = np.zeros((3, 3, 1), dtype=int)
+    table[:, :2] = 1
+    save(tmp_path / "plan.json", pr.CountPolicy(table, [(0,), (1,)]))
+    (tmp_path / "counts.json").write_text(json.dumps({"bmi": 1, "bp": 1}))
+    text = run("next", "plan.json", "--shown", "counts.json").stdout
+    assert text.startswith("Show bp.")
+    assert "The plan says what to show from where they are, too." in text
+
+
+def test_somebody_who_learns_from_outcomes_is_followed_through_the_log(followed, tmp_path):
+    person = pr.DeltaRule([0.2, 1.3, 0.0], 0.1)
+    save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,), (1,)], (0,)), person)
+    data = json.loads(followed(rows("bp"), "--json").stdout)
+    acting = person.acting(WORLD)
+    acting.feedback((1,), UNITS.standardise([[1.0, 1.0, 1.0]])[0][[1]], 0.0)  # 3 is the average
+    away = WORLD.coefficients - acting.weights
+    left = WORLD.covariance - np.outer(WORLD.covariance[1], WORLD.covariance[1])
+    # They know the correlations, so they are off by what weights and hidden tests leave.
+    known = WORLD.covariance[1] @ away
+    hidden = WORLD.coefficients @ left @ WORLD.coefficients
+    assert data["expected_loss"] == pytest.approx(known**2 + hidden + 0.1)
+
+
+def test_available_keeps_the_plan_or_takes_the_best_of_the_rest(followed):
+    kept = followed(rows("bp"), "--available", "bp,age")
+    assert ": show bp." in kept.stdout
+    other = followed(None, "--available", "bmi, age").stdout
+    assert "Next would be bp, which is not available; of what is, this costs least" in other
+    problem = pr.Problem(WORLD, PERSON, 1, 0.9, start=[0, 1, 0])
+    plan_after = [(1,)]
+    costs = {
+        name: pr.evaluate(problem, pr.ExploreThenCommit([shown, *plan_after], (0,)))
+        for name, shown in (("bmi", (0,)), ("age", (2,)))
+    }
+    assert f"show {min(costs, key=costs.__getitem__)}." in other
+    unknown = no_traceback(followed(None, "--available", "bmi,aeg"))
+    assert "--available: 'aeg' is not known; did you mean 'age'?" in unknown
+    assert "name at least one" in no_traceback(followed(None, "--available", " , "))
+
+
+def test_a_case_is_recorded_and_the_next_one_said(run, followed, tmp_path):
+    """A log that is not there yet is begun."""
+    first = ("--record", "--values", "91.5", "--answer", "3.2", "--outcome", "4")
+    result = followed(None, "--participant", "p07", *first)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("Case 2, before the plan settles at case 3: show bp.")
+    assert "Recorded case 1 of p07 in log.csv: bp 91.5; answer 3.2, outcome 4" in result.stderr
+    assert "--record --case 2" in result.stderr
+    log = Log.read(tmp_path / "log.csv", WORLD)
+    assert (log.participants, log.rounds.tolist()) == (("p07",), [1])
+    assert log.values[0, 1] == 91.5
+    assert not np.isnat(log.when[0])
+    # Something else was shown, and nobody told the outcome; decimals as in Germany.
+    other = ("--record", "--values", "age=50,5;bmi=24", "--answer", "2")
+    result = followed(None, *other)
+    assert result.exit_code == 0, result.stderr
+    assert "without --outcome" in result.stderr
+    again = Log.read(tmp_path / "log.csv", WORLD)
+    assert again.shown[1].tolist() == [True, False, True]
+    assert again.values[1, 2] == 50.5
+    assert not again.told[1]
+
+
+def test_a_row_fits_the_file_that_is_there(followed, tmp_path):
+    wide = 'site,participant,round,bmi,bp,age,prediction,outcome\r\n"a, b",p07,4,,90,,2,3\r\n'
+    (tmp_path / "log.csv").write_bytes(wide.encode())
+    entry = ("--record", "--values", "88", "--answer", "2.5", "--outcome", "3")
+    assert followed(None, *entry).exit_code == 0
+    written = (tmp_path / "log.csv").read_bytes().decode()
+    assert written == wide + ",p07,5,,88.0,,2.5,3.0\r\n"
+
+
+def test_lines_of_json_are_added_to_as_well(run, followed, tmp_path):
+    log = Log(
+        WORLD.names, ["p07"], [1], [[False, True, False]], [[np.nan, 90.0, np.nan]], [2.0], [3.0]
+    )
+    for layout in ("lists", "wide"):
+        log.write(tmp_path / "log.jsonl", layout=layout)
+        entry = ("--record", "--values", "88", "--answer", "2.5")
+        result = run("next", "plan.json", "--log", "log.jsonl", *entry)
+        assert result.exit_code == 0, result.stderr
+        after = Log.read(tmp_path / "log.jsonl", WORLD)
+        assert after.values[1, 1] == 88.0
+        assert after.shown[1].tolist() == [False, True, False]
+        assert np.isnan(after.outcome[1])
+
+
+RECORD = ("--record", "--values", "88", "--answer", "2.5", "--outcome", "3")
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (("--record",), "--values: give the results"),
+        (("--record", "--values", "88"), "--answer: give what the person said"),
+        (("--answer", "2"), "--answer: is about a case that was shown; give --record too"),
+        ((*RECORD, "--case", "7"), "--case: 7, but by log.csv the next case of p07 is 2"),
+        (
+            ("--record", "--values", "1,2", "--answer", "2"),
+            "must be 1 results, of bp in this order",
+        ),
+        (("--record", "--values", "bpp=1", "--answer", "2"), "did you mean 'bp'?"),
+        (("--record", "--values", "bp=x", "--answer", "2"), "--values: bp 'x' is not a number"),
+        (("--record", "--values", "bp=1,bp=2", "--answer", "2"), "'bp' comes twice"),
+        (("--record", "--values", "bp=1e12", "--answer", "2"), "standard deviations from the"),
+        (("--record", "--values", "88", "--answer", "nan"), "--answer: nan, must be a finite"),
+        ((*RECORD, "--tutor"), "--record: goes along the plan"),
+        (("--report", "x.html"), "--report: shows what a tutor makes of the log; give --tutor"),
+    ],
+)
+def test_what_cannot_be_recorded_leaves_the_log_as_it_was(followed, tmp_path, options, complaint):
+    result = followed(rows("bp"), *options)
+    assert result.exit_code == 2
+    assert complaint in no_traceback(result)
+    assert (tmp_path / "log.csv").read_text() == rows("bp")
+
+
+def test_options_about_a_log_need_one(run, followed):
+    for option in (("--record", "--values", "1", "--answer", "2"), ("--tutor",)):
+        assert "give --log too" in no_traceback(run("next", "plan.json", *option))
+
+
+def test_a_plan_made_from_a_log_counts_from_there(run, cases, tmp_path):
+    """The same log goes on: its first rounds were before the plan."""
+    table = ("--outcome", "y", "--tests", 1, "--person", "by-showings", "--time-limit", 0.1)
+    lines = "".join(f"{who},{t},bmi,100,20,21\n" for who in ("p07", "p08") for t in range(3))
+    (tmp_path / "log.csv").write_text(HEADER + lines)
+    who = ("--log", "log.csv", "--participant", "p07")
+    result = run("plan", cases, *table, "--cases", 4, *who)
+    assert result.exit_code == 0, result.stderr
+    assert "already seen bmi 3 times" in " ".join(result.stdout.split())
+    plan = pr.Plan.load("plan.json")
+    assert plan.problem.start == (3, 0, 0)
+    assert (plan.seen_before, plan.rounds_before) == ((3, 0, 0), 3)
+    data = json.loads(run("next", "plan.json", *who, "--json").stdout)
+    assert (data["case"], data["on_plan"]) == (1, True)
+    new = run("next", "plan.json", "--log", "log.csv", "--participant", "p09")
+    assert "the plan was made after 3 rounds of this person" in new.stderr
+    unnamed = run("plan", cases, *table, "--log", "log.csv")
+    assert "--participant: say who; in the log are p07, p08" in no_traceback(unnamed)
+
+
+def test_a_plan_made_from_counts(run, cases, tmp_path):
+    (tmp_path / "counts.json").write_text('{"bp": 2}')
+    options = ("--outcome", "y", "--tests", 1, "--cases", 4, "--time-limit", 0.1, "--dry-run")
+    result = run("plan", cases, *options, "--shown", "counts.json", "--json")
+    assert result.exit_code == 0, result.stderr
+    learner = json.loads(result.stdout)["plan"]["problem"]["learner"]
+    begun = {member["name"]: member["person"]["initial"] for member in learner["members"]}
+    assert begun["not learning"] == [0.0, 0.0, 0.0]
+    # Those who learn from outcomes have learned from cases like those of the table.
+    assert begun["by outcomes, knowing correlations, fast"][1] != 0.0
+    (tmp_path / "counts.json").write_text('{"bpp": 2}')
+    wrong = run("plan", cases, *options, "--shown", "counts.json")
+    assert "--shown: 'bpp' is not known; did you mean 'bp'?" in no_traceback(wrong)
+
+
+def test_levels_of_a_category_are_typed_as_they_are_seen():
+    names = ["age", "grade=II", "grade=III"]
+    world = pr.World([1.0, 1.0, 1.0], np.eye(3), names=names, groups={"grade": [1, 2]})
+    assert results_in("grade=III,age=50", world, ()) == ((0, 1, 2), (50.0, 0.0, 1.0))
+    assert results_in("50;II", world, (0, 1, 2)) == ((0, 1, 2), (50.0, 1.0, 0.0))
+    assert results_in("grade=", world, ()) == ((1, 2), (0.0, 0.0))  # the most common level
+    with pytest.raises(pr.InvalidInput, match="grade 'IV' is not one of its levels II, III"):
+        results_in("grade=IV", world, ())
+    assert results_in("", world, ()) == ((), ())

@@ -1,0 +1,154 @@
+"""Logs that no learner is made of: other units, another outcome, curves that predict nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.estimation import fit_learner, fit_world
+from preceptor.estimation.learner_refusals import curve_refusal, log_refusals
+from preceptor.logs import Log
+
+NAMES = ["abdomen", "weight", "age"]
+
+
+@functools.cache
+def estimate():
+    """Two hundred cases in centimetres, kilograms and years; one test says little."""
+    drawn = pr.World.equicorrelated([5.0, 2.0, 0.5], 0.4, 4.0).sample(200, rng=1)
+    values = drawn.features * [10.0, 12.0, 10.0] + [92.0, 81.0, 45.0]
+    table: dict[str, Any] = dict(zip(NAMES, values.T, strict=True))
+    return fit_world(table | {"fat": drawn.outcomes + 19.0}, "fat")
+
+
+@functools.cache
+def a_log(rounds: int = 60) -> Log:
+    """Somebody who learns, two tests a round, cases like those of the table."""
+    world = estimate().world
+    problem = pr.Problem(world, pr.Learner([0.0] * 3, pr.Geometric(1.1)), 2, horizon=rounds)
+    from preceptor.simulation import rollout
+
+    human = problem.learner.acting(world, response_noise=0.5)
+    return rollout(problem, pr.Stationary((0, 1)), rounds, people=1, rng=3, human=human).log
+
+
+def changed(**fields) -> Log:
+    log = a_log()
+    given = {f.name: getattr(log, f.name) for f in dataclasses.fields(Log)} | fields
+    return Log(*given.values())
+
+
+def scaled(test: int, factor: float) -> Log:
+    values = a_log().values.copy()
+    values[:, test] *= factor
+    return changed(values=values)
+
+
+def test_a_log_about_the_table_is_taken():
+    assert log_refusals(estimate(), a_log()) == []
+    fitted = fit_learner(estimate(), a_log())
+    assert curve_refusal(fitted) == ""
+    assert fitted.participants_ == a_log().participants
+
+
+@pytest.mark.parametrize(
+    ("test", "factor", "unit"),
+    [
+        (0, 1 / 2.54, "times 2.54 they would fit, so they may be inches"),
+        (1, 1 / 0.4536, "times 0.4536 they would fit, so they may be pounds"),
+        (0, 10.0, "times 0.1 they would fit"),
+        (0, 0.01, "times 100 they would fit"),
+        (1, 1000.0, "times 0.001 they would fit"),
+    ],
+)
+def test_values_in_another_unit_are_refused(test, factor, unit):
+    [refusal] = log_refusals(estimate(), scaled(test, factor))
+    assert refusal.startswith(f"{NAMES[test]}: ")
+    assert "outside the table's range of" in refusal
+    assert unit in refusal
+    with pytest.raises(pr.InvalidInput, match=f"log: {NAMES[test]}: .*bring both to one unit"):
+        fit_learner(estimate(), scaled(test, factor))
+
+
+def test_one_value_far_outside_is_named():
+    values = a_log().values.copy()
+    values[7, 0] = 920.0
+    [refusal] = log_refusals(estimate(), changed(values=values))
+    table = estimate().design.values[:, 0]
+    assert "1 of 60 values lie outside the table's range of" in refusal
+    away = 920.0 - table.max()
+    where = f"{a_log().participants[0]}, round {a_log().rounds[7]}"
+    assert f"the farthest 920 by {away:.3g} ({where})" in refusal
+    assert "correct these rows or leave them out" in refusal
+
+
+def test_a_value_just_outside_is_no_reason():
+    values = a_log().values.copy()
+    values[7, 0] = estimate().design.values[:, 0].max() + 5.0
+    assert log_refusals(estimate(), changed(values=values)) == []
+
+
+def test_a_column_of_two_values_takes_no_third():
+    rng = np.random.default_rng(0)
+    sex, y = rng.integers(0, 2, 80), rng.normal(size=80)
+    coded = fit_world({"sex": sex, "age": rng.normal(size=80), "y": y + sex}, "y")
+    shown, values = np.array([[True, False]] * 3), np.array([[1.0, np.nan]] * 3)
+    values[2, 0] = 2.0
+    log = Log(coded.world.labels, ["ann"] * 3, [1, 2, 3], shown, values, [0.1, 0.2, 0.3])
+    [refusal] = log_refusals(coded, log)
+    assert refusal.startswith("sex: 2 in ann, round 3, but the table has only 0 and 1")
+
+
+def test_an_outcome_of_another_scale_or_range_is_refused():
+    [small] = log_refusals(estimate(), changed(outcome=a_log().outcome / 100.0))
+    assert small.startswith("outcome, fat: ")
+    assert "times 100 they would fit" in small
+    [far] = log_refusals(estimate(), changed(outcome=a_log().outcome + 1000.0))
+    assert "outside the table's range" in far
+
+
+@pytest.mark.parametrize("how", ["shuffled", "negated"])
+def test_an_outcome_that_is_another_column_is_refused(how):
+    outcome = a_log().outcome
+    mean = outcome.mean()
+    other = (
+        np.random.default_rng(0).permutation(outcome) if how == "shuffled" else 2 * mean - outcome
+    )
+    [refusal] = log_refusals(estimate(), changed(outcome=other))
+    assert "outcome, fat: the outcomes in the log do not look like it. Over 60 rounds" in refusal
+    assert "look whether they are of another column" in refusal
+
+
+def test_few_rounds_say_nothing_about_the_outcome():
+    short = a_log(60).head(15)
+    given = {f.name: getattr(short, f.name) for f in dataclasses.fields(Log)}
+    reversed_ = Log(*(given | {"outcome": short.outcome[::-1]}).values())
+    assert log_refusals(estimate(), reversed_) == []
+
+
+def test_too_few_rows_to_leave_some_out_make_no_learner():
+    fitted = fit_learner(estimate().world, a_log().head(5), families="geometric")
+    assert np.isnan(next(s for s in fitted.comparison_ if s.family == fitted.family_).held_out)
+    refusal = curve_refusal(fitted)
+    assert "5 rows for" in refusal
+    assert "too few to leave some out" in refusal
+
+
+def test_a_curve_that_is_worse_than_the_average_answer_makes_no_learner():
+    """Answers that have nothing to do with the tests, and change in the last quarter."""
+    rng = np.random.default_rng(5)
+    answers = 19.0 + rng.normal(size=60)
+    answers[:45] += a_log().values[:45, 0] - 92.0
+    answers[45:] -= a_log().values[45:, 0] - 92.0
+    fitted = fit_learner(estimate().world, changed(prediction=answers))
+    chosen = next(s for s in fitted.comparison_ if s.family == fitted.family_)
+    assert chosen.held_out > min(fitted.baselines_.values())
+    assert "on rows left out the chosen curve" in curve_refusal(fitted)
+    assert fitted.person_ is None
+    assert fitted.people_ == {}
+    assert fitted.refusal_
