@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.values import FloatArray
+from preceptor.estimation.cross_products import by_sums, predicted_share
 from preceptor.estimation.encoding import Design
+from preceptor.estimation.findings import Said, Topic
 from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fill_in
+from preceptor.estimation.weights import (
+    SignDisagreement,
+    correlations_with_outcome,
+    in_words,
+    signs_that_disagree,
+)
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -99,8 +107,11 @@ class WorldEstimate:
         """
         values, outcome = complete(self.design.values, self.recipe), self.design.outcome
         order = np.random.default_rng(self.recipe.seed).permutation(self.rows)
+        folds = np.array_split(order, min(_FOLDS, self.rows))
+        if by_sums(values, self.recipe):
+            return predicted_share(*self.filled(), folds)
         missed, guessed = 0.0, 0.0
-        for fold in np.array_split(order, min(_FOLDS, self.rows)):
+        for fold in folds:
             others = np.setdiff1d(order, fold)
             mean, outcome_mean = np.nanmean(values[others], axis=0), outcome[others].mean()
             standard = (values - mean) / self._scales
@@ -111,10 +122,38 @@ class WorldEstimate:
             guessed += float(np.sum((outcome[fold] - outcome_mean) ** 2))
         return 1.0 - missed / guessed
 
+    def filled(self) -> tuple[FloatArray, FloatArray]:
+        """Standardised cases (rows, n), gaps filled in, and centred outcomes (rows,).
+
+        Returns
+        -------
+        tuple of two arrays
+            What the regression is made of.
+        """
+        units = self.world.units
+        assert units is not None
+        standard = units.standardise(complete(self.design.values, self.recipe))
+        cases, _ = fill_in(standard, np.nanmean(standard, axis=0), self.world.covariance)
+        return cases, units.centre(self.design.outcome)
+
+    @cached_property
+    def outcome_correlations(self) -> FloatArray:
+        """Plain correlation of each column with the outcome, shape (n,)."""
+        units = self.world.units
+        assert units is not None
+        return correlations_with_outcome(self.design, units.means, units.scales)
+
+    @cached_property
+    def signs_that_disagree(self) -> tuple[SignDisagreement, ...]:
+        """Columns whose weight has the other sign than their correlation with the outcome."""
+        return signs_that_disagree(
+            self.world.labels, self.world.coefficients, self.outcome_correlations, self.design
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done to the table, a sentence each."""
-        said = [*self.design.notes, *self._about_missing()]
+        """What was done to the table, a sentence each; none names a single case."""
+        said = [note.text for note in self.design.notes] + self._about_missing()
         spread = np.sqrt(np.diag(self.world.covariance))
         if np.abs(spread - 1.0).max() > 0.01:
             said.append(
@@ -123,46 +162,81 @@ class WorldEstimate:
             )
         return tuple(said)
 
-    @cached_property
+    @property
     def doubts(self) -> tuple[str, ...]:
-        """What a careful reader should know before relying on this world, a sentence each."""
+        """What a careful reader should know before relying on this world; none names a case."""
+        return tuple(doubt.text for doubt in self._doubts)
+
+    @property
+    def rows_in_doubt(self) -> tuple[str, ...]:
+        """The doubts that are about a single case, with its row and what stands there."""
+        return tuple(doubt.placed for doubt in self._doubts if doubt.placed)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What somebody who looks at nothing but the world must still be told.
+
+        How the table was read, what was left out, filled in and merged, and all doubts. For those
+        who have the table: rows are named.
+        """
+        return (
+            *self._said("reading"),
+            *self._said("left out"),
+            *self._about_missing(),
+            *self._said("merged"),
+            *(doubt.in_full for doubt in self._doubts),
+        )
+
+    def _said(self, topic: Topic) -> list[str]:
+        return [note.in_full for note in self.design.notes if note.topic == topic]
+
+    @cached_property
+    def _doubts(self) -> tuple[Said, ...]:
         found = list(self.design.doubts)
         if self.moments.information < 5 * self.world.size:
             found.append(
-                f"{self.moments.information:,} cases for {self.world.size} columns are few; expect "
-                "other weights from other cases (see the bootstrap)."
+                Said(
+                    f"{self.moments.information:,} cases for {self.world.size} columns are few; "
+                    "expect other weights from other cases (see the bootstrap)."
+                )
             )
         off = np.abs(self.correlation - np.eye(self.world.size))
         if off.size > 1 and off.max() > _NEARLY_COPIES:
             i, j = (int(v) for v in np.unravel_index(int(off.argmax()), off.shape))
             one, other = self.world.labels[i], self.world.labels[j]
             found.append(
-                f"{one} and {other} are nearly copies (correlation {self.correlation[i, j]:.3f}); "
-                "which of them carries the weight is hardly determined."
+                Said(
+                    f"{one} and {other} are nearly copies (correlation "
+                    f"{self.correlation[i, j]:.3f}); which of them carries the weight is hardly "
+                    "determined."
+                )
             )
+        if self.signs_that_disagree:
+            found.append(Said(in_words(self.signs_that_disagree, self.design.outcome_name)))
         if self.explained < _HARDLY_ANY:
-            found.append("The tests explain next to nothing of the outcome in these cases.")
+            found.append(Said("The tests explain next to nothing of the outcome in these cases."))
         elif self.explained > _TOO_GOOD:
             found.append(
-                "The tests explain the outcome almost perfectly; is one of them the outcome itself?"
+                Said(
+                    "The tests explain the outcome almost perfectly; is one of them the outcome "
+                    "itself?"
+                )
             )
         if self.moments.hidden > _LARGE_SHARE:
             found.append(
-                f"{self.moments.hidden:.0%} of what the regression misses is put down to missing "
-                "values instead of noise, so the noise is a rough estimate."
+                Said(
+                    f"{self.moments.hidden:.0%} of what the regression misses is put down to "
+                    "missing values instead of noise, so the noise is a rough estimate."
+                )
             )
         if self.moments.adjusted > 0.0:
             found.append(
-                "Pairwise correlations contradicted each other; they were changed by up to "
-                f"{self.moments.adjusted:.2f} to agree. An imputer may serve better."
+                Said(
+                    "Pairwise correlations contradicted each other; they were changed by up to "
+                    f"{self.moments.adjusted:.2f} to agree. An imputer may serve better."
+                )
             )
         return tuple(found)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What somebody who looks at nothing but the world must still be told."""
-        left_out = [f"{name} was left out: {reason}." for name, reason in self.dropped]
-        return (*left_out, *self.doubts)
 
     @property
     def covariance_method(self) -> str:
@@ -191,13 +265,15 @@ class WorldEstimate:
             f"A world of {_count(len(world.tests), 'test')} for {units.outcome}, from "
             f"{_count(self.rows, 'case')}",
             "",
-            f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  weight of 1 sd",
+            f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  "
+            "estimated weight of 1 sd",
         ]
+        missing = np.isnan(self.design.values).sum(axis=0)
         for i, name in enumerate(world.labels):
-            gaps = int(np.isnan(self.design.values[:, i]).sum())
+            gaps = int(missing[i])
             lines.append(
                 f"{name:<{width}}  {units.means[i]:>10.4g}  {units.scales[i]:>10.4g}  {gaps:>7,}  "
-                f"{world.coefficients[i]:>14.4g}"
+                f"{world.coefficients[i]:>24.4g}"
             )
         error = np.sqrt(world.noise_variance)
         lines += [
