@@ -140,12 +140,12 @@ def predicts(category: Category, outcome: FloatArray) -> bool:
 
 def left_over(columns: list[FloatArray], outcome: FloatArray) -> FloatArray:
     """What the columns that are numbers leave of an outcome (rows,); gaps count as average."""
-    centred = outcome - outcome.mean()
+    centred: FloatArray = outcome - outcome.mean()
     if not columns:
         return centred
     values = np.column_stack(columns)
     means, scales = location(values)
     standard: FloatArray = np.nan_to_num((values - means) / scales)
     gram = standard.T @ standard + 1e-6 * outcome.size * np.eye(len(columns))
-    residuals: FloatArray = centred - standard @ np.linalg.solve(gram, standard.T @ centred)
-    return residuals
+    weights = np.linalg.solve(gram, standard.T @ centred)
+    return np.asarray(centred - standard @ weights)

@@ -126,7 +126,7 @@ class Pairs:
         return cls(*(np.array(part) for part in parts))
 
     def covariance(self, times: FloatArray) -> FloatArray:
-        """What `moments.estimate` makes of these cases, with stand-ins that are exactly Gaussian."""
+        """What `moments.estimate` makes of these cases, with exactly Gaussian stand-ins."""
         shared, sums, squares, products = (
             np.tensordot(times, part, axes=(0, 0))
             for part in (self.shared, self.sums, self.squares, self.products)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.estimation.cells import plain_number
 
-# Codes that questionnaires and exports use. Others must lie farther out, and be more, to be doubted.
+# Codes that questionnaires and exports use. Others must lie farther out to be doubted.
 _USUAL = frozenset({7, 8, 9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9997, 9998})
 _NINES = frozenset({9999, 99999, 999999, 9999999, 99.9, 999.9, 99.99, 999.99, 9999.9, 9.99})
 # So many different values make a scale; on fewer an odd value may just be one more step.
@@ -126,9 +126,8 @@ def _codes_on_top(distinct: FloatArray, times: IntArray, sign: float) -> int:
         spread, gap = float(rest[-1] - rest[0]), float(block[0] - rest[-1])
         usual = all(float(v) in _USUAL or float(v) in _NINES for v in block)
         is_scale = rest.size >= _SCALE
-        if gap > spread and (
-            (usual and often.sum() > 1) or (is_scale and often.min() >= _REPEATED)
-        ):
+        is_repeated = (usual and often.sum() > 1) or (is_scale and often.min() >= _REPEATED)
+        if gap > spread and is_repeated:
             return size
         # Nearer by, a code betrays itself by standing far more often than its neighbours.
         stands_out = often.min() >= _REPEATED * max(1, int(times[:-size][-3:].max()))

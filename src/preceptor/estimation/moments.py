@@ -48,8 +48,8 @@ class Moments:
 
     `information` is how many complete cases the estimate is worth; `adjusted` the most by which
     a pairwise correlation had to give way to make them agree, 0 if none had to; `hidden` the share
-    of the residuals that is put down to gaps in the cases instead of noise; `blurred` the covariance
-    (n, n) that gaps leave unknown, summed over cases.
+    of the residuals that is put down to gaps in the cases instead of noise; `blurred` the
+    covariance (n, n) that gaps leave unknown, summed over cases.
     """
 
     coefficients: FloatArray

@@ -16,7 +16,7 @@ _FAR_OUT = 8.0
 _ENOUGH = 20
 # Ties that would be expected among so many numbers from that range, if they measured something.
 _EXPECTED_TIES = 5.0
-# Whole numbers of so many digits, all different and all of the same length, are given, not measured.
+# Whole numbers of so many digits, all different but of one length, are given, not measured.
 _DIGITS = 6
 # Cases that a value must have to be weighed.
 _RARE = 5
