@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.cross_products import Pairs, Sums, by_sums, group_count, ridge
@@ -161,10 +162,15 @@ def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldB
     """Draw cases with replacement and estimate, `replicates` times."""
     if not is_count(replicates, least=2):
         raise InvalidInput(f"replicates: {replicates!r}, must be a whole number of at least 2")
+    with one_blas_thread():
+        if by_sums(fitted.design.values, fitted.recipe):
+            return _from_sums(fitted, replicates, seed, group_count(fitted.world.size))
+        return _case_by_case(fitted, replicates, seed)
+
+
+def _case_by_case(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBootstrap:
     units = fitted.world.units
     assert units is not None
-    if by_sums(fitted.design.values, fitted.recipe):
-        return _from_sums(fitted, replicates, seed, group_count(fitted.world.size))
     rng = np.random.default_rng(seed)
     draws, failed = [], 0
     for _ in range(replicates):

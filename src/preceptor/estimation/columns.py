@@ -103,7 +103,7 @@ def read_column(
     if beyond.any():
         row = int(np.flatnonzero(beyond)[0])
         value = column.values[row]
-        what = "is infinite" if np.isinf(value) else f"is beyond {_LARGEST:g}"
+        what = "is infinite or too large" if np.isinf(value) else f"is beyond {_LARGEST:g}"
         found.faults.append(f"{place(name, row)}: {value:g} {what}; correct it or leave it empty")
         return None
     if _counts_days(column.values):

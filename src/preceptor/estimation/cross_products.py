@@ -55,23 +55,17 @@ class Sums:
     @classmethod
     def of(cls, values: FloatArray, outcome: FloatArray, groups: list[IntArray]) -> Sums:
         """Add up complete cases (rows, n), best standardised, and centred outcomes (rows,)."""
-        parts: list[list[FloatArray]] = [[] for _ in range(8)]
-        for rows in groups:
+        size = values.shape[1]
+        shapes = ((), (size,), (size, size), (size,), (), (), (), (size,))
+        parts = [np.empty((len(groups), *shape)) for shape in shapes]
+        for g, rows in enumerate(groups):
             x, y = values[rows], outcome[rows]
             length = np.einsum("ij,ij->i", x, x)
-            these = (
-                np.float64(len(rows)),
-                x.sum(axis=0),
-                x.T @ x,
-                x.T @ y,
-                y.sum(),
-                y @ y,
-                length @ length,
-                length @ x,
-            )
-            for part, number in zip(parts, these, strict=True):
-                part.append(np.asarray(number))
-        return cls(*(np.array(part) for part in parts))
+            about_y = (y.sum(), y @ y)
+            these = (len(rows), x.sum(axis=0), x.T @ x, x.T @ y, *about_y, length @ length)
+            for part, number in zip(parts, (*these, length @ x), strict=True):
+                part[g] = number
+        return cls(*parts)
 
     def weighted(self, times: FloatArray) -> Sums:
         """All groups as one, each taken so many times; `times` (g,)."""
@@ -116,14 +110,15 @@ class Pairs:
     @classmethod
     def of(cls, values: FloatArray, groups: list[IntArray]) -> Pairs:
         """Add up standardised cases (rows, n), NaN where missing."""
-        parts: list[list[FloatArray]] = [[] for _ in range(4)]
-        for rows in groups:
+        size = values.shape[1]
+        parts = [np.empty((len(groups), size, size)) for _ in range(4)]
+        for g, rows in enumerate(groups):
             known = (~np.isnan(values[rows])).astype(np.float64)
             x = np.nan_to_num(values[rows])
             these = (known.T @ known, x.T @ known, (x**2).T @ known, x.T @ x)
             for part, number in zip(parts, these, strict=True):
-                part.append(number)
-        return cls(*(np.array(part) for part in parts))
+                part[g] = number
+        return cls(*parts)
 
     def covariance(self, times: FloatArray) -> FloatArray:
         """What `moments.estimate` makes of these cases, with exactly Gaussian stand-ins."""

@@ -19,6 +19,8 @@ _NINES = frozenset({9999, 99999, 999999, 9999999, 99.9, 999.9, 99.99, 999.99, 99
 _SCALE = 10
 # A code stands so many times, or it is one odd value, which is another doubt.
 _REPEATED = 3
+# Share of the range of the rest that a usual code must lie beyond it.
+_NEAR = 0.1
 # Steps between the smallest values that the gap above 0 must exceed, and its share of the median.
 _STEPS, _SHARE = 4.0, 0.05
 
@@ -131,7 +133,7 @@ def _codes_on_top(distinct: FloatArray, times: IntArray, sign: float) -> int:
             return size
         # Nearer by, a code betrays itself by standing far more often than its neighbours.
         stands_out = often.min() >= _REPEATED * max(1, int(times[:-size][-3:].max()))
-        if usual and is_scale and gap > 0.2 * spread and stands_out:
+        if usual and is_scale and gap > _NEAR * spread and stands_out:
             return size
         # A negative code where nothing else is negative.
         negative = sign < 0.0 and block[0] > 0.0 and rest[-1] <= 0.0 and rest[0] <= -_SCALE

@@ -128,7 +128,7 @@ def _of_two(
     values = column.values
     if not numeric or positive is not None:
         values = np.where(np.isnan(values), np.nan, (values == distinct[one]).astype(np.float64))
-    if not numeric:
+    if not numeric or positive is not None:
         remedy = "" if positive is not None else "; `positive` says otherwise"
         found.note(f"{name}: {written[one]!r} counts as 1, {written[1 - one]!r} as 0{remedy}.")
     found.doubt(

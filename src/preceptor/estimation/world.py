@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from preceptor._base.checks import is_count
+from preceptor._base.threads import one_blas_thread
 from preceptor.errors import InvalidData, InvalidInput
 from preceptor.estimation.encoding import encode
 from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate, location
@@ -94,12 +95,14 @@ def fit_world(
     """
     recipe = _recipe(covariance, regression, missing, seed)
     table = read_table(X, y, names=names, outcome=outcome, drop=drop, notes=notes, reading=reading)
-    design = encode(table)
+    with one_blas_thread():
+        design = encode(table)
     values = complete(design.values, recipe)
     means, scales = location(values)
     outcome_mean = float(design.outcome.mean())
     try:
-        moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
+        with one_blas_thread():
+            moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
     except TooFewShared as error:
         first, second = (design.names[i] for i in error.columns)
         raise InvalidData(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.estimation.cross_products import by_sums, predicted_share
 from preceptor.estimation.encoding import Design
 from preceptor.estimation.findings import Said, Topic
@@ -71,7 +72,7 @@ class WorldEstimate:
     @property
     def missing(self) -> dict[str, int]:
         """How many values are missing, by test; only tests that miss any."""
-        gaps = [int(np.isnan(self.design.values[:, block[0]]).sum()) for block in self.world.blocks]
+        gaps = [int(self._gaps[block[0]]) for block in self.world.blocks]
         return {test: gap for test, gap in zip(self.world.tests, gaps, strict=True) if gap}
 
     @property
@@ -109,7 +110,8 @@ class WorldEstimate:
         order = np.random.default_rng(self.recipe.seed).permutation(self.rows)
         folds = np.array_split(order, min(_FOLDS, self.rows))
         if by_sums(values, self.recipe):
-            return predicted_share(*self.filled(), folds)
+            with one_blas_thread():
+                return predicted_share(*self.filled(), folds)
         missed, guessed = 0.0, 0.0
         for fold in folds:
             others = np.setdiff1d(order, fold)
@@ -268,9 +270,8 @@ class WorldEstimate:
             f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  "
             "estimated weight of 1 sd",
         ]
-        missing = np.isnan(self.design.values).sum(axis=0)
         for i, name in enumerate(world.labels):
-            gaps = int(missing[i])
+            gaps = int(self._gaps[i])
             lines.append(
                 f"{name:<{width}}  {units.means[i]:>10.4g}  {units.scales[i]:>10.4g}  {gaps:>7,}  "
                 f"{world.coefficients[i]:>24.4g}"
@@ -314,6 +315,11 @@ class WorldEstimate:
         from preceptor.estimation.bootstrap import bootstrap_world
 
         return bootstrap_world(self, replicates, seed)
+
+    @cached_property
+    def _gaps(self) -> IntArray:
+        """How many values each column misses, (n,)."""
+        return np.asarray(np.isnan(self.design.values).sum(axis=0))
 
     @property
     def _scales(self) -> FloatArray:
