@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from preceptor.errors import InvalidData, MissingExtra
 from preceptor.estimation.columns import Column, name_faults, read_column, read_outcome
+from preceptor.tables import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,13 @@ def read_table(
     names: Sequence[str] | None = None,
     outcome: str | None = None,
     drop: Iterable[str] = (),
+    reading: Reading | None = None,
+    notes: Sequence[str] = (),
 ) -> Table:
-    """Read tests and outcomes; every fault is listed with its row and column."""
+    """Read tests and outcomes; every fault is listed with its row and column.
+
+    `notes` say how the table was read before it came here; they stand first.
+    """
     raw = _raw_columns(X, names)
     raw_outcome, outcome_name = _raw_outcome(X, y, raw, outcome)
     _drop(raw, drop)
@@ -45,9 +51,9 @@ def read_table(
     if rows == 0:
         raise InvalidData("X: the table has no rows; give at least one case a row")
     faults: list[str] = []
-    notes: list[str] = []
+    said = list(notes)
     doubts: list[str] = []
-    columns = [read_column(name, values, faults, notes) for name, values in raw.items()]
+    columns = [read_column(name, values, faults, said) for name, values in raw.items()]
     for column in columns:
         if column is not None and column.values.size != rows:
             faults.append(
@@ -60,7 +66,7 @@ def read_table(
     InvalidData.raise_if(faults)
     assert target is not None
     kept = tuple(column for column in columns if column is not None)
-    return Table(kept, target, tuple(notes), tuple(doubts))
+    return Table(kept, target, tuple(said), tuple(doubts))
 
 
 def _raw_columns(X: Any, names: Sequence[str] | None) -> dict[str, Any]:

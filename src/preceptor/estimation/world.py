@@ -20,6 +20,7 @@ from preceptor.estimation.table import read_table
 from preceptor.estimation.world_estimate import WorldEstimate
 from preceptor.model.units import Units
 from preceptor.model.world import World
+from preceptor.tables import Reading
 
 
 def fit_world(
@@ -32,6 +33,8 @@ def fit_world(
     names: Sequence[str] | None = None,
     outcome: str | None = None,
     drop: Iterable[str] = (),
+    reading: Reading | None = None,
+    notes: Sequence[str] = (),
     seed: int = 0,
 ) -> WorldEstimate:
     """Estimate a world from cases.
@@ -60,6 +63,11 @@ def fit_world(
         What to call the outcome.
     drop
         Columns to ignore.
+    reading
+        What values of the table mean: which stand for a missing one, which outcome counts as 1.
+    notes
+        How the table was read before it came here, a sentence each; they become the first notes
+        of the estimate.
     seed
         Seed of cross-validation, and of the stand-in cases where values are missing.
 
@@ -85,7 +93,8 @@ def fit_world(
     (array([ 1. , -0.4]), array([170.,  70.]))
     """
     recipe = _recipe(covariance, regression, missing, seed)
-    design = encode(read_table(X, y, names=names, outcome=outcome, drop=drop))
+    table = read_table(X, y, names=names, outcome=outcome, drop=drop, reading=reading, notes=notes)
+    design = encode(table)
     values = complete(design.values, recipe)
     means, scales = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     outcome_mean = float(design.outcome.mean())
@@ -105,7 +114,7 @@ def fit_world(
         units=Units(means, scales, design.outcome_name, outcome_mean),
         groups=design.groups or None,
     )
-    return WorldEstimate(world, design, recipe, moments)
+    return WorldEstimate(world, design, recipe, moments, tuple(notes))
 
 
 def _recipe(covariance: Any, regression: Any, missing: Any, seed: int) -> Recipe:

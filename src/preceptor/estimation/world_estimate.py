@@ -43,12 +43,15 @@ class WorldEstimate:
         The estimators that were used.
     moments
         What they found.
+    assumed
+        How the file was read where that was not plain, a sentence each.
     """
 
     world: World
     design: Design = field(repr=False)
     recipe: Recipe = field(repr=False)
     moments: Moments = field(repr=False)
+    assumed: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def rows(self) -> int:
@@ -162,7 +165,7 @@ class WorldEstimate:
     def warnings(self) -> tuple[str, ...]:
         """What somebody who looks at nothing but the world must still be told."""
         left_out = [f"{name} was left out: {reason}." for name, reason in self.dropped]
-        return (*left_out, *self.doubts)
+        return (*self.assumed, *left_out, *self.doubts)
 
     @property
     def covariance_method(self) -> str:
