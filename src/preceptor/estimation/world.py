@@ -114,7 +114,7 @@ def fit_world(
         moments.covariance,
         moments.noise_variance,
         design.names,
-        units=Units(means, scales, design.outcome_name, outcome_mean),
+        units=Units(means, scales, design.outcome_name, outcome_mean, design.levels or None),
         groups=design.groups or None,
     )
     return WorldEstimate(world, design, recipe, moments)
