@@ -17,8 +17,8 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.estimation.defaults import ALPHAS, LedoitWolf, Ridge, shrunk_covariance
 from preceptor.estimation.moments import Recipe, nearest_correlation
 
-# Tables of more values are treated by their sums.
-LARGE = 200_000
+# Tables of more values, and of so many cases a column, are treated by their sums.
+LARGE, _TALL = 100_000, 20
 # Groups of a bootstrap: enough that chance in forming them does not matter, few enough to keep.
 _FEWEST, _MOST, _NUMBERS = 100, 500, 2_000_000
 
@@ -26,7 +26,8 @@ _FEWEST, _MOST, _NUMBERS = 100, 500, 2_000_000
 def by_sums(values: FloatArray, recipe: Recipe) -> bool:
     """Whether a table is large, and estimated in the ways that sums are enough for."""
     ours = type(recipe.covariance) is LedoitWolf and type(recipe.regression) is Ridge
-    return values.size > LARGE and ours and isinstance(recipe.missing, str)
+    large = values.size > LARGE and values.shape[0] > _TALL * values.shape[1]
+    return large and ours and isinstance(recipe.missing, str)
 
 
 def group_count(columns: int) -> int:

@@ -98,16 +98,17 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
     the squares by plain pairwise moments; shrunken ones would find too much there. The estimate
     is then rough, rather too large than too small.
     """
-    cases, adjusted = values, 0.0
+    cases, adjusted, plain = values, 0.0, None
     if np.isnan(values).any():
-        cases, adjusted = _stand_ins(values, recipe.seed)
+        cases, adjusted, plain = _stand_ins(values, recipe.seed)
     by_covariance = _fitted("covariance", recipe.covariance, cases)
     size = values.shape[1]
     covariance = _result("covariance", by_covariance, "covariance_", (size, size))
     means = np.nanmean(values, axis=0)
-    filled, _ = fill_in(values, means, covariance)
-    plain = np.atleast_2d(np.cov(cases, rowvar=False, bias=True))
-    _, blurred = fill_in(values, means, plain)
+    filled, blurred = values, np.zeros((size, size))
+    if plain is not None:
+        filled, _ = fill_in(values, means, covariance)
+        _, blurred = fill_in(values, means, plain)
     by_regression = _fitted("regression", recipe.regression, filled, outcome)
     coefficients = _result("regression", by_regression, "coef_", (size,))
     residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
@@ -216,8 +217,11 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
     return found
 
 
-def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float]:
-    """Complete Gaussian cases with the pairwise moments of incomplete ones."""
+def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float, FloatArray]:
+    """Complete Gaussian cases with the pairwise moments of incomplete ones.
+
+    With them, by how much correlations had to give way, and the covariance (n, n) that results.
+    """
     correlation, shared = pairwise_correlation(values)
     if shared.min() < _LEAST_SHARED or not np.all(np.isfinite(correlation)):
         trouble = np.where(np.isfinite(correlation), shared, 0)
@@ -236,7 +240,8 @@ def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float]:
     orthogonal = np.linalg.qr(draws - draws.mean(axis=0))[0] * np.sqrt(information)
     means, scales = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     cases = orthogonal @ np.linalg.cholesky(consistent).T * scales + means
-    return cases, float(np.abs(consistent - correlation).max())
+    plain = consistent * np.outer(scales, scales)
+    return cases, float(np.abs(consistent - correlation).max()), plain
 
 
 class TooFewShared(InvalidData):

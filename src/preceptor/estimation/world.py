@@ -13,7 +13,7 @@ from typing import Any
 from preceptor._base.checks import is_count
 from preceptor._base.threads import one_blas_thread
 from preceptor.errors import InvalidData, InvalidInput
-from preceptor.estimation.encoding import encode
+from preceptor.estimation.encoding import Design, encode
 from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate, location
 from preceptor.estimation.table import read_table
 from preceptor.estimation.world_estimate import WorldEstimate
@@ -96,13 +96,16 @@ def fit_world(
     recipe = _recipe(covariance, regression, missing, seed)
     table = read_table(X, y, names=names, outcome=outcome, drop=drop, notes=notes, reading=reading)
     with one_blas_thread():
-        design = encode(table)
+        return _estimated(encode(table), recipe)
+
+
+def _estimated(design: Design, recipe: Recipe) -> WorldEstimate:
+    """The world of an encoded table, in the units of its columns."""
     values = complete(design.values, recipe)
     means, scales = location(values)
     outcome_mean = float(design.outcome.mean())
     try:
-        with one_blas_thread():
-            moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
+        moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
     except TooFewShared as error:
         first, second = (design.names[i] for i in error.columns)
         raise InvalidData(

@@ -106,12 +106,15 @@ class WorldEstimate:
 
         Gaps of those cases are filled in by the estimated covariance.
         """
+        with one_blas_thread():
+            return self._predicted_share()
+
+    def _predicted_share(self) -> float:
         values, outcome = complete(self.design.values, self.recipe), self.design.outcome
         order = np.random.default_rng(self.recipe.seed).permutation(self.rows)
         folds = np.array_split(order, min(_FOLDS, self.rows))
         if by_sums(values, self.recipe):
-            with one_blas_thread():
-                return predicted_share(*self.filled(), folds)
+            return predicted_share(*self.filled(), folds)
         missed, guessed = 0.0, 0.0
         for fold in folds:
             others = np.setdiff1d(order, fold)
