@@ -161,6 +161,11 @@ def test_among_words_some_of_them_are_answers():
     assert fit_world(columns(sign=["a", "b", "-"] * 100), "y").missing == {"sign": 100}
 
 
+@pytest.mark.parametrize("text", ["NA", "-", "none"])
+def test_a_column_of_nothing_else_is_left_out(text):
+    assert dict(fit_world(columns(c=[text] * ROWS), "y").dropped).keys() == {"c"}
+
+
 def test_what_is_filled_in_is_said():
     cells = [np.nan if i % 10 == 0 else v for i, v in enumerate(AGES)]
     assert said(fit_world(columns(age=cells), "y").warnings, "30 values missing (age 30)")

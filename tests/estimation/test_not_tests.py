@@ -9,6 +9,7 @@ import pytest
 
 from preceptor.estimation import fit_world
 from preceptor.estimation.cells import is_date, spelled
+from preceptor.tables import Reading
 from tests.estimation.tables import ROWS, columns, said
 
 RNG = np.random.default_rng(3)
@@ -88,6 +89,12 @@ def test_what_spells_no_number(text):
 def test_decimal_commas_where_they_are_known():
     assert spelled("1.234,5", ",").value == 1234.5
     assert spelled("<0,5 mg", ",").value == 0.5
+
+
+def test_points_between_thousands_in_a_table_with_decimal_commas():
+    cells = [f"{1_000 + i}"[:1] + "." + f"{1_000 + i}"[1:] + ",5" for i in range(ROWS - 1)]
+    fitted = fit_world(columns(c=[*cells, "<2.000"]), "y", reading=Reading(decimal=","))
+    assert fitted.design.values[:, 2].tolist() == [1_000.5 + i for i in range(ROWS - 1)] + [2_000.0]
 
 
 NUMBERS = RNG.integers(20, 9_000, ROWS).astype(float)
@@ -206,6 +213,7 @@ def test_rare_levels_are_merged_and_said():
     assert fitted.world.units.levels == fitted.design.levels
     merged = "site: 5 rare levels ('v', 'w', 'x', 'y', 'z') were merged into 'other', 9 cases."
     assert merged in fitted.warnings
+    assert "site: 5 rare levels were merged into 'other', 9 cases." in fitted.notes
     assert fitted.design.values[:, 3].sum() == 9
 
 

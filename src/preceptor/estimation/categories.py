@@ -104,11 +104,11 @@ def _made(
         at = folded.index(OTHER)
         target |= dict.fromkeys(merged, at)
         became |= {written[code]: levels[at] for code in merged}
-        found.note(
-            f"{column.name}: {len(merged):,} rare levels ({few(written[c] for c in merged)}) were "
-            f"merged into {levels[at]!r}, {int(times[merged].sum()):,} cases.",
-            "merged",
-        )
+        rare_ones = f"{column.name}: {len(merged):,} rare levels"
+        into = f"were merged into {levels[at]!r}, {int(times[merged].sum()):,} cases."
+        # A level of one case may tell who it is.
+        which = few(written[code] for code in merged)
+        found.note(f"{rare_ones} {into}", "merged", placed=f"{rare_ones} ({which}) {into}")
     lookup = np.full(len(written) + 1, -1, dtype=np.int64)  # the last for missing ones
     for code, position in target.items():
         lookup[code] = position

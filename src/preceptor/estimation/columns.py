@@ -151,11 +151,14 @@ def _from_texts(
     empty |= np.array(codes.among_texts(name, seen.texts, seen.times.tolist()), dtype=np.bool_)
     always = np.array([text in ALWAYS_MISSING for text in folded], dtype=np.bool_) & ~empty
     empty |= always
+    if empty.all():
+        _say_missing(seen, always, found)
+        return Column(name, np.full(seen.which.size, np.nan))
     if not is_category:
         kept = ~empty
         plain = np.array(
             [
-                plain_number(cell) if keep else np.nan
+                plain_number(cell) if keep and not _has_points(cell, decimal) else np.nan
                 for cell, keep in zip(seen.cells, kept, strict=True)
             ]
         )
@@ -177,6 +180,11 @@ def _from_texts(
             empty |= dashes
     _say_missing(seen, always, found)
     return _category(seen, ~empty, found)
+
+
+def _has_points(cell: Any, decimal: str | None) -> bool:
+    """Whether points stand between thousands, as they do where commas stand before decimals."""
+    return decimal == "," and isinstance(cell, str) and spelled(cell.strip(), ",") is not None
 
 
 def _numbers(
