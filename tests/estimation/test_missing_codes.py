@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import preceptor as pr
 from preceptor.estimation import fit_world
 from preceptor.estimation.missing_codes import suspected
+from preceptor.estimation.sources import fit_source
 from preceptor.tables import Reading
 from tests.estimation.tables import ROWS, columns, said
 from tests.strategies import examples, seeds
@@ -54,6 +55,12 @@ def test_a_code_is_doubted_with_column_value_and_count(values, code):
 def test_several_codes_in_one_column_are_all_found():
     values = with_code(with_code(AGES, 998, 0.2), 999)
     assert [value for value, _ in suspected(values)] == [998.0, 999.0]
+
+
+def test_names_with_blanks_can_be_copied_to_a_command_line():
+    table = columns(**{"serum insulin": with_code(INSULIN, 0, 0.48)})
+    doubt = said(fit_world(table, "y").doubts, "`missing` 'serum insulin=0' leaves it empty")
+    assert doubt.startswith("serum insulin is 0 in")
 
 
 def test_an_outcome_is_doubted_too():
@@ -140,6 +147,14 @@ def test_a_code_for_a_column_that_is_not_there_is_a_fault():
     words = "missing: 'insuln=0', there is no column 'insuln' (did you mean 'insulin'?)"
     with pytest.raises(pr.InvalidData, match=re.escape(words)):
         fit_world(frame(INSULIN), "y", reading=Reading(missing=["insuln=0"]))
+
+
+def test_a_fault_of_an_argument_begins_with_it_also_for_files(tmp_path):
+    path = tmp_path / "cases.csv"
+    pd.DataFrame(columns(site=["1 mile?"] * ROWS)).to_csv(path, index=False)
+    with pytest.raises(pr.InvalidInput) as caught:
+        fit_source(path, "y", reading=Reading(missing=["c=0"], positive="1"))
+    assert sorted(fault.split(":")[0] for fault in caught.value.faults) == ["missing", "positive"]
 
 
 @pytest.mark.parametrize("text", ["NA", "n/a", "NaN", "null", ".", "?", "-", "missing", "unknown"])

@@ -22,7 +22,7 @@ _REPEATED = 3
 # Share of the range of the rest that a usual code must lie beyond it.
 _NEAR = 0.1
 # Steps between the smallest values that the gap above 0 must exceed, and its share of the median.
-_STEPS, _SHARE = 4.0, 0.05
+_STEPS, _SHARE = 4.0, 0.1
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from shlex import quote
 
 import numpy as np
 
@@ -46,9 +47,10 @@ def doubt_number(name: str, values: FloatArray, rows: IntArray, found: Findings)
         return
     codes = suspected(values)
     for value, times in codes:
+        code = quote(f"{name}={value:g}")
         found.doubt(
             f"{name} is {value:g} in {times:,} of {known.size:,} cases, far from the rest; if that "
-            f"stands for a missing value, `missing` {name}={value:g} leaves it empty."
+            f"stands for a missing value, `missing` {code} leaves it empty."
         )
     if not codes:
         _doubt_farthest(name, values[known], numbers, rows[known], found)
@@ -86,7 +88,7 @@ def _doubt_farthest(
 
 def _doubt_identifier(name: str, values: FloatArray, found: Findings) -> None:
     if values.size > _ENOUGH and np.all(np.diff(values) == 1.0):
-        found.doubt(f"{name} counts the rows; if it is no test, `drop` {name}.")
+        found.doubt(f"{name} counts the rows; if it is no test, `drop` {quote(name)}.")
         return
     if not _all_different(values):
         return
@@ -99,7 +101,7 @@ def _doubt_identifier(name: str, values: FloatArray, found: Findings) -> None:
     if is_sorted or is_long or known.size**2 / (2.0 * span) > _EXPECTED_TIES:
         found.doubt(
             f"{name} is a whole number that no two cases share, so it may name cases instead of "
-            f"measuring them; if so, `drop` {name}."
+            f"measuring them; if so, `drop` {quote(name)}."
         )
 
 

@@ -12,6 +12,9 @@ from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
 from preceptor.tables import Reading, read_sheet
 
+# Faults of these arguments begin with them, so that the command line can name its options.
+_ARGUMENTS = ("missing:", "positive:", "drop:")
+
 
 def fit_source(
     source: Any,
@@ -63,7 +66,9 @@ def fit_source(
     except InvalidInput as error:
         if not isinstance(source, (str, Path)):
             raise
-        raise InvalidFile([f"{source}: {fault}" for fault in error.faults]) from None
+        raise InvalidFile(
+            [f if f.startswith(_ARGUMENTS) else f"{source}: {f}" for f in error.faults]
+        ) from None
 
 
 def name_of_source(source: Any) -> str:
