@@ -18,9 +18,9 @@ from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fi
 from preceptor.estimation.weights import (
     SignDisagreement,
     correlations_with_outcome,
-    in_words,
     signs_that_disagree,
 )
+from preceptor.estimation.world_doubts import doubts_about
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -28,14 +28,6 @@ if TYPE_CHECKING:
 
 _FOLDS = 10
 _WIDTH = 88
-# Shares of explained variance that make one wonder.
-_HARDLY_ANY, _TOO_GOOD = 0.02, 0.999
-# A correlation above this makes it hard to say which of two tests matters.
-_NEARLY_COPIES = 0.98
-
-
-# If gaps account for more of the residuals than this, the noise that is left is doubtful.
-_LARGE_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,51 +189,7 @@ class WorldEstimate:
 
     @cached_property
     def _doubts(self) -> tuple[Said, ...]:
-        found = list(self.design.doubts)
-        if self.moments.information < 5 * self.world.size:
-            found.append(
-                Said(
-                    f"{self.moments.information:,} cases for {self.world.size} columns are few; "
-                    "expect other weights from other cases (see the bootstrap)."
-                )
-            )
-        off = np.abs(self.correlation - np.eye(self.world.size))
-        if off.size > 1 and off.max() > _NEARLY_COPIES:
-            i, j = (int(v) for v in np.unravel_index(int(off.argmax()), off.shape))
-            one, other = self.world.labels[i], self.world.labels[j]
-            found.append(
-                Said(
-                    f"{one} and {other} are nearly copies (correlation "
-                    f"{self.correlation[i, j]:.3f}); which of them carries the weight is hardly "
-                    "determined."
-                )
-            )
-        if self.signs_that_disagree:
-            found.append(Said(in_words(self.signs_that_disagree, self.design.outcome_name)))
-        if self.explained < _HARDLY_ANY:
-            found.append(Said("The tests explain next to nothing of the outcome in these cases."))
-        elif self.explained > _TOO_GOOD:
-            found.append(
-                Said(
-                    "The tests explain the outcome almost perfectly; is one of them the outcome "
-                    "itself?"
-                )
-            )
-        if self.moments.hidden > _LARGE_SHARE:
-            found.append(
-                Said(
-                    f"{self.moments.hidden:.0%} of what the regression misses is put down to "
-                    "missing values instead of noise, so the noise is a rough estimate."
-                )
-            )
-        if self.moments.adjusted > 0.0:
-            found.append(
-                Said(
-                    "Pairwise correlations contradicted each other; they were changed by up to "
-                    f"{self.moments.adjusted:.2f} to agree. An imputer may serve better."
-                )
-            )
-        return tuple(found)
+        return (*self.design.doubts, *doubts_about(self))
 
     @property
     def covariance_method(self) -> str:
