@@ -5,6 +5,7 @@ but one, a bootstrap replicate is groups drawn with replacement; both are small 
 matrices, however many cases there are. Groups of cases taken at random vary, as sums, like cases
 drawn one by one. Two things differ from an estimate case by case: the strength of the ridge is
 chosen by generalised cross-validation, and gaps stay filled as they were for the estimate itself.
+The latter makes standard errors of weights about a tenth too small where many values are missing.
 """
 
 from __future__ import annotations
