@@ -65,7 +65,7 @@ def test_body_fat_follows_from_density_but_for_the_rows_that_the_notes_name():
 
 def test_height_is_doubted():
     data = load_body_fat()
-    [doubt] = fit_world(data.columns, data.outcome).doubts
+    [doubt] = fit_world(data.columns, data.outcome).rows_in_doubt
     assert "column 'height', row 42" in doubt
 
 

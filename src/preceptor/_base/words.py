@@ -62,10 +62,21 @@ def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> lis
     faults = []
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
             faults.append(f"{where}: {name!r} is not known; {hint}")
     return faults
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The name that may have been meant, capitals and blanks aside; None if none is near.
+
+    >>> nearest("BMI ", ["bmi", "bp"]), nearest("abdomem", ["abdomen"]), nearest("x", ["bmi"])
+    ('bmi', 'abdomen', None)
+    """
+    folded = {each.strip().casefold(): each for each in known}
+    near = difflib.get_close_matches(name.strip().casefold(), folded, n=1)
+    return folded[near[0]] if near else None
 
 
 def first_few(items: Sequence[str], most: int, noun: str = "more") -> str:

@@ -12,7 +12,8 @@ from preceptor._base.files import read_text
 from preceptor.advice.choices import budget_for, discount_from
 from preceptor.advice.whom import problem_for
 from preceptor.cli._cases import Cases
-from preceptor.cli._console import say, spinner
+from preceptor.cli._console import note_all, spinner
+from preceptor.cli._reading import from_options
 from preceptor.cli._session import Session
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidFile, InvalidInput
@@ -78,10 +79,10 @@ def _read(data: Path | None, example: str | None, choices: Mapping[str, Any], se
         choices.get("outcome"),
         unit=choices.get("unit"),
         drop=choices.get("drop", ()),
+        reading=from_options(choices),
         seed=seed,
     )
-    for doubt in found.estimate.warnings:
-        say(f"Note: {doubt}")
+    note_all(*found.estimate.warnings)
     return found
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
-from preceptor.estimation.sources import fit_source, name_of_source, read_cases
+from preceptor.estimation.sources import fit_source, name_of_source
 from preceptor.estimation.table import read_table
+from preceptor.tables import Reading, read_sheet
 
 if TYPE_CHECKING:
     from preceptor import Problem
@@ -47,15 +48,18 @@ class Cases:
         *,
         unit: str | None,
         drop: Iterable[str],
+        reading: Reading,
         seed: int,
     ) -> Cases:
         """Estimate the world of a table, and keep its cases; arguments are those of `advise`."""
         unwanted = tuple(drop)
-        estimate = fit_source(source, outcome, unit=unit, drop=unwanted, seed=seed)
+        estimate = fit_source(source, outcome, unit=unit, drop=unwanted, reading=reading, seed=seed)
         if isinstance(source, Path):
-            table, units = read_table(read_cases(source), outcome, drop=unwanted), {}
+            frame, units = read_sheet(source, reading).frame, {}
+            table = read_table(frame, outcome, drop=unwanted, reading=reading)
         else:
-            table = read_table(dict(source.columns), source.outcome, drop=unwanted)
+            cases = dict(source.columns)
+            table = read_table(cases, source.outcome, drop=unwanted, reading=reading)
             units = dict(source.units)
         used = ~np.isnan(table.outcome.values)
         columns = {each.name: replace(each, values=each.values[used]) for each in table.columns}

@@ -40,6 +40,12 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def note_all(*notes: str) -> None:
+    """What was assumed, done or doubted, a line each, in the words of the command line."""
+    for note in notes:
+        say(in_options(f"Note: {note}"))
+
+
 @contextmanager
 def readable_errors() -> Iterator[None]:
     """Turn the library's errors into one block on stderr and an exit code."""

@@ -11,6 +11,7 @@ from preceptor.advice.kinds import KINDS
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidInput
 from preceptor.people.beliefs import BELIEFS
+from preceptor.tables.opening import TABLE_SUFFIXES
 
 Table = Annotated[
     Path | None,
@@ -144,7 +145,9 @@ def beliefs_from(named: str | None) -> str | dict[str, float] | None:
     if named is None or named in BELIEFS:
         return named
     path = Path(named)
-    if path.suffix.lower() not in (".csv", ".json"):
+    if path.suffix.lower() not in (*TABLE_SUFFIXES, ".json"):
         known = ", ".join(BELIEFS)
-        raise InvalidInput(f"--beliefs: {named!r}, must be {known}, or a .csv or .json file")
+        raise InvalidInput(
+            f"--beliefs: {named!r}, must be {known}, or a file such as .csv, .xlsx or .json"
+        )
     return read_named_numbers(path, ("weight",))["weight"]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from preceptor.cli._console import readable_errors
 from preceptor.tables import Reading
+from preceptor.tables.opening import WORKBOOKS
 
 _PANEL = "How the table is read"
 
@@ -66,6 +70,27 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+def as_options(reading: Reading) -> dict[str, Any]:
+    """What was said of a table, by option, as plain data; what was left out is None."""
+    return {name: getattr(reading, name) for name in _OPTIONS} | {
+        "missing": list(reading.missing) or None
+    }
+
+
+def from_options(options: Mapping[str, Any]) -> Reading:
+    """The reading that `as_options` took apart."""
+    return Reading(**{name: options[name] for name in _OPTIONS if options.get(name) is not None})
+
+
+def for_log(reading: Reading, log: Path) -> Reading:
+    """How to read a log beside a table: the same options hold for every file that is text.
+
+    A sheet is that of a workbook, and what values of the table mean is no matter of the log.
+    """
+    is_book = log.suffix.lower() in WORKBOOKS
+    return replace(reading, sheet=reading.sheet if is_book else None, missing=(), positive=None)
+
+
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command these options; it takes one argument `reading` made of them.
 
@@ -81,9 +106,9 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_reading(**given: Any) -> None:
-        chosen = {name: given.pop(name) for name in _OPTIONS}
-        chosen["missing"] = chosen["missing"] or ()
-        command(reading=Reading(**chosen), **given)
+        with readable_errors():
+            reading = from_options({name: given.pop(name) for name in _OPTIONS})
+        command(reading=reading, **given)
 
     with_reading.__dict__["__signature__"] = own.replace(parameters=[*kept, *added])
     with_reading.__annotations__ = {each.name: each.annotation for each in (*kept, *added)}

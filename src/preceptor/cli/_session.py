@@ -17,6 +17,7 @@ from preceptor.cli._state_faults import record_faults, state_faults
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError
 from preceptor.logs import Log
 from preceptor.logs.checks import shorten
+from preceptor.logs.levels import Tests
 from preceptor.logs.reading import other_columns
 from preceptor.tutoring import Tutor
 
@@ -159,7 +160,7 @@ class Session:
         others = [] if found is None else [p for p in found.participants if p != self.name]
         if found is not None and others:
             own = _joined(found.for_participant(*others), own)
-        own.write(path)
+        own.write(path, world=self.tutor.problem.world)
 
     def check_log(self, path: Path) -> None:
         """Refuse a log that could not be written, or whose rounds of this person are others."""
@@ -181,9 +182,9 @@ class Session:
         """The log that is there, if all of it can be written again; None if there is none."""
         if not path.exists():
             return None
-        labels = self.tutor.problem.world.labels
-        found = Log.read(path, labels)
-        lost = other_columns(path, labels)
+        world = self.tutor.problem.world
+        found = Log.read(path, world)
+        lost = other_columns(path, Tests.of(world))
         if lost:
             raise InvalidInput(
                 f"--log: {path} has other columns ({', '.join(lost)}), which would be lost; give "

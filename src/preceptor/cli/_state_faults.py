@@ -24,11 +24,13 @@ def state_faults(data: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(data[key], dict):
             yield f"{key}: {data[key]!r}, must be an object {{...}}"
     yield from _texts(data, "table", ("path", "example"))
-    yield from _texts(data, "choices", ("outcome", "unit"))
+    texts = ("outcome", "unit", "sheet", "separator", "decimal", "encoding", "positive")
+    yield from _texts(data, "choices", texts)
     if isinstance(data["choices"], dict):
-        drop = data["choices"].get("drop", [])
-        if not isinstance(drop, list) or not all(isinstance(name, str) for name in drop):
-            yield f"choices: drop is {drop!r}, must be a list of names"
+        for key, what in (("drop", "names"), ("missing", "values")):
+            given = data["choices"].get(key, [])
+            if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+                yield f"choices: {key} is {given!r}, must be a list of {what}"
     if not isinstance(data["rounds"], list):
         yield f"rounds: {data['rounds']!r}, must be a list"
         return

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from preceptor._base.files import read_json, read_text
+from preceptor._base.files import read_json
+from preceptor.cli._console import say
 from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.logs.cells import as_name, is_missing
+from preceptor.tables import read_cells
+from preceptor.tables.decimals import with_point
 
 
 def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:
-    """`{column: {name: number}}` from a CSV with a column `name`, or from a JSON object.
+    """`{column: {name: number}}` from a table with a column `name`, or from a JSON object.
 
     In JSON, `{"bmi": 2.0}` gives the first column; `{"bmi": {"cost": 2.0, "price": 0.1}}` gives
     several. No name may come twice.
@@ -21,7 +23,7 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
     if path.suffix.lower() == ".json":
         rows = _json_rows(path, columns)
     else:
-        rows = _csv_rows(path, columns)
+        rows = _table_rows(path, columns)
     faults: list[str] = []
     found: dict[str, dict[str, float]] = {column: {} for column in columns}
     seen: set[str] = set()
@@ -66,21 +68,28 @@ def _finite(cell: Any) -> float:
     return number
 
 
-def _csv_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:
-    reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
-    header = [name.strip() for name in reader.fieldnames or ()]
-    reader.fieldnames = header
-    given = [column for column in columns if column in header]
-    if "name" not in header or not given:
-        raise InvalidFile(
-            f"{path}: has columns {', '.join(header) or 'none'}, must have name and "
-            f"{' or '.join(columns)}"
-        )
+def _table_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:
+    table = read_cells(path)
+    for note in table.notes:
+        # No option is about these small files: whoever meant something else saves them anew.
+        say(f"Note: {note.split(';')[0]}")
+    names = {name.casefold(): name for name in reversed(list(table.columns))}
+    given = [column for column in columns if column in names]
+    if "name" not in names or not given:
+        there = ", ".join(table.columns) or "none"
+        raise InvalidFile(f"{path}: has columns {there}, must have name and {' or '.join(columns)}")
     rows = []
-    for row in reader:
-        cells = {column: row[column] for column in given if (row[column] or "").strip()}
-        rows.append((f"line {reader.line_num}", (row["name"] or "").strip(), cells))
+    for i, place in enumerate(table.places):
+        cells = {column: table.columns[names[column]][i] for column in given}
+        known = {column: cell for column, cell in cells.items() if not is_missing(cell)}
+        numbers = {column: _number(cell, table.decimal) for column, cell in known.items()}
+        rows.append((place, as_name(table.columns[names["name"]][i]), numbers))
     return rows
+
+
+def _number(cell: Any, decimal: str) -> Any:
+    """A number in text with a point before its decimals; what is none stays as it is."""
+    return (with_point(cell, decimal) or cell) if isinstance(cell, str) else cell
 
 
 def _json_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -10,11 +10,20 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_journal, check_target, readable_errors, say, spinner
+from preceptor.cli._console import (
+    check_journal,
+    check_target,
+    note_all,
+    readable_errors,
+    say,
+    spinner,
+)
+from preceptor.cli._reading import for_log, reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
 from preceptor.people.crowd import Crowd
+from preceptor.tables import Reading
 
 # Fewer people are read sooner here than processes start.
 _MANY_PEOPLE = 200
@@ -34,6 +43,7 @@ results of each case (values) and, where it was told, what was true (outcome).
 
 
 @app.command(epilog=_EXAMPLES)
+@reads_table
 def diagnose(
     source: Annotated[
         Path | None,
@@ -92,6 +102,8 @@ def diagnose(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Plan a short block of rounds that finds out how somebody learns, or read its log."""
     with readable_errors():
@@ -118,9 +130,10 @@ def diagnose(
         from preceptor.estimation.sources import fit_source
 
         table = source if read is None else data
-        estimate = fit_source(source_of(table, example), outcome, drop=drop or (), seed=seed)
-        for doubt in estimate.warnings:
-            say(f"Note: {doubt}")
+        estimate = fit_source(
+            source_of(table, example), outcome, drop=drop or (), reading=reading, seed=seed
+        )
+        note_all(*estimate.warnings)
         world = estimate.world
         people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
@@ -130,16 +143,18 @@ def diagnose(
             from preceptor.logs import Log
 
             block = None if source is None else Block.read(source, world.labels)
-            log = Log.read(read, world, columns=renamed_columns(columns or []))
+            renamed = renamed_columns(columns or [])
+            log = Log.read(read, world, columns=renamed, reading=for_log(reading, read))
+            note_all(*log.notes)
             if workers is None and len(log.participants) < _MANY_PEOPLE:
                 workers = 1
             with spinner("reading") as tell:
-                reading = read_log(
+                told = read_log(
                     world, log, people, scatter=spread, block=block, workers=workers,
                     cluster=cluster, resume=resume, progress=tell,
                 )  # fmt: skip
-            plain = reading.to_dict()
-            typer.echo(json.dumps(plain, indent=2) if as_json else reading.in_words())
+            plain = told.to_dict()
+            typer.echo(json.dumps(plain, indent=2) if as_json else told.in_words())
             return
         from preceptor.diagnosis.diagnosing import diagnose as choose
 

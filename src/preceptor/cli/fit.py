@@ -10,8 +10,16 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_journal, check_target, fail, readable_errors, say, spinner
-from preceptor.cli._reading import reads_table
+from preceptor.cli._console import (
+    check_journal,
+    check_target,
+    fail,
+    note_all,
+    readable_errors,
+    say,
+    spinner,
+)
+from preceptor.cli._reading import for_log, reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.tables import Reading
@@ -90,10 +98,10 @@ def fit(
         estimate = fit_source(
             source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed
         )
-        for doubt in estimate.warnings:
-            say(f"Note: {doubt}")
+        note_all(*estimate.warnings)
         world = estimate.world
-        rounds = Log.read(log, world, columns=renamed)
+        rounds = Log.read(log, world, columns=renamed, reading=for_log(reading, log))
+        note_all(*rounds.notes)
         foreign = log_refusals(estimate, rounds)
         if foreign:
             fail(_refused([f"{log}, {each}" for each in foreign]), code=1)

@@ -14,7 +14,9 @@ from preceptor._base.words import counted
 from preceptor.cli._app import app
 from preceptor.cli._asking import Stopped, ask, how_to_answer, in_lines, verdict
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._reading import as_options, reads_table
 from preceptor.cli._tables import read_named_numbers
+from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     from preceptor.cli._cases import Cases
@@ -33,6 +35,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 
 
 @app.command(epilog=_EXAMPLES)
+@reads_table
 def tutor(
     name: Annotated[str, typer.Option(help="Whom you teach.", metavar="NAME")],
     data: _options.Table = None,
@@ -87,6 +90,8 @@ def tutor(
     seed: Annotated[
         int | None, typer.Option(help="Seed of the order of cases (default: 0).", min=0)
     ] = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Teach a person in the terminal: show tests of a case, take the answer, tell the truth.
 
@@ -126,7 +131,7 @@ def tutor(
             "cases": cases,
             "discount": discount,
             "probes": probes or None,
-        }
+        } | as_options(reading)
         choices = {option: value for option, value in given.items() if value is not None}
         if kept.exists():
             session, found = _beginning.resumed(kept, name, seed, choices, (data, example))

@@ -1,7 +1,8 @@
 """How sure a world is: estimated again and again from cases drawn with replacement.
 
 Every replicate is in the units of the estimate (its averages and standard deviations), so draws can
-be compared with it, with each other, and planned with. Imputation is part of a replicate.
+be compared with it, with each other, and planned with. Imputation is part of a replicate. Large
+tables are drawn in groups of cases, by their sums (`cross_products.py`).
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
+from preceptor.estimation.cross_products import Pairs, Sums, by_sums, group_count, ridge
 from preceptor.estimation.moments import complete, estimate
 from preceptor.model.world import World
 
@@ -141,12 +144,14 @@ class WorldBootstrap:
         """
         width = max(len(name) for name in (*self.world.labels, "test"))
         intervals = self.coefficient_intervals(level)
-        lines = [f"{'test':<{width}}  {'weight of 1 sd':>14}  {f'{level:.0%} interval':>22}"]
+        lines = [
+            f"{'test':<{width}}  {'estimated weight of 1 sd':>24}  {f'{level:.0%} interval':>22}"
+        ]
         for name, weight, (low, high) in zip(
             self.world.labels, self.world.coefficients, intervals, strict=True
         ):
             between = f"{low:.4g} to {high:.4g}"
-            lines.append(f"{name:<{width}}  {weight:>14.4g}  {between:>22}")
+            lines.append(f"{name:<{width}}  {weight:>24.4g}  {between:>22}")
         lines.append(f"From {self.replicates:,} bootstrap replicates (seed {self.seed}).")
         if self.failed:
             lines.append(f"{self.failed:,} more could not be estimated and were left out.")
@@ -157,6 +162,13 @@ def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldB
     """Draw cases with replacement and estimate, `replicates` times."""
     if not is_count(replicates, least=2):
         raise InvalidInput(f"replicates: {replicates!r}, must be a whole number of at least 2")
+    with one_blas_thread():
+        if by_sums(fitted.design.values, fitted.recipe):
+            return _from_sums(fitted, replicates, seed, group_count(fitted.world.size))
+        return _case_by_case(fitted, replicates, seed)
+
+
+def _case_by_case(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBootstrap:
     units = fitted.world.units
     assert units is not None
     rng = np.random.default_rng(seed)
@@ -181,6 +193,37 @@ def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldB
         covariance=np.array([drawn.covariance for drawn in draws]),
         noise_variance=np.array([drawn.noise_variance for drawn in draws]),
         failed=failed,
+        seed=seed,
+    )
+
+
+def _from_sums(fitted: WorldEstimate, replicates: int, seed: int, groups: int) -> WorldBootstrap:
+    """The same for large tables: groups of cases are drawn instead of cases."""
+    units, rows = fitted.world.units, fitted.rows
+    assert units is not None
+    rng = np.random.default_rng(seed)
+    # Groups of one case each are the ordinary bootstrap, in which order does not matter.
+    order = np.arange(rows) if groups == rows else rng.permutation(rows)
+    members = np.array_split(order, groups)
+    cases, outcome = fitted.filled()
+    sums = Sums.of(cases, outcome, members)
+    has_gaps = bool(fitted.missing)
+    pairs = Pairs.of(units.standardise(fitted.design.values), members) if has_gaps else None
+    coefficients, covariances, noises = [], [], []
+    for _ in range(replicates):
+        times = np.bincount(rng.integers(groups, size=groups), minlength=groups).astype(np.float64)
+        drawn = sums.weighted(times)
+        weights, degrees, squares = ridge(*drawn.centred(), float(drawn.cases))
+        hidden = min(float(weights @ fitted.moments.blurred @ weights), 0.95 * squares)
+        coefficients.append(weights)
+        noises.append((squares - hidden) / (float(drawn.cases) - degrees))
+        covariances.append(drawn.covariance() if pairs is None else pairs.covariance(times))
+    return WorldBootstrap(
+        world=fitted.world,
+        coefficients=np.array(coefficients),
+        covariance=np.array(covariances),
+        noise_variance=np.array(noises),
+        failed=0,
         seed=seed,
     )
 

@@ -1,22 +1,37 @@
 """One column of a table: numbers, or a category, or a mistake that is named with its place.
 
-Rows are counted from 1, the first case; in a file with a header that is line 2.
+Rows are counted from 1, the first case; in a file with a header that is line 2. What a text means
+is decided once for each different text, however many rows have it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.estimation.cells import (
+    ALWAYS_MISSING,
+    MISSING_AMONG_NUMBERS,
+    Spelled,
+    is_date,
+    is_empty,
+    plain_number,
+    spelled,
+    text_of,
+)
+from preceptor.estimation.findings import Findings, few, place
+from preceptor.estimation.missing_codes import Codes
 
 # A column in which at least this share of the values are numbers is one of numbers.
 _MOSTLY = 0.5
-# More levels than this and than half of the rows, and it is a name or an id, not a category.
-_FEW_LEVELS = 10
+# Larger numbers leave no room for reckoning with them.
+_LARGEST = 1e300
+_DATES = "it holds dates or times; turn them into numbers (an age, days since) if they matter"
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,158 +43,259 @@ class Column:
     levels: tuple[str, ...] | None = None
 
 
-def place(column: str, row: int) -> str:
-    """Where something is, for people who look at the table or at its file; `row` is from 0."""
-    return f"column {column!r}, row {row + 1} (line {row + 2} of a file with a header)"
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """The different cells of a column, how often each is there, and which one each row has."""
+
+    name: str
+    cells: list[Any]
+    texts: list[str]
+    times: IntArray
+    which: IntArray
+
+    @classmethod
+    def of(cls, name: str, values: Sequence[Any]) -> _Texts:
+        position: dict[Any, int] = {}
+        which = np.empty(len(values), dtype=np.int64)
+        cells: list[Any] = []
+        for row, value in enumerate(values):
+            try:
+                at = position.setdefault(value, len(cells))
+            except TypeError:  # a list or the like, which cannot be looked up
+                at = len(cells)
+            if at == len(cells):
+                cells.append(value)
+            which[row] = at
+        times = np.bincount(which, minlength=len(cells))
+        texts = ["" if is_empty(cell) else text_of(cell) for cell in cells]
+        return cls(name, cells, texts, times, which)
+
+    def count(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """How many rows have one of the chosen cells."""
+        return int(self.times[chosen].sum())
+
+    def first(self, chosen: npt.NDArray[np.bool_]) -> int:
+        """The first row that has one of the chosen cells."""
+        return int(np.flatnonzero(chosen[self.which])[0])
+
+    def by_row(self, values: Sequence[float]) -> FloatArray:
+        """A number for each row, from one for each different cell."""
+        return np.asarray(values, dtype=np.float64)[self.which]
 
 
-def read_column(name: str, raw: Any, faults: list[str], notes: list[str]) -> Column | None:
-    """Numbers or a category from an array or a narwhals series, or None and a fault."""
-    values, is_category = _as_array(name, raw, faults)
+def read_column(
+    name: str, raw: Any, found: Findings, codes: Codes, decimal: str | None = None
+) -> Column | None:
+    """Numbers or a category from an array or a narwhals series, or None with the reason found."""
+    values, is_category, is_truth = _as_array(name, raw, found)
     if values is None:
         return None
     if values.dtype.kind in "biuf":
         numbers = values.astype(np.float64)
+        if not is_truth:
+            numbers[codes.among_numbers(name, numbers)] = np.nan
         column: Column | None = Column(name, numbers)
-    elif is_category:
-        column = _category(name, [None if _is_missing(v) else str(v) for v in values])
     else:
-        column = _text(name, values, faults, notes)
-    if column is not None and column.levels is None and np.isinf(column.values).any():
-        row = int(np.flatnonzero(np.isinf(column.values))[0])
-        faults.append(
-            f"{place(name, row)}: {column.values[row]} is infinite; correct it or leave it empty"
-        )
+        column = _from_texts(_Texts.of(name, values.tolist()), is_category, found, codes, decimal)
+    if column is None or column.levels is not None:
+        return column
+    beyond = np.abs(column.values) > _LARGEST
+    if beyond.any():
+        row = int(np.flatnonzero(beyond)[0])
+        value = column.values[row]
+        what = "is infinite or too large" if np.isinf(value) else f"is beyond {_LARGEST:g}"
+        found.faults.append(f"{place(name, row)}: {value:g} {what}; correct it or leave it empty")
+        return None
+    if _counts_days(column.values):
+        found.drop(name, _DATES)
         return None
     return column
 
 
-def _as_array(name: str, raw: Any, faults: list[str]) -> tuple[npt.NDArray[Any] | None, bool]:
-    """Numbers as numbers, all else as objects; and whether its type says that it is a category."""
+def _as_array(name: str, raw: Any, found: Findings) -> tuple[npt.NDArray[Any] | None, bool, bool]:
+    """Numbers as numbers, all else as objects; is it a category, or true and false, by its type?"""
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind in "mM":
-            faults.append(_date_fault(name))
-            return None, False
+            found.drop(name, _DATES)
+            return None, False, False
         if raw.dtype.kind == "c":
-            faults.append(f"column {name!r}: holds complex numbers; give real ones")
-            return None, False
-        return (raw if raw.dtype.kind in "biufO" else raw.astype(object)), False
+            found.faults.append(f"column {name!r}: holds complex numbers; give real ones")
+            return None, False, False
+        array = raw if raw.dtype.kind in "biufO" else raw.astype(object)
+        return array, False, array.dtype.kind == "b"
     import narwhals as nw
 
     if raw.dtype.is_temporal():
-        faults.append(_date_fault(name))
-        return None, False
-    if raw.dtype.is_numeric() or raw.dtype == nw.Boolean:
-        return np.asarray(raw.cast(nw.Float64).to_numpy(), dtype=np.float64), False
-    is_category = raw.dtype in (nw.Categorical, nw.Enum)
+        found.drop(name, _DATES)
+        return None, False, False
+    is_truth = raw.dtype == nw.Boolean
+    if raw.dtype.is_numeric() or is_truth:
+        try:
+            numbers = np.asarray(raw.cast(nw.Float64).to_numpy(), dtype=np.float64)
+            return numbers, False, bool(is_truth)
+        except Exception as error:  # whatever the frame's own library raises
+            found.faults.append(f"column {name!r}: cannot be read as numbers ({error})")
+            return None, False, False
     values = np.empty(len(raw), dtype=object)
     values[:] = raw.to_list()
-    return values, bool(is_category)
+    return values, bool(raw.dtype in (nw.Categorical, nw.Enum)), False
 
 
-def _date_fault(name: str) -> str:
-    return (
-        f"column {name!r}: holds dates or times; turn them into numbers (an age, days since), "
-        "or drop the column"
-    )
-
-
-def _text(
-    name: str, values: npt.NDArray[Any], faults: list[str], notes: list[str]
+def _from_texts(
+    seen: _Texts, is_category: bool, found: Findings, codes: Codes, decimal: str | None
 ) -> Column | None:
-    """A column of objects: numbers if all of them are, categories if hardly any is."""
-    missing = np.array([_is_missing(value) for value in values], dtype=np.bool_)
-    numbers = np.array(
-        [np.nan if gap else _number(v) for v, gap in zip(values, missing, strict=True)]
-    )
-    present = int(np.sum(~missing))
-    wrong = np.flatnonzero(np.isnan(numbers) & ~missing)
-    if wrong.size == 0:
-        if any(isinstance(value, str) and value.strip() for value in values):
-            notes.append(f"{name}: numbers that were stored as text were read as numbers.")
-        return Column(name, numbers)
-    if present - wrong.size >= _MOSTLY * present:
-        more = f" (and {wrong.size - 1} more)" if wrong.size > 1 else ""
-        row = int(wrong[0])
-        faults.append(
-            f"{place(name, row)}: {values[row]!r} is not a number, but most of the column are{more}"
-            "; correct it or leave it empty"
+    """Numbers if all cells are, dates are left out, categories if hardly any is a number."""
+    name = seen.name
+    folded = [text.casefold() for text in seen.texts]
+    empty = np.array([not text for text in folded], dtype=np.bool_)
+    empty |= np.array(codes.among_texts(name, seen.texts, seen.times.tolist()), dtype=np.bool_)
+    always = np.array([text in ALWAYS_MISSING for text in folded], dtype=np.bool_) & ~empty
+    empty |= always
+    if empty.all():
+        _say_missing(seen, always, found)
+        return Column(name, np.full(seen.which.size, np.nan))
+    if not is_category:
+        kept = ~empty
+        plain = np.array(
+            [
+                plain_number(cell) if keep and not _has_points(cell, decimal) else np.nan
+                for cell, keep in zip(seen.cells, kept, strict=True)
+            ]
         )
+        perhaps = np.array([text in MISSING_AMONG_NUMBERS for text in folded], dtype=np.bool_)
+        numbers = _numbers(seen, plain, kept & ~perhaps, found, decimal)
+        if numbers is not None:
+            _say_missing(seen, always | (perhaps & kept), found)
+            return Column(name, seen.by_row(numbers))
+        if _is_refused(seen, plain, kept, found):
+            return None
+        dated = np.array([keep and is_date(t) for t, keep in zip(seen.texts, kept, strict=True)])
+        if dated.any() and seen.count(dated) >= _MOSTLY * seen.count(kept):
+            found.drop(name, _DATES)
+            return None
+        # A dash beside a plus is an answer, elsewhere it is a gap.
+        dashes = np.array([text in {"-", "--", "\u2013", "\u2014"} for text in folded])
+        if not any(text.startswith(("+", "pos")) for text in folded):
+            always |= dashes & kept
+            empty |= dashes
+    _say_missing(seen, always, found)
+    return _category(seen, ~empty, found)
+
+
+def _has_points(cell: Any, decimal: str | None) -> bool:
+    """Whether points stand between thousands, as they do where commas stand before decimals."""
+    return decimal == "," and isinstance(cell, str) and spelled(cell.strip(), ",") is not None
+
+
+def _numbers(
+    seen: _Texts,
+    plain: FloatArray,
+    kept: npt.NDArray[np.bool_],
+    found: Findings,
+    decimal: str | None,
+) -> list[float] | None:
+    """The number of each different cell, or None if they are not all numbers."""
+    if not kept.any() and any(seen.texts):
         return None
-    with_points = [_number(str(value).replace(",", ".")) for value in values[~missing]]
-    if np.sum(~np.isnan(with_points)) >= _MOSTLY * present:
-        row = int(wrong[0])
-        faults.append(
-            f"{place(name, row)}: {values[row]!r} has a decimal comma; read the file with decimal "
-            "commas (pandas: read_csv(..., decimal=','))"
+    if not (np.isnan(plain) & kept).any():
+        if kept.any() and any(isinstance(cell, str) for cell in seen.cells):
+            found.note(
+                f"{seen.name}: numbers that were stored as text were read as numbers.", "coded"
+            )
+        return list(np.where(kept, plain, np.nan))
+    read: list[Spelled | None] = []
+    for text, number, keep in zip(seen.texts, plain.tolist(), kept.tolist(), strict=True):
+        if not keep:
+            read.append(Spelled(np.nan))
+        else:
+            read.append(spelled(text, decimal) if number != number else Spelled(number))
+    numbers = [each for each in read if each is not None]
+    units = {each.unit for each in numbers if each.unit}
+    if len(numbers) < len(read) or len(units) > 1:
+        return None
+    _say_how(seen, numbers, units, found)
+    return [each.value for each in numbers]
+
+
+def _say_how(seen: _Texts, numbers: list[Spelled], units: set[str], found: Findings) -> None:
+    bounds = np.array([each.is_bound for each in numbers], dtype=np.bool_)
+    said = [f"{unit!r} behind the numbers was left out" for unit in units]
+    if any(each.has_groups for each in numbers):
+        said.append("marks between thousands were left out")
+    if bounds.any():
+        how = few([seen.texts[int(np.flatnonzero(bounds)[0])]])
+        said.append(
+            f"{seen.count(bounds):,} bounds such as {how} were read as the numbers that they name"
         )
-        return None
-    return _category(
-        name, [None if gap else str(v) for v, gap in zip(values, missing, strict=True)]
-    )
+    if said:
+        found.note(f"{seen.name}: {'; '.join(said)}.")
 
 
-def _category(name: str, values: list[str | None]) -> Column:
-    stripped = [None if value is None else value.strip() for value in values]
-    levels = tuple(sorted({value for value in stripped if value is not None}))
-    position = {level: float(i) for i, level in enumerate(levels)}
-    codes = [np.nan if value is None else position[value] for value in stripped]
-    return Column(name, np.array(codes, dtype=np.float64), levels)
-
-
-def name_faults(column: Column) -> list[str]:
-    """Why a category is none: nearly every row has a text of its own."""
-    present = int(np.sum(~np.isnan(column.values)))
-    levels = len(column.levels or ())
-    if levels <= max(_FEW_LEVELS, present / 2):
-        return []
-    return [
-        f"column {column.name!r}: {levels} different texts in {present} rows, so it names cases "
-        "rather than sorting them; drop it, or merge rare values"
-    ]
-
-
-def read_outcome(name: str, raw: Any, faults: list[str], doubts: list[str]) -> Column | None:
-    """The outcome, which must be numbers that differ."""
-    column = read_column(name, raw, faults, [])
-    if column is None:
-        return None
-    known = ~np.isnan(column.values)
-    if column.levels is not None:
-        row = int(np.flatnonzero(known)[0])
-        level = column.levels[int(column.values[row])]
-        faults.append(
-            f"outcome, {place(name, row)}: {level!r} is not a number; the outcome must be numeric "
-            "(write yes/no as 1/0)"
+def _is_refused(
+    seen: _Texts, plain: FloatArray, kept: npt.NDArray[np.bool_], found: Findings
+) -> bool:
+    """Whether this is a column of numbers with mistakes in it, which are then named."""
+    present = seen.count(kept)
+    wrong = np.isnan(plain) & kept
+    row = seen.first(wrong)
+    cell = seen.texts[int(seen.which[row])][:40]
+    if present - seen.count(wrong) >= _MOSTLY * present:
+        others = seen.count(wrong) - 1
+        more = f" (and {others:,} more)" if others else ""
+        found.faults.append(
+            f"{place(seen.name, row)}: {cell!r} is not a number, but most of the column are{more}"
+            "; correct it, leave it empty, or name it in `missing`"
         )
-        return None
-    if not known.any():
-        faults.append(f"outcome {name!r}: no row has a value; nothing can be learned from it")
-        return None
-    if np.ptp(column.values[known]) == 0.0:
-        value = column.values[known][0]
-        faults.append(f"outcome {name!r}: is {value:g} in every row; there is nothing to predict")
-        return None
-    if np.unique(column.values[known]).size == 2:
-        doubts.append(
-            f"{name} takes only two values, so a prediction is a probability and the loss its "
-            "squared error (Brier score); the model is linear and may leave their range."
-        )
-    return column
-
-
-def _number(value: Any) -> float:
-    """The number that this is or spells, else NaN."""
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
-def _is_missing(value: Any) -> bool:
-    if value is None or isinstance(value, str):
-        return value is None or not value.strip()
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be compared
         return True
+    with_points = np.array(
+        [
+            keep and not np.isnan(plain_number(text.replace(",", ".")))
+            for text, keep in zip(seen.texts, kept, strict=True)
+        ]
+    )
+    if seen.count(with_points) >= _MOSTLY * present:
+        found.faults.append(
+            f"{place(seen.name, row)}: {cell!r} has a decimal comma; read the file with decimal "
+            "commas (pandas: read_csv(..., decimal=',')), or say so with `decimal`"
+        )
+        return True
+    return False
+
+
+def _say_missing(seen: _Texts, gaps: npt.NDArray[np.bool_], found: Findings) -> None:
+    if gaps.any():
+        which = few(text for text, gap in zip(seen.texts, gaps, strict=True) if gap)
+        times = seen.count(gaps)
+        cells = "1 cell" if times == 1 else f"{times:,} cells"
+        found.note(f"{seen.name}: {cells} {which} read as missing.")
+
+
+def _category(seen: _Texts, kept: npt.NDArray[np.bool_], found: Findings) -> Column:
+    """Levels in alphabetical order; spellings that differ in capitals only are one level."""
+    spellings: dict[str, dict[str, int]] = {}
+    for text, times, keep in zip(seen.texts, seen.times.tolist(), kept.tolist(), strict=True):
+        if keep:
+            these = spellings.setdefault(text.casefold(), {})
+            these[text] = these.get(text, 0) + times
+    chosen = {key: max(these, key=lambda text: these[text]) for key, these in spellings.items()}
+    joined = [chosen[key] for key, these in spellings.items() if len(these) > 1]
+    if joined:
+        found.note(f"{seen.name}: spellings of {few(sorted(joined))} were taken as one.", "merged")
+    levels = tuple(sorted(chosen.values()))
+    position = {level: float(i) for i, level in enumerate(levels)}
+    coded = [
+        position[chosen[text.casefold()]] if keep else np.nan
+        for text, keep in zip(seen.texts, kept.tolist(), strict=True)
+    ]
+    return Column(seen.name, seen.by_row(coded), levels)
+
+
+def _counts_days(values: FloatArray) -> bool:
+    """Whether these are dates written as numbers, such as 20240131."""
+    known = values[~np.isnan(values)]
+    if known.size < 5 or known.min() < 19000101 or known.max() > 21001231:
+        return False
+    if np.any(known != np.floor(known)):
+        return False
+    month, day = known // 100 % 100, known % 100
+    return bool(np.all((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)))

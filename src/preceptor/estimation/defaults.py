@@ -16,6 +16,10 @@ from preceptor._base.values import FloatArray
 
 # From next to no shrinkage to nearly nothing left, for tests in standard deviations.
 ALPHAS: FloatArray = np.logspace(-3, 5, 33)
+# Tables of more values, and of so many cases a column, are decomposed through their products.
+_LARGE, _TALL = 200_000, 20
+# Cases whose residuals are held at a time, one for each strength.
+_BLOCK = 4_096
 
 
 class LedoitWolf:
@@ -32,18 +36,31 @@ class LedoitWolf:
 
     def fit(self, X: FloatArray) -> Self:
         """Estimate from cases (rows, n)."""
-        rows, size = X.shape
+        rows = X.shape[0]
         centred = X - X.mean(axis=0)
-        squares = centred**2
+        lengths = np.einsum("ij,ij->i", centred, centred)
         empirical = centred.T @ centred / rows
-        average = float(np.trace(empirical)) / size
-        # How far the empirical covariance is from the target, and how much of that is chance.
-        distance = float(np.sum(empirical**2)) - size * average**2
-        chance = (float(np.sum(squares.T @ squares)) / rows - float(np.sum(empirical**2))) / rows
-        share = min(chance, distance) / distance if chance > 0.0 and distance > 0.0 else 0.0
-        self.shrinkage_ = share
-        self.covariance_ = (1.0 - share) * empirical + share * average * np.eye(size)
+        quartic = float(lengths @ lengths) / rows
+        self.covariance_, self.shrinkage_ = shrunk_covariance(empirical, quartic, rows)
         return self
+
+
+def shrunk_covariance(
+    empirical: FloatArray, quartic: float, rows: float
+) -> tuple[FloatArray, float]:
+    """Ledoit and Wolf's covariance and shrinkage from moments.
+
+    `empirical` (n, n) is about the averages, `quartic` the average over cases of the squared
+    length, squared again.
+    """
+    size = empirical.shape[0]
+    average = float(np.trace(empirical)) / size
+    # How far the empirical covariance is from the target, and how much of that is chance.
+    squares = float(np.sum(empirical**2))
+    distance = squares - size * average**2
+    chance = (quartic - squares) / rows
+    share = min(chance, distance) / distance if chance > 0.0 and distance > 0.0 else 0.0
+    return (1.0 - share) * empirical + share * average * np.eye(size), share
 
 
 class Ridge:
@@ -66,18 +83,38 @@ class Ridge:
         """Estimate from cases (rows, n) and outcomes (rows,)."""
         rows = X.shape[0]
         mean, outcome_mean = X.mean(axis=0), float(y.mean())
-        left, singular, right = np.linalg.svd(X - mean, full_matrices=False)
-        kept = singular > singular[0] * 1e-12
-        left, singular, right = left[:, kept], singular[kept], right[kept]
-        projected = left.T @ (y - outcome_mean)
-        shrunk = singular**2 / (singular**2 + ALPHAS[:, None])  # (alphas, n)
-        residuals = (y - outcome_mean)[:, None] - left @ (shrunk * projected).T  # (rows, alphas)
-        leverage = 1.0 / rows + left**2 @ shrunk.T
-        # A case that determines its own fit says nothing about prediction; it must not divide by 0.
-        left_out = residuals / np.maximum(1.0 - leverage, 1e-9)
-        best = int(np.argmin(np.mean(left_out**2, axis=0)))
+        centred, deviations = X - mean, y - outcome_mean
+        by_squares = X.size > _LARGE and rows > _TALL * X.shape[1]
+        powers, right = _by_squares(centred) if by_squares else _by_svd(centred)
+        along = right @ (centred.T @ deviations)
+        shrunk = powers / (powers + ALPHAS[:, None])  # (alphas, n)
+        errors = np.zeros(ALPHAS.size)
+        for first in range(0, rows, _BLOCK):
+            turned = centred[first : first + _BLOCK] @ right.T
+            part = deviations[first : first + _BLOCK]
+            residuals = part[:, None] - turned @ (shrunk * along / powers).T  # (block, alphas)
+            leverage = 1.0 / rows + turned**2 @ (shrunk / powers).T
+            # A case that determines its own fit says nothing about prediction; it must not divide
+            # by 0.
+            left_out = residuals / np.maximum(1.0 - leverage, 1e-9)
+            errors += np.einsum("ij,ij->j", left_out, left_out)
+        best = int(np.argmin(errors))
         self.alpha_ = float(ALPHAS[best])
-        self.coef_ = right.T @ (shrunk[best] * projected / singular)
+        self.coef_ = right.T @ (shrunk[best] * along / powers)
         self.intercept_ = outcome_mean - float(mean @ self.coef_)
         self.degrees_ = 1.0 + float(shrunk[best].sum())
         return self
+
+
+def _by_svd(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Squared singular values and right vectors (n, n), to the last digit."""
+    _, singular, right = np.linalg.svd(centred, full_matrices=False)
+    kept = singular > singular[0] * 1e-12
+    return singular[kept] ** 2, right[kept]
+
+
+def _by_squares(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same from products of columns: half the digits of the smallest, in far less time."""
+    powers, vectors = np.linalg.eigh(centred.T @ centred)
+    kept = powers > powers[-1] * 1e-13
+    return powers[kept], vectors[:, kept].T

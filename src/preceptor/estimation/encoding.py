@@ -12,17 +12,25 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidData
-from preceptor.estimation.columns import Column, place
+from preceptor.estimation.categories import (
+    JUDGED,
+    Category,
+    left_over,
+    predicts,
+    sorted_out,
+)
+from preceptor.estimation.columns import Column
+from preceptor.estimation.findings import Findings, Said, place
+from preceptor.estimation.not_tests import doubt_number, names_cases
+from preceptor.estimation.outcome import ROUNDING
 from preceptor.estimation.table import Table
 
 # A column whose variance the columns before it explain up to this share says nothing new.
 _NOTHING_NEW = 1e-9
-# Standard deviations of all other values beyond which one looks like a mistake.
-_FAR_OUT = 8.0
-# Levels of a category with fewer cases are hardly estimated.
-_RARE = 5
+# Smaller spreads leave no digits to divide by.
+_SMALLEST = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +38,10 @@ class Design:
     """Numbers (rows, n), NaN where missing, and outcomes (rows,) of the cases that are used.
 
     `tests` has the name of the test that each column belongs to, `dropped` what was left out,
-    with the reason.
+    with the reason. `levels` has,
+    for each test that is a category, the column that is 1 for each level as people write it; ""
+    where all its columns are 0. `outcome_levels` are the two values of an outcome that has no more,
+    as they were written, the one that counts as 1 last.
     """
 
     values: FloatArray
@@ -40,8 +51,10 @@ class Design:
     outcome_name: str
     rows_without_outcome: int
     dropped: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    doubts: tuple[str, ...]
+    notes: tuple[Said, ...]
+    doubts: tuple[Said, ...]
+    levels: dict[str, dict[str, str]] = field(default_factory=dict)
+    outcome_levels: tuple[str, str] | None = None
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -57,12 +70,11 @@ class Design:
 class _Parts:
     """What is collected column by column."""
 
+    found: Findings
     names: list[str] = field(default_factory=list)
     tests: list[str] = field(default_factory=list)
     values: list[FloatArray] = field(default_factory=list)
-    dropped: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    doubts: list[str] = field(default_factory=list)
+    levels: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def add(self, name: str, test: str, values: FloatArray) -> None:
         self.names.append(name)
@@ -73,97 +85,146 @@ class _Parts:
 def encode(table: Table) -> Design:
     """Make the matrix, or say why no world can be estimated from it."""
     used = ~np.isnan(table.outcome.values)
-    parts = _Parts(notes=list(table.notes), doubts=list(table.doubts))
+    found = Findings(
+        notes=list(table.notes), doubts=list(table.doubts), dropped=list(table.dropped)
+    )
+    parts = _Parts(found)
     without = int(np.sum(~used))
     if without:
+        said = f"{_rows(without)} without an outcome {'was' if without == 1 else 'were'} left out"
         first = place(table.outcome.name, int(np.flatnonzero(~used)[0]))
-        parts.notes.append(
-            f"{_rows(without)} without an outcome {'was' if without == 1 else 'were'} left out "
-            f"(first: {first})."
-        )
-    for column in table.columns:
-        _add_column(parts, column, column.values[used])
-    rows, columns = int(used.sum()), len(parts.names)
+        found.note(f"{said}.", "left out", placed=f"{said} (first: {first}).")
+    outcome, numbered = table.outcome.values[used], np.flatnonzero(used)
+    for column, category in _worth_having(table, used, outcome, found):
+        if category is None:
+            parts.add(column.name, column.name, column.values)
+        else:
+            _add_levels(parts, category)
+    _check_size(parts, outcome.size)
+    values = np.column_stack(parts.values)
+    kept = _without_repetition(parts, values)
+    for i in kept:
+        if parts.names[i] == parts.tests[i]:
+            doubt_number(parts.names[i], values[:, i], numbered, found)
+    if table.outcome.levels is None:
+        doubt_number(table.outcome.name, outcome, numbered, found)
+    for name, reason in found.dropped:
+        found.note(f"{name} was left out: {reason}.", "left out")
+    names, tests = (tuple(of[i] for i in kept) for of in (parts.names, parts.tests))
+    return Design(
+        values=values if len(kept) == values.shape[1] else values[:, kept],
+        outcome=outcome,
+        names=names,
+        tests=tests,
+        outcome_name=table.outcome.name,
+        rows_without_outcome=without,
+        dropped=tuple(found.dropped),
+        notes=tuple(found.notes),
+        doubts=tuple(found.doubts),
+        levels=_levels_of(parts, names, tests),
+        outcome_levels=table.outcome.levels,
+    )
+
+
+def _worth_having(
+    table: Table, used: FloatArray, outcome: FloatArray, found: Findings
+) -> list[tuple[Column, Category | None]]:
+    """Columns of the cases that are used, without those that cannot say anything, in order."""
+    kept: list[tuple[Column, Category | None]] = []
+    for whole in table.columns:
+        column = Column(whole.name, whole.values[used], whole.levels)
+        reason = _says_nothing(column)
+        if reason:
+            found.drop(column.name, reason)
+        elif column.levels is None:
+            kept.append((column, None))
+        else:
+            category = sorted_out(column, column.values, found)
+            if category is not None:
+                kept.append((column, category))
+    numbers = [column.values for column, category in kept if category is None]
+    rest: FloatArray | None = None
+    for pair in list(kept):
+        category = pair[1]
+        if category is None or len(category.levels) < JUDGED or predicts(category, outcome):
+            continue
+        if rest is None:
+            rest = left_over(numbers, outcome)
+        if not predicts(category, rest):
+            kept.remove(pair)
+            found.drop(
+                category.name,
+                f"its {len(category.levels)} levels do not predict {table.outcome.name} in cases "
+                "that were kept apart",
+            )
+    return kept
+
+
+def _says_nothing(column: Column) -> str:
+    """Why a column cannot be a test, or "" if it can."""
+    known = column.values[~np.isnan(column.values)]
+    if known.size == 0:
+        return "it has no values"
+    spread = float(np.ptp(known))
+    if spread == 0.0:
+        what = repr(column.levels[int(known[0])]) if column.levels else f"{known[0]:g}"
+        return f"it is {what} in every case"
+    if column.levels is not None:
+        return ""
+    if spread <= ROUNDING * np.abs(known).max():
+        return f"it is {known[0]:g} in every case, up to rounding"
+    if spread < _SMALLEST:
+        return f"its values differ by {spread:g} at most, too little to reckon with"
+    if names_cases(column.name, column.values):
+        return "it is a whole number that no two cases share, so it names them"
+    return ""
+
+
+def _add_levels(parts: _Parts, category: Category) -> None:
+    missing = category.codes < 0
+    for code in category.coded:
+        level = (category.codes == code).astype(np.float64)
+        level[missing] = np.nan
+        parts.add(category.column_of(category.levels[code]), category.name, level)
+    reference = category.levels[category.reference]
+    parts.levels[category.name] = {
+        written: "" if level == reference else category.column_of(level)
+        for written, level in category.became.items()
+    }
+    columns = "one column" if len(category.coded) == 1 else f"{len(category.coded)} columns"
+    parts.found.note(
+        f"{category.name} is a category of {len(category.levels)} levels: shown and counted as one "
+        f"test, {columns} against {reference!r}, its most common level.",
+        "coded",
+    )
+
+
+def _levels_of(
+    parts: _Parts, names: tuple[str, ...], tests: tuple[str, ...]
+) -> dict[str, dict[str, str]]:
+    """Levels of the tests that are there; a column that was left out is one of 0s."""
+    return {
+        test: {level: column if column in names else "" for level, column in levels.items()}
+        for test, levels in parts.levels.items()
+        if test in tests
+    }
+
+
+def _check_size(parts: _Parts, rows: int) -> None:
+    columns = len(parts.names)
     if not columns:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in parts.dropped)
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in parts.found.dropped)
         raise InvalidData(f"X: no column is left to learn from ({reasons})")
+    twice = sorted({name for name in parts.names if parts.names.count(name) > 1})
+    if twice:
+        raise InvalidData(
+            f"column {twice[0]!r}: is a column and also a level of a category; rename one of them"
+        )
     if rows < columns + 2:
         raise InvalidData(
             f"rows: {rows} with an outcome for {columns} columns of tests, must be at least "
             f"{columns + 2}; give more cases or fewer tests"
         )
-    values = np.column_stack(parts.values)
-    kept = _without_repetition(parts, values)
-    outcome, numbered = table.outcome.values[used], np.flatnonzero(used)
-    for i in kept:
-        if parts.names[i] == parts.tests[i]:
-            parts.doubts += _doubts_about(parts.names[i], values[:, i], numbered)
-    parts.doubts += _doubts_about(table.outcome.name, outcome, numbered)
-    parts.notes += [f"{name} was left out: {reason}." for name, reason in parts.dropped]
-    return Design(
-        values=values[:, kept],
-        outcome=outcome,
-        names=tuple(parts.names[i] for i in kept),
-        tests=tuple(parts.tests[i] for i in kept),
-        outcome_name=table.outcome.name,
-        rows_without_outcome=without,
-        dropped=tuple(parts.dropped),
-        notes=tuple(parts.notes),
-        doubts=tuple(parts.doubts),
-    )
-
-
-def _add_column(parts: _Parts, column: Column, values: FloatArray) -> None:
-    known = values[~np.isnan(values)]
-    if known.size == 0:
-        parts.dropped.append((column.name, "it has no values"))
-    elif np.ptp(known) == 0.0:
-        what = repr(column.levels[int(known[0])]) if column.levels else f"{known[0]:g}"
-        parts.dropped.append((column.name, f"it is {what} in every case"))
-    elif column.levels is None:
-        parts.add(column.name, column.name, values)
-    else:
-        _add_levels(parts, column.name, column.levels, values)
-
-
-def _add_levels(parts: _Parts, name: str, levels: tuple[str, ...], values: FloatArray) -> None:
-    counts = np.array([int(np.sum(values == code)) for code in range(len(levels))])
-    reference = int(counts.argmax())
-    missing = np.isnan(values)
-    coded = [code for code in range(len(levels)) if counts[code] and code != reference]
-    for code in coded:
-        level = np.where(missing, np.nan, (values == code).astype(np.float64))
-        parts.add(f"{name}={levels[code]}", name, level)
-    columns = "one column" if len(coded) == 1 else f"{len(coded)} columns"
-    parts.notes.append(
-        f"{name} is a category of {len(coded) + 1} levels: shown and counted as one test, "
-        f"{columns} against {levels[reference]!r}, its most common level."
-    )
-    rare = [levels[code] for code in coded if counts[code] < _RARE]
-    if rare:
-        parts.doubts.append(
-            f"{name}: {', '.join(map(repr, rare))} in fewer than {_RARE} cases each, too few to "
-            "weigh; consider merging rare levels."
-        )
-
-
-def _doubts_about(name: str, values: FloatArray, rows: IntArray) -> list[str]:
-    doubts = []
-    farthest = int(np.nanargmax(np.abs(values - np.nanmean(values))))
-    others = np.delete(values, farthest)
-    away, deviation = abs(values[farthest] - np.nanmean(others)), float(np.nanstd(others))
-    # Measured by the other cases: a single value among few can never be far by its own measure.
-    if away > _FAR_OUT * deviation:
-        how = "the only one that differs"
-        if deviation > 0.0:
-            how = f"{away / deviation:.0f} standard deviations from the average of the others"
-        doubts.append(
-            f"{place(name, int(rows[farthest]))}: {values[farthest]:g} is {how}; if that is a "
-            "mistake, correct it."
-        )
-    if values.size > 20 and np.all(np.diff(values) == 1.0):
-        doubts.append(f"{name} counts the rows; if it is no test, drop it.")
-    return doubts
 
 
 def _without_repetition(parts: _Parts, values: FloatArray) -> list[int]:
@@ -172,11 +233,19 @@ def _without_repetition(parts: _Parts, values: FloatArray) -> list[int]:
     One row of a Cholesky factor at a time: what is left of a column's variance after the columns
     kept so far decides. With gaps only the complete cases can show that, if there are enough.
     """
-    whole = values[~np.isnan(values).any(axis=1)]
+    complete = ~np.isnan(values).any(axis=1)
+    whole = values if complete.all() else values[complete]
     size = values.shape[1]
-    if whole.shape[0] < 2 * size + 2 or np.any(np.ptp(whole, axis=0) == 0.0):
+    if whole.shape[0] < 2 * size + 2 or np.any(
+        np.ptp(whole, axis=0) <= ROUNDING * np.abs(whole).max(axis=0)
+    ):
         return list(range(size))
-    standard = (whole - whole.mean(axis=0)) / whole.std(axis=0)
+    if np.abs(whole).max() > 1e100 or np.abs(whole).max(axis=0).min() < 1e-100:
+        whole = whole / np.abs(whole).max(axis=0)
+    means, scales = whole.mean(axis=0), whole.std(axis=0)
+    if np.any(scales == 0.0):
+        return list(range(size))
+    standard = (whole - means) / scales
     correlation = standard.T @ standard / whole.shape[0]
     kept: list[int] = []
     factor = np.zeros((size, size))
@@ -196,7 +265,7 @@ def _without_repetition(parts: _Parts, values: FloatArray) -> list[int]:
             reason = f"it says the same as {sources[0]}"
         else:
             reason = f"it follows exactly from {', '.join(sources[:-1])} and {sources[-1]}"
-        parts.dropped.append((parts.names[j], reason))
+        parts.found.drop(parts.names[j], reason)
     return kept
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidData, InvalidInput
@@ -21,8 +22,12 @@ from preceptor.estimation.defaults import LedoitWolf, Ridge
 
 # Pairwise correlations may contradict each other; eigenvalues below this are raised to it.
 _LEAST_EIGENVALUE = 1e-4
-# Cases that miss the same values share a system of equations; so many are solved together.
-_PATTERNS_AT_ONCE = 1_000
+# Numbers of the small systems that are solved together.
+_AT_ONCE = 2_000_000
+# Worse conditioned covariances are not inverted but solved for each pattern of gaps.
+_CONDITION = 1e7
+# Where squares of numbers are numbers.
+_LARGEST, _SMALLEST = 1e100, 1e-100
 # A correlation of fewer cases is no more than a guess.
 _LEAST_SHARED = 5
 
@@ -43,7 +48,8 @@ class Moments:
 
     `information` is how many complete cases the estimate is worth; `adjusted` the most by which
     a pairwise correlation had to give way to make them agree, 0 if none had to; `hidden` the share
-    of the residuals that is put down to gaps in the cases instead of noise.
+    of the residuals that is put down to gaps in the cases instead of noise; `blurred` the
+    covariance (n, n) that gaps leave unknown, summed over cases.
     """
 
     coefficients: FloatArray
@@ -53,8 +59,21 @@ class Moments:
     information: int
     adjusted: float
     hidden: float
+    blurred: FloatArray
     fitted_covariance: Any
     fitted_regression: Any
+
+
+def location(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Averages and standard deviations (n,) of columns, also where their squares are no numbers."""
+    sizes = np.nanmax(np.abs(values), axis=0)
+    # Powers of 2 change no digit.
+    odd = (sizes > _LARGEST) | (sizes < _SMALLEST)
+    if not odd.any():
+        return np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    unit = np.where(odd, 2.0 ** np.floor(np.log2(np.maximum(sizes, 5e-308))), 1.0)
+    scaled = values / unit
+    return np.nanmean(scaled, axis=0) * unit, np.nanstd(scaled, axis=0) * unit
 
 
 def complete(values: FloatArray, recipe: Recipe) -> FloatArray:
@@ -79,16 +98,17 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
     the squares by plain pairwise moments; shrunken ones would find too much there. The estimate
     is then rough, rather too large than too small.
     """
-    cases, adjusted = values, 0.0
+    cases, adjusted, plain = values, 0.0, None
     if np.isnan(values).any():
-        cases, adjusted = _stand_ins(values, recipe.seed)
+        cases, adjusted, plain = _stand_ins(values, recipe.seed)
     by_covariance = _fitted("covariance", recipe.covariance, cases)
     size = values.shape[1]
     covariance = _result("covariance", by_covariance, "covariance_", (size, size))
     means = np.nanmean(values, axis=0)
-    filled, _ = fill_in(values, means, covariance)
-    plain = np.atleast_2d(np.cov(cases, rowvar=False, bias=True))
-    _, blurred = fill_in(values, means, plain)
+    filled, blurred = values, np.zeros((size, size))
+    if plain is not None:
+        filled, _ = fill_in(values, means, covariance)
+        _, blurred = fill_in(values, means, plain)
     by_regression = _fitted("regression", recipe.regression, filled, outcome)
     coefficients = _result("regression", by_regression, "coef_", (size,))
     residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
@@ -105,6 +125,7 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
         information=cases.shape[0],
         adjusted=adjusted,
         hidden=hidden / squares if squares > 0.0 else 0.0,
+        blurred=blurred,
         fitted_covariance=by_covariance,
         fitted_regression=by_regression,
     )
@@ -117,30 +138,51 @@ def fill_in(
 
     The second is the conditional covariance (n, n) of the gaps, summed over all cases.
     """
-    unknown = np.zeros_like(covariance)
-    incomplete = np.flatnonzero(np.isnan(values).any(axis=1))
-    if not incomplete.size:
-        return values, unknown
     missing = np.isnan(values)
+    gaps = missing.sum(axis=1)
+    if not gaps.any():
+        return values, np.zeros_like(covariance)
+    if np.linalg.cond(covariance) > _CONDITION:
+        return _fill_by_patterns(values, missing, mean, covariance)
+    # By the precision matrix P: given the rest, gaps g have covariance inv(P[g, g]), so each case
+    # asks for a system as small as its gaps are few.
+    size = len(mean)
+    precision = np.linalg.inv(covariance)
     filled = np.where(missing, mean, values)
-    patterns, which, often = np.unique(
-        missing[incomplete], axis=0, return_inverse=True, return_counts=True
-    )
-    # Cases that miss the same values, one after another.
-    rows = np.split(incomplete[np.argsort(which.ravel(), kind="stable")], np.cumsum(often)[:-1])
-    for first in range(0, len(patterns), _PATTERNS_AT_ONCE):
-        gaps = patterns[first : first + _PATTERNS_AT_ONCE].astype(np.float64)
-        known = 1.0 - gaps
-        # Rows and columns of gaps become those of the identity, so that one batch solves them all.
-        among_known = covariance * known[:, :, None] * known[:, None, :]
-        system = among_known + np.eye(len(mean)) * gaps[:, :, None]
-        across = covariance * known[:, :, None] * gaps[:, None, :]
-        weights = np.linalg.solve(system, across)  # (patterns, known, gaps)
-        for these, weight in zip(rows[first:], weights, strict=False):
-            filled[these] += (filled[these] - mean) @ weight  # deviations are 0 in gaps
-        times = often[first : first + len(gaps)].astype(np.float64)
-        unknown += covariance * ((gaps.T * times) @ gaps)
-        unknown -= np.tensordot(across * times[:, None, None], weights, axes=((0, 1), (0, 1)))
+    unknown = np.zeros(size * size)
+    for number in np.unique(gaps[gaps > 0]).tolist():
+        step = max(_AT_ONCE // (number * number + size), 1)
+        alike = np.flatnonzero(gaps == number)
+        for first in range(0, alike.size, step):
+            rows = alike[first : first + step]
+            where = np.nonzero(missing[rows])[1].reshape(-1, number)
+            pull = np.take_along_axis((filled[rows] - mean) @ precision, where, axis=1)
+            entries = where[:, :, None] * size + where[:, None, :]
+            left = np.linalg.inv(precision.ravel()[entries])
+            filled[rows[:, None], where] -= np.einsum("rij,rj->ri", left, pull)
+            unknown += np.bincount(entries.ravel(), left.ravel(), size * size)
+    return filled, unknown.reshape(size, size)
+
+
+def _fill_by_patterns(
+    values: FloatArray, missing: npt.NDArray[np.bool_], mean: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """`fill_in` without inverting the covariance, a system for each pattern of gaps."""
+    filled = np.where(missing, mean, values)
+    unknown = np.zeros_like(covariance)
+    patterns, which = np.unique(missing, axis=0, return_inverse=True)
+    order = np.argsort(which.ravel(), kind="stable")
+    rows_of = np.split(order, np.cumsum(np.bincount(which.ravel()))[:-1])
+    for pattern, rows in zip(patterns, rows_of, strict=True):
+        gaps, known = np.flatnonzero(pattern), np.flatnonzero(~pattern)
+        if not gaps.size:
+            continue
+        across = covariance[np.ix_(known, gaps)]
+        weights = np.linalg.solve(covariance[np.ix_(known, known)], across)
+        filled[np.ix_(rows, gaps)] += (values[np.ix_(rows, known)] - mean[known]) @ weights
+        unknown[np.ix_(gaps, gaps)] += rows.size * (
+            covariance[np.ix_(gaps, gaps)] - across.T @ weights
+        )
     return filled, unknown
 
 
@@ -175,8 +217,11 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
     return found
 
 
-def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float]:
-    """Complete Gaussian cases with the pairwise moments of incomplete ones."""
+def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float, FloatArray]:
+    """Complete Gaussian cases with the pairwise moments of incomplete ones.
+
+    With them, by how much correlations had to give way, and the covariance (n, n) that results.
+    """
     correlation, shared = pairwise_correlation(values)
     if shared.min() < _LEAST_SHARED or not np.all(np.isfinite(correlation)):
         trouble = np.where(np.isfinite(correlation), shared, 0)
@@ -195,7 +240,8 @@ def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float]:
     orthogonal = np.linalg.qr(draws - draws.mean(axis=0))[0] * np.sqrt(information)
     means, scales = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     cases = orthogonal @ np.linalg.cholesky(consistent).T * scales + means
-    return cases, float(np.abs(consistent - correlation).max())
+    plain = consistent * np.outer(scales, scales)
+    return cases, float(np.abs(consistent - correlation).max()), plain
 
 
 class TooFewShared(InvalidData):

@@ -14,17 +14,25 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor.errors import InvalidData, MissingExtra
-from preceptor.estimation.columns import Column, name_faults, read_column, read_outcome
+from preceptor.estimation.columns import Column, read_column
+from preceptor.estimation.findings import Findings, Said
+from preceptor.estimation.missing_codes import Codes
+from preceptor.estimation.outcome import Outcome, read_outcome
+from preceptor.tables import Reading
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length and their outcomes (rows,); `notes` say how they were read."""
+    """Columns of equal length and their outcomes (rows,); `notes` say how they were read.
+
+    `dropped` are columns that are no tests, such as dates, with the reason.
+    """
 
     columns: tuple[Column, ...]
-    outcome: Column
-    notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
+    outcome: Outcome
+    notes: tuple[Said, ...] = ()
+    doubts: tuple[Said, ...] = ()
+    dropped: tuple[tuple[str, str], ...] = ()
 
 
 def read_table(
@@ -34,9 +42,16 @@ def read_table(
     names: Sequence[str] | None = None,
     outcome: str | None = None,
     drop: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    reading: Reading | None = None,
 ) -> Table:
-    """Read tests and outcomes; every fault is listed with its row and column."""
+    """Read tests and outcomes; every fault is listed with its row and column.
+
+    `notes` say how the file was read, and come first; `reading` says what its values mean.
+    """
+    how = reading or Reading()
     raw = _raw_columns(X, names)
+    known = list(raw)
     raw_outcome, outcome_name = _raw_outcome(X, y, raw, outcome)
     _drop(raw, drop)
     if not raw:
@@ -44,23 +59,31 @@ def read_table(
     rows = len(raw_outcome)
     if rows == 0:
         raise InvalidData("X: the table has no rows; give at least one case a row")
-    faults: list[str] = []
-    notes: list[str] = []
-    doubts: list[str] = []
-    columns = [read_column(name, values, faults, notes) for name, values in raw.items()]
-    for column in columns:
-        if column is not None and column.values.size != rows:
-            faults.append(
-                f"column {column.name!r}: {column.values.size} rows, but there are {rows} "
-                "outcomes; lengths must agree"
+    found = Findings(notes=[Said(note) for note in notes])
+    # The outcome may be called by its column's name or by the one that reports use.
+    column = y if isinstance(y, str) else outcome_name
+    codes = Codes.of(how.missing, [*known, column], found.faults)
+    target = read_outcome(
+        column, raw_outcome, found, codes, positive=how.positive, decimal=how.decimal
+    )
+    columns = [read_column(name, values, found, codes, how.decimal) for name, values in raw.items()]
+    for name, values in raw.items():
+        if len(values) != rows:
+            found.faults.append(
+                f"column {name!r}: {len(values)} rows, but there are {rows} outcomes; "
+                "lengths must agree"
             )
-        elif column is not None and column.levels is not None:
-            faults += name_faults(column)
-    target = read_outcome(outcome_name, raw_outcome, faults, doubts)
-    InvalidData.raise_if(faults)
+    for sentence in codes.sentences():
+        found.note(sentence)
+    InvalidData.raise_if(found.faults)
     assert target is not None
-    kept = tuple(column for column in columns if column is not None)
-    return Table(kept, target, tuple(notes), tuple(doubts))
+    return Table(
+        columns=tuple(column for column in columns if column is not None),
+        outcome=Outcome(outcome_name, target.values, target.levels),
+        notes=tuple(found.notes),
+        doubts=tuple(found.doubts),
+        dropped=tuple(found.dropped),
+    )
 
 
 def _raw_columns(X: Any, names: Sequence[str] | None) -> dict[str, Any]:

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from preceptor._base.checks import is_count
+from preceptor._base.threads import one_blas_thread
 from preceptor.errors import InvalidData, InvalidInput
-from preceptor.estimation.encoding import encode
-from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate
+from preceptor.estimation.encoding import Design, encode
+from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate, location
 from preceptor.estimation.table import read_table
 from preceptor.estimation.world_estimate import WorldEstimate
 from preceptor.model.units import Units
 from preceptor.model.world import World
+from preceptor.tables import Reading
 
 
 def fit_world(
@@ -32,12 +32,15 @@ def fit_world(
     names: Sequence[str] | None = None,
     outcome: str | None = None,
     drop: Iterable[str] = (),
+    notes: Iterable[str] = (),
+    reading: Reading | None = None,
     seed: int = 0,
 ) -> WorldEstimate:
     """Estimate a world from cases.
 
     Tests are standardised, the outcome is centred but keeps its units. Rows without an outcome,
-    constant and repeated columns are left out, and the estimate's `notes` say so.
+    constant and repeated columns, dates, names of cases and categories that predict nothing are
+    left out, and the estimate's `notes` say so. Of an outcome in two words, one counts as 1.
 
     Parameters
     ----------
@@ -60,6 +63,11 @@ def fit_world(
         What to call the outcome.
     drop
         Columns to ignore.
+    notes
+        How the table was read before it came here, a sentence each; they come first in `notes`.
+    reading
+        Which values stand for a missing one, and which of two outcomes counts as 1, where guessing
+        would go wrong.
     seed
         Seed of cross-validation, and of the stand-in cases where values are missing.
 
@@ -77,6 +85,7 @@ def fit_world(
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal([170.0, 70.0], [10.0, 8.0], size=(2_000, 2))
     >>> y = 0.1 * X[:, 0] - 0.05 * X[:, 1] + rng.normal(size=2_000)
@@ -85,9 +94,15 @@ def fit_world(
     (array([ 1. , -0.4]), array([170.,  70.]))
     """
     recipe = _recipe(covariance, regression, missing, seed)
-    design = encode(read_table(X, y, names=names, outcome=outcome, drop=drop))
+    table = read_table(X, y, names=names, outcome=outcome, drop=drop, notes=notes, reading=reading)
+    with one_blas_thread():
+        return _estimated(encode(table), recipe)
+
+
+def _estimated(design: Design, recipe: Recipe) -> WorldEstimate:
+    """The world of an encoded table, in the units of its columns."""
     values = complete(design.values, recipe)
-    means, scales = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    means, scales = location(values)
     outcome_mean = float(design.outcome.mean())
     try:
         moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
@@ -102,7 +117,7 @@ def fit_world(
         moments.covariance,
         moments.noise_variance,
         design.names,
-        units=Units(means, scales, design.outcome_name, outcome_mean),
+        units=Units(means, scales, design.outcome_name, outcome_mean, design.levels or None),
         groups=design.groups or None,
     )
     return WorldEstimate(world, design, recipe, moments)

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.estimation.cross_products import by_sums, predicted_share
 from preceptor.estimation.encoding import Design
+from preceptor.estimation.findings import Said, Topic
 from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fill_in
+from preceptor.estimation.weights import (
+    SignDisagreement,
+    correlations_with_outcome,
+    signs_that_disagree,
+)
+from preceptor.estimation.world_doubts import doubts_about
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -19,14 +28,6 @@ if TYPE_CHECKING:
 
 _FOLDS = 10
 _WIDTH = 88
-# Shares of explained variance that make one wonder.
-_HARDLY_ANY, _TOO_GOOD = 0.02, 0.999
-# A correlation above this makes it hard to say which of two tests matters.
-_NEARLY_COPIES = 0.98
-
-
-# If gaps account for more of the residuals than this, the noise that is left is doubtful.
-_LARGE_SHARE = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class WorldEstimate:
     @property
     def missing(self) -> dict[str, int]:
         """How many values are missing, by test; only tests that miss any."""
-        gaps = [int(np.isnan(self.design.values[:, block[0]]).sum()) for block in self.world.blocks]
+        gaps = [int(self._gaps[block[0]]) for block in self.world.blocks]
         return {test: gap for test, gap in zip(self.world.tests, gaps, strict=True) if gap}
 
     @property
@@ -97,10 +98,17 @@ class WorldEstimate:
 
         Gaps of those cases are filled in by the estimated covariance.
         """
+        with one_blas_thread():
+            return self._predicted_share()
+
+    def _predicted_share(self) -> float:
         values, outcome = complete(self.design.values, self.recipe), self.design.outcome
         order = np.random.default_rng(self.recipe.seed).permutation(self.rows)
+        folds = np.array_split(order, min(_FOLDS, self.rows))
+        if by_sums(values, self.recipe):
+            return predicted_share(*self.filled(), folds)
         missed, guessed = 0.0, 0.0
-        for fold in np.array_split(order, min(_FOLDS, self.rows)):
+        for fold in folds:
             others = np.setdiff1d(order, fold)
             mean, outcome_mean = np.nanmean(values[others], axis=0), outcome[others].mean()
             standard = (values - mean) / self._scales
@@ -111,10 +119,38 @@ class WorldEstimate:
             guessed += float(np.sum((outcome[fold] - outcome_mean) ** 2))
         return 1.0 - missed / guessed
 
+    def filled(self) -> tuple[FloatArray, FloatArray]:
+        """Standardised cases (rows, n), gaps filled in, and centred outcomes (rows,).
+
+        Returns
+        -------
+        tuple of two arrays
+            What the regression is made of.
+        """
+        units = self.world.units
+        assert units is not None
+        standard = units.standardise(complete(self.design.values, self.recipe))
+        cases, _ = fill_in(standard, np.nanmean(standard, axis=0), self.world.covariance)
+        return cases, units.centre(self.design.outcome)
+
+    @cached_property
+    def outcome_correlations(self) -> FloatArray:
+        """Plain correlation of each column with the outcome, shape (n,)."""
+        units = self.world.units
+        assert units is not None
+        return correlations_with_outcome(self.design, units.means, units.scales)
+
+    @cached_property
+    def signs_that_disagree(self) -> tuple[SignDisagreement, ...]:
+        """Columns whose weight has the other sign than their correlation with the outcome."""
+        return signs_that_disagree(
+            self.world.labels, self.world.coefficients, self.outcome_correlations, self.design
+        )
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was done to the table, a sentence each."""
-        said = [*self.design.notes, *self._about_missing()]
+        """What was done to the table, a sentence each; none names a single case."""
+        said = [note.text for note in self.design.notes] + self._about_missing()
         spread = np.sqrt(np.diag(self.world.covariance))
         if np.abs(spread - 1.0).max() > 0.01:
             said.append(
@@ -123,46 +159,37 @@ class WorldEstimate:
             )
         return tuple(said)
 
-    @cached_property
+    @property
     def doubts(self) -> tuple[str, ...]:
-        """What a careful reader should know before relying on this world, a sentence each."""
-        found = list(self.design.doubts)
-        if self.moments.information < 5 * self.world.size:
-            found.append(
-                f"{self.moments.information:,} cases for {self.world.size} columns are few; expect "
-                "other weights from other cases (see the bootstrap)."
-            )
-        off = np.abs(self.correlation - np.eye(self.world.size))
-        if off.size > 1 and off.max() > _NEARLY_COPIES:
-            i, j = (int(v) for v in np.unravel_index(int(off.argmax()), off.shape))
-            one, other = self.world.labels[i], self.world.labels[j]
-            found.append(
-                f"{one} and {other} are nearly copies (correlation {self.correlation[i, j]:.3f}); "
-                "which of them carries the weight is hardly determined."
-            )
-        if self.explained < _HARDLY_ANY:
-            found.append("The tests explain next to nothing of the outcome in these cases.")
-        elif self.explained > _TOO_GOOD:
-            found.append(
-                "The tests explain the outcome almost perfectly; is one of them the outcome itself?"
-            )
-        if self.moments.hidden > _LARGE_SHARE:
-            found.append(
-                f"{self.moments.hidden:.0%} of what the regression misses is put down to missing "
-                "values instead of noise, so the noise is a rough estimate."
-            )
-        if self.moments.adjusted > 0.0:
-            found.append(
-                "Pairwise correlations contradicted each other; they were changed by up to "
-                f"{self.moments.adjusted:.2f} to agree. An imputer may serve better."
-            )
-        return tuple(found)
+        """What a careful reader should know before relying on this world; none names a case."""
+        return tuple(doubt.text for doubt in self._doubts)
+
+    @property
+    def rows_in_doubt(self) -> tuple[str, ...]:
+        """The doubts that are about a single case, with its row and what stands there."""
+        return tuple(doubt.placed for doubt in self._doubts if doubt.placed)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What somebody who looks at nothing but the world must still be told."""
-        left_out = [f"{name} was left out: {reason}." for name, reason in self.dropped]
-        return (*left_out, *self.doubts)
+        """What somebody who looks at nothing but the world must still be told.
+
+        How the table was read, what was left out, filled in and merged, and all doubts. For those
+        who have the table: rows are named.
+        """
+        return (
+            *self._said("reading"),
+            *self._said("left out"),
+            *self._about_missing(),
+            *self._said("merged"),
+            *(doubt.in_full for doubt in self._doubts),
+        )
+
+    def _said(self, topic: Topic) -> list[str]:
+        return [note.in_full for note in self.design.notes if note.topic == topic]
+
+    @cached_property
+    def _doubts(self) -> tuple[Said, ...]:
+        return (*self.design.doubts, *doubts_about(self))
 
     @property
     def covariance_method(self) -> str:
@@ -191,13 +218,14 @@ class WorldEstimate:
             f"A world of {_count(len(world.tests), 'test')} for {units.outcome}, from "
             f"{_count(self.rows, 'case')}",
             "",
-            f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  weight of 1 sd",
+            f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  "
+            "estimated weight of 1 sd",
         ]
         for i, name in enumerate(world.labels):
-            gaps = int(np.isnan(self.design.values[:, i]).sum())
+            gaps = int(self._gaps[i])
             lines.append(
                 f"{name:<{width}}  {units.means[i]:>10.4g}  {units.scales[i]:>10.4g}  {gaps:>7,}  "
-                f"{world.coefficients[i]:>14.4g}"
+                f"{world.coefficients[i]:>24.4g}"
             )
         error = np.sqrt(world.noise_variance)
         lines += [
@@ -238,6 +266,11 @@ class WorldEstimate:
         from preceptor.estimation.bootstrap import bootstrap_world
 
         return bootstrap_world(self, replicates, seed)
+
+    @cached_property
+    def _gaps(self) -> IntArray:
+        """How many values each column misses, (n,)."""
+        return np.asarray(np.isnan(self.design.values).sum(axis=0))
 
     @property
     def _scales(self) -> FloatArray:

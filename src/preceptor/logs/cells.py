@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from preceptor.tables.decimals import with_point
+
 # What spreadsheets and statistics programs write where there is nothing.
 _NOTHING = frozenset({"", "na", "nan", "null", "none", "n/a"})
 _YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+# Letters of a cell that a message repeats.
+_LONGEST = 80
 
 # What Python's dates can say, and with them ISO 8601 in four digits.
 FIRST_DAY, LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
@@ -29,21 +34,22 @@ def is_missing(cell: Any) -> bool:
         return True
 
 
-def as_number(cell: Any) -> float:
-    """A number, NaN where there is nothing.
+def as_number(cell: Any, decimal: str = ".") -> float:
+    """A number, NaN where there is nothing; in text, `decimal` stands before its decimals.
 
-    >>> as_number(" 3.5 ")
-    3.5
+    >>> as_number(" 3.5 "), as_number("1.234,5", decimal=",")
+    (3.5, 1234.5)
     """
     if is_missing(cell):
         return float("nan")
     if isinstance(cell, (bool, np.bool_, list, tuple, np.ndarray)):
         raise ValueError(f"{cell!r} is not a number")
+    written = with_point(cell, decimal) if isinstance(cell, str) and decimal == "," else None
     try:
-        return float(cell)
-    except (TypeError, ValueError):
-        comma = " (write decimals with a point)" if "," in str(cell) else ""
-        raise ValueError(f"{cell!r} is not a number{comma}") from None
+        return float(cell if written is None else written)
+    except (TypeError, ValueError, OverflowError):
+        comma = " (write decimals with a point)" if decimal == "." and "," in str(cell) else ""
+        raise ValueError(f"{_short(cell)} is not a number{comma}") from None
 
 
 def as_round(cell: Any) -> int:
@@ -143,3 +149,9 @@ def _moment(cell: Any) -> date | None:
         raise ValueError(
             f"{cell!r} is not a date (write 2024-03-31, or with a time 2024-03-31T14:05)"
         ) from None
+
+
+def _short(cell: Any) -> str:
+    """A cell for a message, the beginning of it if it is long."""
+    text = repr(cell)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -19,7 +19,9 @@ from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.checks import array_faults, row_faults, shorten
 from preceptor.logs.columns import FIELDS, given_columns
+from preceptor.logs.levels import Tests
 from preceptor.model.world import World
+from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +114,7 @@ class Log(Value):
         names: Sequence[str] | World,
         *,
         columns: Mapping[str, str] | None = None,
+        reading: Reading | None = None,
     ) -> Log:
         """Read a file about these tests.
 
@@ -119,21 +122,27 @@ class Log(Value):
         in one of two layouts: `shown` and `values` as lists ("bmi;bp" and "31.2;88" in CSV), or a
         column for each test, empty where it was hidden. Two columns may be there as well:
         `feedback` (yes or no; whether the person was told the outcome) and `when` (a date, or a
-        date with a time); an empty cell is as good as none. Other columns are ignored.
+        date with a time); an empty cell is as good as none. Other columns are ignored. Names are
+        compared without capitals and blanks around them, unless one is written exactly so.
+
+        A test that is a category stands under its name, with the level as the person saw it, if
+        the world knows its levels; columns of 0 and 1 are read as well.
 
         Parameters
         ----------
         path
-            A .csv, .jsonl or .parquet file.
+            Text (.csv, .txt, .tsv), a workbook (.xlsx, .xlsm, .xls, .ods), .jsonl or .parquet.
         names
             The tests, or the world that has them.
         columns
             Maps the names above to those of the file.
+        reading
+            How the file is written, where guessing would go wrong.
 
         Returns
         -------
         Log
-            All rows of the file.
+            All rows of the file; its `notes` say what was assumed.
 
         Raises
         ------
@@ -144,7 +153,7 @@ class Log(Value):
         """
         from preceptor.logs.reading import read_log
 
-        return read_log(path, _labels(names), dict(columns or {}))
+        return read_log(path, Tests.of(names), dict(columns or {}), reading)
 
     @classmethod
     def from_frame(
@@ -175,15 +184,17 @@ class Log(Value):
         """
         from preceptor.logs.reading import log_from_frame
 
-        return log_from_frame(frame, _labels(names), dict(columns or {}))
+        return log_from_frame(frame, Tests.of(names), dict(columns or {}))
 
-    def to_frame(self, *, layout: str = "wide") -> pd.DataFrame:
+    def to_frame(self, *, layout: str = "wide", world: World | None = None) -> pd.DataFrame:
         """The log as a pandas frame.
 
         Parameters
         ----------
         layout
             A column for each test ("wide"), or `shown` and `values` ("lists").
+        world
+            The world of these tests: categories are written as levels where it knows them.
 
         Returns
         -------
@@ -197,9 +208,9 @@ class Log(Value):
         """
         from preceptor.logs.writing import log_to_frame
 
-        return log_to_frame(self, layout)
+        return log_to_frame(self, layout, world)
 
-    def write(self, path: str | Path, *, layout: str = "lists") -> None:
+    def write(self, path: str | Path, *, layout: str = "lists", world: World | None = None) -> None:
         """Write a file that `read` reads, whole or not at all.
 
         Parameters
@@ -208,6 +219,9 @@ class Log(Value):
             Ends in .csv, .jsonl or .parquet.
         layout
             `shown` and `values` ("lists"), or a column for each test ("wide").
+        world
+            The world of these tests: categories are written as people saw them, as levels, where
+            it knows them. Reading such a file needs the world, too.
 
         Raises
         ------
@@ -216,10 +230,32 @@ class Log(Value):
         """
         from preceptor.logs.writing import write_log
 
-        write_log(self, path, layout)
+        write_log(self, path, layout, world)
 
     def __len__(self) -> int:
         return int(self.prediction.size)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed when the file was read, a sentence each; no part of the value."""
+        found: tuple[str, ...] = self.__dict__.get("_notes", ())
+        return found
+
+    def with_notes(self, notes: Sequence[str]) -> Log:
+        """The same log, which remembers how its file was read.
+
+        Parameters
+        ----------
+        notes
+            A sentence for each thing that was assumed.
+
+        Returns
+        -------
+        Log
+            This one; it is equal to what it was.
+        """
+        self.__dict__["_notes"] = tuple(notes)
+        return self
 
     @property
     def size(self) -> int:
@@ -391,14 +427,6 @@ class Log(Value):
 
 _MICROSECONDS_A_DAY = 86_400_000_000
 _WITH_NAN = ("values", "prediction", "outcome", "when")
-
-
-def _labels(names: Sequence[str] | World) -> tuple[str, ...]:
-    if isinstance(names, World):
-        return names.labels
-    if isinstance(names, str):
-        raise InvalidInput(f"names: {names!r}, must be a list of the names of tests, or a World")
-    return tuple(str(name) for name in names)
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

@@ -13,18 +13,27 @@ import numpy as np
 from preceptor._base.files import write_bytes, write_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import in_iso
+from preceptor.logs.in_world import require_tests
+from preceptor.logs.levels import Category, categories_of, spoken
+from preceptor.logs.matching import FIELD_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from preceptor.logs.log import Log
+    from preceptor.model.world import World
 
 LAYOUTS = ("lists", "wide")
 _COLUMNS = ("participant", "round", "shown", "prediction", "outcome")
 
 
-def plain_rows(log: Log, layout: str = "lists") -> list[dict[str, Any]]:
-    """One table of plain data for each row; None where there is nothing."""
+def plain_rows(
+    log: Log, layout: str = "lists", world: World | None = None, *, unlisted: str = ""
+) -> list[dict[str, Any]]:
+    """One table of plain data for each row; None where there is nothing.
+
+    Categories are levels where the world knows them; not if a name or a level holds `unlisted`.
+    """
     if layout not in LAYOUTS:
         raise InvalidInput(f"layout: {layout!r}, must be 'lists' or 'wide'")
     # What says no more than the outcome does is left out: such logs stay as they always were.
@@ -36,17 +45,26 @@ def plain_rows(log: Log, layout: str = "lists") -> list[dict[str, Any]]:
             f"layout: 'wide' would need two columns {taken[0]!r}, one of them for the test of that "
             "name; use layout='lists'"
         )
+    levels = _levels(log, world, unlisted)
+    # Whoever reads it would take the column for another one.
+    levels = {c: texts for c, texts in levels.items() if layout == "lists" or _is_free(c, log)}
+    first = {category.columns[0]: category for category in levels}
+    within = {column for category in levels for column in category.columns}
     rows = []
     for i in range(len(log)):
         row: dict[str, Any] = {"participant": str(log.participant[i]), "round": int(log.rounds[i])}
         values = log.values[i].tolist()
-        seen = np.flatnonzero(log.shown[i]).tolist()
+        cells: dict[str, Any] = {}
+        for j, name in enumerate(log.names):
+            if j in first:
+                cells[first[j].test] = levels[first[j]][i]
+            elif j not in within:
+                cells[name] = values[j] if log.shown[i, j] else None
         if layout == "lists":
-            row |= {"shown": [log.names[j] for j in seen], "values": [values[j] for j in seen]}
+            seen = {name: cell for name, cell in cells.items() if cell is not None}
+            row |= {"shown": list(seen), "values": list(seen.values())}
         else:
-            row |= {
-                name: values[j] if log.shown[i, j] else None for j, name in enumerate(log.names)
-            }
+            row |= cells
         row["prediction"] = float(log.prediction[i])
         row["outcome"] = None if np.isnan(log.outcome[i]) else float(log.outcome[i])
         if feedback:
@@ -57,34 +75,59 @@ def plain_rows(log: Log, layout: str = "lists") -> list[dict[str, Any]]:
     return rows
 
 
-def log_to_frame(log: Log, layout: str) -> pd.DataFrame:
+def _levels(log: Log, world: World | None, unlisted: str) -> dict[Category, list[str | None]]:
+    """Categories that can be written as levels in every row, with those levels."""
+    if world is None:
+        return {}
+    require_tests(world, log)
+    found = {}
+    for category in categories_of(world):
+        texts = spoken(log.shown, log.values, category)
+        if texts is None:
+            continue
+        names = (category.test, *(text for text in texts if text is not None))
+        if not unlisted or not any(unlisted in name for name in names):
+            found[category] = texts
+    return found
+
+
+def _is_free(category: Category, log: Log) -> bool:
+    """Whether a column with the name of the test can be nothing else."""
+    own = {log.names[column] for column in category.columns}
+    taken = {*FIELD_COLUMNS, *log.names} - own
+    return category.test not in taken
+
+
+def log_to_frame(log: Log, layout: str, world: World | None = None) -> pd.DataFrame:
     """A pandas frame with a row for each round."""
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtra("pandas", "data", "a data frame") from None
-    frame = pd.DataFrame(plain_rows(log, layout))
+    frame = pd.DataFrame(plain_rows(log, layout, world))
     if "when" in frame and not (layout == "wide" and "when" in log.names):  # not the test "when"
         frame["when"] = log.when
-    numbers = ["prediction", "outcome", *(log.names if layout == "wide" else ())]
+    tests = [name for name in log.names if name in frame] if layout == "wide" else []
+    texts = [c.test for c in categories_of(world)] if world is not None else []
+    numbers = ["prediction", "outcome", *(name for name in tests if name not in texts)]
     return frame.astype(dict.fromkeys(numbers, "float64"))
 
 
-def write_log(log: Log, path: str | Path, layout: str) -> None:
+def write_log(log: Log, path: str | Path, layout: str, world: World | None = None) -> None:
     """A file that `Log.read` reads."""
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
-        write_text(path, _csv_text(log, path, layout))
+        write_text(path, _csv_text(log, path, layout, world))
     elif suffix in (".jsonl", ".ndjson"):
-        lines = (json.dumps(row, ensure_ascii=False) for row in plain_rows(log, layout))
+        lines = (json.dumps(row, ensure_ascii=False) for row in plain_rows(log, layout, world))
         write_text(path, "\n".join(lines) + "\n")
     elif suffix == ".parquet":
-        write_bytes(path, _parquet_bytes(log, layout))
+        write_bytes(path, _parquet_bytes(log, layout, world))
     else:
         raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv, .jsonl or .parquet")
 
 
-def _csv_text(log: Log, path: str | Path, layout: str) -> str:
+def _csv_text(log: Log, path: str | Path, layout: str, world: World | None) -> str:
     if layout == "lists":
         split = [name for name in log.names if ";" in name]
         if split:
@@ -92,7 +135,7 @@ def _csv_text(log: Log, path: str | Path, layout: str) -> str:
                 f"{path}: the name {split[0]!r} has a semicolon, which separates names in a list; "
                 "use layout='wide' or a .jsonl file"
             )
-    rows = plain_rows(log, layout)
+    rows = plain_rows(log, layout, world, unlisted=";" if layout == "lists" else "")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -111,8 +154,13 @@ def as_cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _parquet_bytes(log: Log, layout: str) -> bytes:
-    frame = log_to_frame(log, layout)
+def _parquet_bytes(log: Log, layout: str, world: World | None) -> bytes:
+    frame = log_to_frame(log, layout, world)
+    if layout == "lists" and any(isinstance(v, str) for cells in frame["values"] for v in cells):
+        # A list has one type: beside levels, numbers are written as text, which keeps their bits.
+        frame["values"] = [
+            [v if isinstance(v, str) else repr(v) for v in c] for c in frame["values"]
+        ]
     try:
         import pyarrow  # noqa: F401
     except ImportError:

@@ -63,3 +63,14 @@ def blocks_of(groups: Groups | None, size: int) -> Blocks:
     taken = {i for columns in grouped for i in columns}
     alone = tuple((i,) for i in range(size) if i not in taken)
     return tuple(sorted(grouped + alone))
+
+
+def columns_by_test(groups: Groups | None, labels: Sequence[str]) -> dict[str, list[str]]:
+    """Names of the columns of each test.
+
+    >>> columns_by_test((("site", (1, 2)),), ["age", "site=b", "site=c"])
+    {'age': ['age'], 'site': ['site=b', 'site=c']}
+    """
+    names = {} if groups is None else {columns: name for name, columns in groups}
+    blocks = blocks_of(groups, len(labels))
+    return {names.get(b, labels[b[0]]): [labels[i] for i in b] for b in blocks}

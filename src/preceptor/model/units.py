@@ -7,8 +7,9 @@ translates both ways.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,8 @@ from preceptor.errors import InvalidProblem
 class Units(Value):
     """Average and standard deviation of each test (n,), and the average of the outcome.
 
+    `levels` has for each test that is a category its levels, and the column that is 1 then.
+
     >>> units = Units([80.0], [8.0], outcome="body fat, %", outcome_mean=19.0)
     >>> units.standardise([[96.0]]), units.restore([[2.0]])
     (array([[2.]]), array([[96.]]))
@@ -32,6 +35,11 @@ class Units(Value):
     scales: Annotated[Vector, Limits(above=0), "Standard deviation of each test."]
     outcome: Annotated[str, "Name of the outcome."] = "outcome"
     outcome_mean: Annotated[float, "Average of the outcome."] = 0.0
+    levels: Annotated[
+        dict[str, dict[str, str]] | None,
+        "Tests that are categories: each level as people write it, and the column that is 1 then, "
+        "empty for the level where none is.",
+    ] = None
 
     def __init__(
         self,
@@ -39,6 +47,7 @@ class Units(Value):
         scales: npt.ArrayLike,
         outcome: str = "outcome",
         outcome_mean: float = 0.0,
+        levels: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         faults: list[str] = []
         arrays = [np.asarray(values, dtype=np.float64) for values in (means, scales)]
@@ -54,12 +63,14 @@ class Units(Value):
             faults.append(f"units: scale of test {first} is {arrays[1][first]}, must be positive")
         if not is_number(outcome_mean):
             faults.append(f"units: outcome_mean is {outcome_mean!r}, must be a finite number")
+        known = _levels(levels, faults)
         InvalidProblem.raise_if(faults)
         set_field = object.__setattr__
         set_field(self, "means", frozen_array(arrays[0]))
         set_field(self, "scales", frozen_array(arrays[1]))
         set_field(self, "outcome", str(outcome))
         set_field(self, "outcome_mean", float(outcome_mean))
+        set_field(self, "levels", known)
 
     def standardise(self, values: npt.ArrayLike) -> FloatArray:
         """Test results (..., n) as people read them, in the world's units; NaN stays NaN."""
@@ -76,3 +87,37 @@ class Units(Value):
     def uncentre(self, outcomes: npt.ArrayLike) -> FloatArray:
         """Deviations from the average outcome, as people read outcomes."""
         return np.asarray(outcomes, dtype=np.float64) + self.outcome_mean
+
+    def level_faults(self, columns_of: Mapping[str, Sequence[str]]) -> list[str]:
+        """What is wrong with the levels, given the names of each test's columns."""
+        faults = []
+        for test, levels in (self.levels or {}).items():
+            if test not in columns_of:
+                known = ", ".join(columns_of)
+                faults.append(f"units: levels of {test!r}, which is no test; there are {known}")
+                continue
+            wrong = sorted({name for name in levels.values() if name} - {*columns_of[test]})
+            faults += [
+                f"units: levels of {test!r} name the column {name!r}; it has "
+                f"{', '.join(map(repr, columns_of[test]))}"
+                for name in wrong
+            ]
+        return faults
+
+
+def _levels(given: Any, faults: list[str]) -> dict[str, dict[str, str]] | None:
+    """A copy of the levels; what is no table of texts is a fault."""
+    if not given:
+        return None
+    tables = given.values() if isinstance(given, Mapping) else [given]
+    if not all(
+        isinstance(table, Mapping)
+        and table
+        and all(isinstance(text, str) for pair in table.items() for text in pair)
+        for table in tables
+    ):
+        faults.append(
+            f"units: levels are {given!r}, must be a table for each test, of levels and columns"
+        )
+        return None
+    return {str(test): dict(table) for test, table in given.items()}

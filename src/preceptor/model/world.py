@@ -19,7 +19,14 @@ from preceptor._base.fields import GoesWith, InFiles, Items, Matrix, NonNegative
 from preceptor._base.values import FloatArray, Value, frozen_array
 from preceptor._base.words import TOGETHER, counted, first_few, labelled, unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
-from preceptor.model.groups import Blocks, Columns, Groups, blocks_of, checked_groups
+from preceptor.model.groups import (
+    Blocks,
+    Columns,
+    Groups,
+    blocks_of,
+    checked_groups,
+    columns_by_test,
+)
 from preceptor.model.matrices import (
     average_correlation,
     correlations_of,
@@ -150,6 +157,8 @@ class World(Value):
             faults.append(f"units: {units!r} is not a Units")
         elif units is not None and size and units.means.size != size:
             faults.append(f"units: of {units.means.size} tests, but there are {size}")
+        elif units is not None and units.levels and not faults:
+            faults += units.level_faults(columns_by_test(together, labels or _default_names(size)))
         if not faults and vector is not None and matrix is not None:
             with np.errstate(over="ignore", invalid="ignore"):
                 explained = float(np.abs(vector) @ np.abs(matrix) @ np.abs(vector))
@@ -409,7 +418,10 @@ class World(Value):
         scale = np.sqrt(np.diag(self.covariance))
         units = self.units
         if units is not None:
-            units = Units(units.means, units.scales * scale, units.outcome, units.outcome_mean)
+            scales = units.scales * scale
+            units = Units(
+                units.means, scales, units.outcome, units.outcome_mean, levels=units.levels
+            )
         return World(
             self.coefficients * scale,
             self.covariance / np.outer(scale, scale),

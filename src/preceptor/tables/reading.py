@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import codecs
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from preceptor._base.checks import is_count
+from preceptor.errors import InvalidInput
+
+# How people write a tab where none can be typed.
+_TABS = ("tab", "\\t")
 
 
 @dataclass(frozen=True)
@@ -15,7 +23,7 @@ class Reading:
     sheet
         Which sheet of a workbook, by name or by number from 1; the first if left out.
     separator
-        What stands between cells of a text file, such as ";".
+        What stands between cells of a text file, such as ";"; "tab" is a tab.
     decimal
         What stands before decimals, "." or ",".
     encoding
@@ -25,6 +33,11 @@ class Reading:
         about one column only.
     positive
         Which value of an outcome that takes two of them counts as 1.
+
+    Raises
+    ------
+    InvalidInput
+        Values that make no sense, all of them in one message.
 
     Examples
     --------
@@ -40,4 +53,46 @@ class Reading:
     positive: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "missing", tuple(map(str, self.missing)))
+        if self.separator in _TABS:
+            object.__setattr__(self, "separator", "\t")
+        alone = [self.missing] if isinstance(self.missing, str) else self.missing
+        object.__setattr__(self, "missing", tuple(map(str, alone)))
+        InvalidInput.raise_if(_faults(self))
+
+
+def _faults(reading: Reading) -> Iterator[str]:
+    sheet, separator, decimal = reading.sheet, reading.separator, reading.decimal
+    if not (sheet is None or is_count(sheet, least=1) or (isinstance(sheet, str) and sheet)):
+        yield f"sheet: {sheet!r}, must be the name of a sheet, or its number from 1"
+    if separator is not None and not _can_separate(separator):
+        yield (
+            f"separator: {separator!r}, must be one sign such as ',' ';' '|' or a tab (write tab)"
+        )
+    if decimal not in (None, ".", ","):
+        yield f"decimal: {decimal!r}, must be '.' or ','"
+    elif decimal is not None and decimal == separator:
+        yield f"decimal: {decimal!r} is also the `separator`; cells and decimals need two signs"
+    if reading.encoding is not None and not _is_encoding(reading.encoding):
+        yield (
+            f"encoding: {reading.encoding!r} is not known; use e.g. utf-8, utf-16, cp1252 or latin1"
+        )
+
+
+def _can_separate(sign: Any) -> bool:
+    return (
+        isinstance(sign, str)
+        and len(sign) == 1
+        and sign.isascii()
+        and (sign.isprintable() or sign == "\t")
+        and not sign.isalnum()
+        and sign not in "\"'.+-"
+    )
+
+
+def _is_encoding(name: Any) -> bool:
+    """Whether Python knows it, as letters rather than as a way to pack bytes."""
+    try:
+        codecs.lookup(name)
+        return "a".encode(name).decode(name) == "a"
+    except (LookupError, ValueError, TypeError):
+        return False

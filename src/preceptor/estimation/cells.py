@@ -1,0 +1,109 @@
+"""What the text in a cell spells: a number, perhaps with a unit; a date; nothing at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+# Nobody measures these: they mean missing wherever they stand.
+ALWAYS_MISSING = frozenset(
+    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", ".", "missing", "#value!", "#div/0!"}
+)
+# Among numbers these mean missing, among words they may be an answer ("none", "+" and "-").
+MISSING_AMONG_NUMBERS = frozenset(
+    {"-", "--", "\u2013", "\u2014", "none", "unknown", "unk", "n.a.", "n.d.", "nd", "not done"}
+    | {"not known", "not available", "k.a.", "k. a."}
+)
+
+_DIGITS = r"\d+(?:\.\d*)?|\.\d+"
+_THOUSANDS = r"[1-9]\d{0,2}(?:[,'\u2019 \u00a0\u202f]\d{3})+(?:\.\d+)?"
+_FORM = re.compile(
+    rf"(?P<bound>[<>\u2264\u2265]=?)?\s*(?P<sign>[+-]?)(?:(?P<grouped>{_THOUSANDS})|(?P<plain>{_DIGITS}))"
+    r"(?P<power>[eE][+-]?\d{1,4})?\s*"
+    r"(?P<unit>%|\u2030|[^\W\d_](?:[\w/%.^\u00b7*-]|\u00b2|\u00b3){0,11}|\u00b0[CF]?)?"
+)
+_ZONE = r"(?:[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2}|Uhr)?"
+_TIME = rf"(?:[T ]+\d{{1,2}}[:.]\d{{2}}(?:[:.]\d{{2}}(?:[.,]\d+)?)?\s*{_ZONE})?"
+_MONTHS = r"(?:jan|feb|m[a\u00e4]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[^\W\d_]*\.?"
+_DATES = (
+    re.compile(rf"(?P<y>\d{{4}})([-/.])(?P<a>\d{{1,2}})\2(?P<b>\d{{1,2}}){_TIME}"),
+    re.compile(rf"(?P<a>\d{{1,2}})([-/.])(?P<b>\d{{1,2}})\2(?:\d{{4}}|\d{{2}}){_TIME}"),
+    re.compile(rf"(?P<a>\d{{1,2}})\.?[ -]{_MONTHS}[ -](?:\d{{4}}|\d{{2}}){_TIME}", re.IGNORECASE),
+    re.compile(rf"{_MONTHS} (?P<a>\d{{1,2}}),? \d{{4}}{_TIME}", re.IGNORECASE),
+    re.compile(r"(?P<hour>[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*(?:[AaPp][Mm])?"),
+)
+# Longer cells spell no number that anybody measured.
+_LONGEST = 400
+
+
+class Spelled(NamedTuple):
+    """A number, and what stood around it."""
+
+    value: float
+    unit: str = ""
+    is_bound: bool = False
+    has_groups: bool = False
+
+
+def text_of(value: Any) -> str:
+    """What a cell says, without blanks around it."""
+    try:
+        return str(value).strip()
+    except ValueError:  # Python does not write out integers of thousands of digits
+        return f"a number of about {round(abs(value).bit_length() * math.log10(2)):,} digits"
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell holds nothing, or one of the values that libraries put there instead."""
+    if value is None or isinstance(value, str):
+        return value is None or not value.strip()
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA refuses to be compared
+        return True
+
+
+def plain_number(value: Any) -> float:
+    """The number that this is or spells without more ado, else NaN; infinite if it is too large."""
+    if isinstance(value, str) and ("_" in value or len(value) > _LONGEST):
+        is_long = value.strip().lstrip("+-").isdigit()
+        return math.copysign(math.inf, -1.0 if "-" in value else 1.0) if is_long else math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def spelled(text: str, decimal: str | None = None) -> Spelled | None:
+    """The number in "63%", "63 y", "1,234" or "<5", and what stood around it; None if it is none.
+
+    `decimal` is what stands before decimals, where that is known to be a comma.
+    """
+    if len(text) > _LONGEST:
+        return None
+    if decimal == ",":
+        text = text.translate({ord(","): ".", ord("."): ","})
+    found = _FORM.fullmatch(text)
+    if found is None:
+        return None
+    grouped = found["grouped"]
+    digits = re.sub(r"[^\d.]", "", grouped) if grouped else found["plain"]
+    value = plain_number(found["sign"] + digits + (found["power"] or ""))
+    return Spelled(value, found["unit"] or "", found["bound"] is not None, grouped is not None)
+
+
+def is_date(text: str) -> bool:
+    """Whether this has the form of a date, of a time of the day, or of both."""
+    if not 3 < len(text) <= 40:
+        return False
+    for form in _DATES:
+        found = form.fullmatch(text)
+        if found is not None:
+            parts = [int(number) for key, number in found.groupdict().items() if key in "ab"]
+            # Day and month in either order.
+            in_range = all(1 <= part <= 31 for part in parts)
+            return in_range and (len(parts) < 2 or min(parts) <= 12)
+    return False

@@ -1,0 +1,186 @@
+"""Text files with cells and lines: what stands between cells, and which rows do not fit.
+
+The `csv` module of the standard library takes lines apart. It knows in which line a row begins,
+even where cells span several, so that faults can say it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preceptor.errors import InvalidFile
+from preceptor.tables.assumed import Assumed
+from preceptor.tables.decimals import Votes, guess_decimal
+from preceptor.tables.letters import decode, in_words
+from preceptor.tables.names import clean
+from preceptor.tables.opening import read_bytes, refuse_other_kinds
+from preceptor.tables.reading import Reading
+
+# Separators, the likeliest last: where two fit equally well, commas may be decimals.
+_SEPARATORS = "\t;|,"
+_SAMPLE, _SAMPLE_ROWS = 65_536, 500
+# Longer cells are a quote that was never closed; the limit of the csv module is the same.
+_LONGEST_CELL = 131_072
+_MOST_FAULTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text file: its content from the header on, which line that is, and its signs."""
+
+    path: Path
+    content: str
+    first_line: int
+    separator: str
+    decimal: str
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Each row with the line in which it begins, the header first; blank lines left out."""
+        reader = _reader(self.content, self.separator)
+        line = self.first_line
+        try:
+            for cells in reader:
+                if len(cells) > 1 or (cells and cells[0].strip()):
+                    yield line, cells
+                line = self.first_line + reader.line_num
+        except csv.Error as error:
+            raise InvalidFile(f"{self.path}: line {line}: {error}") from None
+
+    def header(self) -> list[str]:
+        """Names of the columns, each on one line; some may be empty."""
+        return [clean(name) for _, cells in islice(self.rows(), 1) for name in cells]
+
+    def ragged(self, width: int) -> list[str]:
+        """Rows with more or fewer cells than the header, a fault each; the first few."""
+        faults: list[str] = []
+        for line, cells in self._uneven(width):
+            hint = ""
+            if width == 1 or (line == self.first_line + 1 and cells > 2 * width):
+                hint = "; if it is a title, remove it"
+            faults.append(
+                f"line {line}: {cells} cells, but the header has {width} column"
+                f"{'s' * (width != 1)}{hint}"
+            )
+            if len(faults) == _MOST_FAULTS:
+                break
+        return faults
+
+    def _uneven(self, width: int) -> Iterator[tuple[int, int]]:
+        signs = self.content.encode("utf-8")
+        lines = None if b'"' in signs else _cells_by_line(signs, self.separator)
+        if lines is None:
+            counts = ((line, len(cells)) for line, cells in self.rows())
+            yield from ((line, cells) for line, cells in counts if cells != width)
+            return
+        starts, cells = lines
+        for i in np.flatnonzero(cells != width).tolist():
+            # A line of blanks is no row; only lines that do not fit are looked at one by one.
+            end = int(starts[i + 1]) if i + 1 < starts.size else None
+            if cells[i] > 1 or signs[int(starts[i]) : end].strip():
+                yield self.first_line + i, int(cells[i])
+
+
+def open_text(path: Path, reading: Reading, assumed: Assumed) -> Text:
+    """The file as text, with what is not said guessed, and noted where it was not plain."""
+    if reading.sheet is not None:
+        raise InvalidFile(
+            f"{path}: `sheet` is {reading.sheet!r}, but a text file has no sheets; leave it out"
+        )
+    raw = read_bytes(path)
+    if reading.encoding is None:
+        refuse_other_kinds(path, raw[:512])
+    content, encoding = decode(path, raw, reading.encoding)
+    spoken = None if reading.encoding is not None else in_words(encoding)
+    content, first_line, said = _from_header(content)
+    if '"' not in content and "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    sample = _sample(content)
+    usual = "\t" if path.suffix.lower() == ".tsv" else ","
+    separator = reading.separator or said or _guess_separator(sample, usual)
+    if reading.separator is None and said is None and separator != usual:
+        assumed.separator(separator)
+    decimal = reading.decimal
+    if decimal is None:
+        votes = Votes()
+        for cells in _some_rows(sample, separator)[1:]:
+            votes.count(part for cell in cells for part in cell.split(";"))
+        decimal = guess_decimal(votes, separator)
+        if decimal == ",":
+            assumed.add("decimal commas", "decimal")
+    if spoken is not None:
+        assumed.add(spoken, "encoding")
+    return Text(path, content, first_line, separator, decimal)
+
+
+def _from_header(content: str) -> tuple[str, int, str | None]:
+    """Without blank lines at either end and Excel's line "sep=;", and what that line says."""
+    start = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", content)
+    skipped = start[0] if start else ""
+    content = content[len(skipped) :].rstrip("\r\n")
+    line = 1 + len(re.findall(r"\r\n|\r|\n", skipped))
+    told = re.match(r'"?sep=(.)"?(?:\r\n|\r|\n)', content)
+    if told is None:
+        return content, line, None
+    return content[told.end() :], line + 1, told[1]
+
+
+def _reader(content: str, separator: str) -> Any:
+    return csv.reader(
+        io.StringIO(content, newline=""), delimiter=separator, skipinitialspace=separator != " "
+    )
+
+
+def _sample(content: str) -> str:
+    """The first lines, whole ones if there are more."""
+    if len(content) <= _SAMPLE:
+        return content
+    part = content[:_SAMPLE]
+    return part[: max(part.rfind("\n"), part.rfind("\r"))] if re.search("[\r\n]", part) else part
+
+
+def _some_rows(sample: str, separator: str) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # rows before a broken one are as good as any
+        rows.extend(cells for cells in islice(_reader(sample, separator), _SAMPLE_ROWS) if cells)
+    return rows
+
+
+def _guess_separator(sample: str, usual: str) -> str:
+    """The one that gives most rows as many cells as the header, and of those the most cells."""
+    best, best_score = usual, (-1.0, 0, 0, 0)
+    for order, sign in enumerate(reversed(_SEPARATORS)):
+        rows = _some_rows(sample, sign)
+        if not rows or len(rows[0]) < 2:
+            continue
+        even = sum(len(cells) == len(rows[0]) for cells in rows[1:]) / max(len(rows) - 1, 1)
+        score = (round(even, 1), len(rows[0]), int(sign == usual != ","), order)
+        if score > best_score:
+            best, best_score = sign, score
+    return best
+
+
+def _cells_by_line(content: bytes, separator: str) -> tuple[Any, Any] | None:
+    """Where each line begins and how many cells it has; None where a line is very long.
+
+    Counted by NumPy: a loop over lines takes longer than reading the table.
+    """
+    signs = np.frombuffer(content, dtype=np.uint8)
+    ends = np.append(np.flatnonzero(signs == ord("\n")), signs.size)
+    starts = np.append(0, ends[:-1] + 1)
+    if np.any(ends - starts > _LONGEST_CELL):
+        return None
+    between = np.flatnonzero(signs == ord(separator))
+    cells = np.diff(np.searchsorted(between, ends), prepend=0) + 1
+    # A line without anything is blank, not a row of one cell.
+    blank = ends == starts
+    return (starts, np.where(blank, cells[0], cells)) if signs.size else (starts[:0], cells[:0])
