@@ -61,7 +61,7 @@ BETWEEN_VALUES = re.compile(
     "appears twice|must be in exactly one test|groups columns as|tests have . columns|"
     "below the cheapest test|no set shows anything|nothing is learned before|must never rise|"
     "give both or neither|must stay 0|units: of . tests|must be about the same tests|"
-    "takes neither `cap`|is there twice|one for each of the"
+    "takes neither `cap`|is there twice|one for each of the|units: levels of"
 )
 RAGGED = "cannot be read as numbers"
 NO_NUMBERS = [True, "x", [], {}, [{}], ["x", "x"], [None], {"kind": "x"}]

@@ -45,7 +45,7 @@ def read_workbook(
     try:
         with pd.ExcelFile(path, engine="calamine") as book:
             chosen = _sheet(path, sheet, [str(name) for name in book.sheet_names], assumed)
-            cells = book.parse(chosen, header=None, dtype=object, **words)
+            cells = pd.read_excel(book, sheet_name=chosen, header=None, dtype=object, **words)
     except InvalidFile:
         raise
     except Exception as error:  # each library of the chain has errors of its own
