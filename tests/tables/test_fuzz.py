@@ -8,7 +8,7 @@ import zipfile
 
 import openpyxl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from preceptor.errors import InvalidInput
@@ -23,9 +23,9 @@ from tests.tables import writing
 ENCODINGS = ["utf-8", "utf-8-sig", "cp1252", "latin1", "utf-16", "utf-16-be", "utf-32", "cp037"]
 ODD = [
     "", " ", "NA", "nan", "inf", "-inf", "1e999", "1e-320", "-0", "0x1F", "1_000", "1,5", "1.234,5",
-    "1,234.5", "12'345", "63%", "63 y", "01.02.2024", "2024-01-02", "9" * 40, "9" * 400, "TRUE", "I",
-    "II", "yes", '"', '""', "'", "a;b", "a,b", "a\tb", "a\nb", "a\rb", "=1+1", "é", "ß", "\x07",
-    "\u2028", "\u00a0", "<td>", "٣", "−3", "bmi", "bp", "bmi;bp", "1;2", "#N/A", "x" * 300,
+    "1,234.5", "12'345", "63%", "63 y", "01.02.2024", "2024-01-02", "9" * 40, "9" * 400, "TRUE",
+    "I", "II", "yes", '"', '""', "'", "a;b", "a,b", "a\tb", "a\nb", "a\rb", "=1+1", "é", "ß",
+    "\x07", "\u2028", "\u00a0", "<td>", "٣", "−3", "bmi", "bp", "bmi;bp", "1;2", "#N/A", "x" * 300,
 ]  # fmt: skip
 CELLS = st.one_of(
     st.sampled_from(ODD),
@@ -39,7 +39,11 @@ READINGS = st.builds(
     decimal=st.sampled_from([None, None, "."]),
     encoding=st.sampled_from([None, None, None, *ENCODINGS]),
 )
-FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fuzz")
 
 
 @st.composite
@@ -80,17 +84,15 @@ def ends_well(read):
     try:
         return read()
     except InvalidInput as error:
-        assert str(error).isprintable() or "\n" in str(error)
-        str(error).encode("utf-8")
+        str(error).encode("utf-8")  # can be printed
         return None
 
 
 @given(text_files(["bmi", "bp", "age", "y"], lambda number, row: row), READINGS)
-@examples(150)
-@FOLDER
-def test_tables_end_in_a_world_or_a_sentence(tmp_path, raw, reading):
+@examples(80)
+def test_tables_end_in_a_world_or_a_sentence(folder, raw, reading):
     for name in ("t.csv", "t.tsv"):
-        path = tmp_path / name
+        path = folder / name
         path.write_bytes(raw)
         ends_well(lambda path=path: read_sheet(path, reading))
     found = ends_well(lambda: fit_source(path, "y", reading=reading))
@@ -106,9 +108,8 @@ def test_tables_end_in_a_world_or_a_sentence(tmp_path, raw, reading):
     READINGS,
 )
 @examples(80)
-@FOLDER
-def test_wide_logs_end_in_a_log_or_a_sentence(tmp_path, raw, reading):
-    _read_log(tmp_path, raw, reading)
+def test_wide_logs_end_in_a_log_or_a_sentence(folder, raw, reading):
+    _read_log(folder, raw, reading)
 
 
 @given(
@@ -119,9 +120,8 @@ def test_wide_logs_end_in_a_log_or_a_sentence(tmp_path, raw, reading):
     READINGS,
 )
 @examples(80)
-@FOLDER
-def test_logs_of_lists_end_in_a_log_or_a_sentence(tmp_path, raw, reading):
-    _read_log(tmp_path, raw, reading)
+def test_logs_of_lists_end_in_a_log_or_a_sentence(folder, raw, reading):
+    _read_log(folder, raw, reading)
 
 
 def _read_log(folder, raw, reading):
@@ -148,9 +148,8 @@ JSON = st.recursive(
     st.lists(st.dictionaries(st.sampled_from(["bmi", "bp", "y", " y", "é\n"]), JSON), max_size=9)
 )
 @examples(60)
-@FOLDER
-def test_json_lines(tmp_path, records):
-    path = tmp_path / "t.jsonl"
+def test_json_lines(folder, records):
+    path = folder / "t.jsonl"
     path.write_text("\n".join(json.dumps(record) for record in records), encoding="utf-8")
     ends_well(lambda: fit_source(path, "y"))
     ends_well(lambda: Log.read(path, ("bmi", "bp")))
@@ -168,8 +167,7 @@ def workbooks(tmp_path_factory):
 
 @given(st.data())
 @examples(60)
-@FOLDER
-def test_damaged_workbooks(tmp_path, workbooks, data):
+def test_damaged_workbooks(folder, workbooks, data):
     """Some bytes changed, some of them inside what was packed."""
     which = data.draw(st.integers(0, 2))
     raw = workbooks[which]
@@ -180,7 +178,7 @@ def test_damaged_workbooks(tmp_path, workbooks, data):
         raw = (
             raw[:cut] + data.draw(st.binary(max_size=5)) + raw[cut + data.draw(st.integers(0, 5)) :]
         )
-    path = tmp_path / ("t.xlsx", "t.ods", "t.parquet")[which]
+    path = folder / ("t.xlsx", "t.ods", "t.parquet")[which]
     path.write_bytes(raw)
     ends_well(lambda: fit_source(path, "y"))
     ends_well(lambda: read_cells(path))
@@ -201,12 +199,11 @@ def _damaged_inside(raw, data):
 
 @given(st.lists(st.lists(st.none() | st.floats(-9, 9) | CELLS, max_size=4), max_size=8))
 @examples(40)
-@FOLDER
-def test_workbooks_of_anything(tmp_path, rows):
+def test_workbooks_of_anything(folder, rows):
     book = openpyxl.Workbook()
     clean = openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
     for row in [["bmi", "bp", "y"], *rows] if len(rows) % 2 else rows:
         book.active.append([clean.sub("", c) if isinstance(c, str) else c for c in row])
-    book.save(tmp_path / "t.xlsx")
-    ends_well(lambda: fit_source(tmp_path / "t.xlsx", "y"))
-    ends_well(lambda: Log.read(tmp_path / "t.xlsx", ("bmi", "bp")))
+    book.save(folder / "t.xlsx")
+    ends_well(lambda: fit_source(folder / "t.xlsx", "y"))
+    ends_well(lambda: Log.read(folder / "t.xlsx", ("bmi", "bp")))
