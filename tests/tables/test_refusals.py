@@ -60,6 +60,8 @@ OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)
         ("t.csv", b"Export of Monday\na,b,y\n1,2,3\n", "line 2: 3 cells, but the header has 1 col"),
         ("t.csv", b"a,b,a\n1,2,3\n", "line 1: column 'a' is there twice"),
         ("t.csv", b"a, a\n1,2\n", "line 1: column 'a' is there twice"),
+        ("t.csv", b"a b y\n1 2 3\n", "has one column only, 'a b y'; say what stands between cells"),
+        ("t.csv", b'sep="\na,b\n1,2,3\n', "line 3: 3 cells, but the header has 1 column"),
         ("t.csv", b"a,y\n1,\0\n", "line 2 holds a zero byte"),
         ("t.csv", b"a,y\n\x81,2\n", "neither in UTF-8 nor in cp1252; say the `encoding`"),
         ("t.csv", b"PK\x03\x04rest", "is packed, as workbooks are; name it .xlsx"),
@@ -137,7 +139,7 @@ def test_files_too_large_are_refused_unread(tmp_path, monkeypatch):
     with pytest.raises(InvalidFile, match=r"has 2\.0 GB, at most 1 GB are read"):
         read_sheet(path)
     monkeypatch.setattr(packed, "MOST_BYTES", 100)
-    with pytest.raises(InvalidFile, match="unpacks to more than 1 GB"):
+    with pytest.raises(InvalidFile, match="unpacks to more than 500 MB"):
         read_sheet(writing.parquet(tmp_path / "t.parquet"))
     monkeypatch.setattr(packed, "MOST_CELLS", 100)
     with pytest.raises(InvalidFile, match="30 rows of 4 columns, at most 100 cells"):
@@ -186,8 +188,8 @@ def _text_cell(value):
 
 def test_a_name_of_its_own_in_every_line(tmp_path):
     path = tmp_path / "t.jsonl"
-    path.write_text("\n".join(f'{{"k{i}": 1}}' for i in range(12_000)))
-    with pytest.raises(InvalidFile, match="12,000 rows with 12,000 names, too many cells"):
+    path.write_text("\n".join(f'{{"k{i}": 1}}' for i in range(2_000)))
+    with pytest.raises(InvalidFile, match="2,000 rows with 2,000 names, nearly all of them blank"):
         read_sheet(path)
 
 
