@@ -141,7 +141,7 @@ def _text_frame(path: Path, how: Reading, assumed: Assumed) -> tuple[Any, str]:
     place = f"line {text.first_line}"
     faults = [*header_faults(unique, place), *text.ragged(len(header))]
     InvalidFile.raise_if(f"{path}, {fault}" for fault in faults)
-    if len(header) == 1:
+    if len(header) == 1 and not header[0].isidentifier():  # a word alone is rather a short table
         raise InvalidFile(
             f"{path}: has one column only, {header[0][:60]!r}; say what stands between cells with "
             "`separator`"
