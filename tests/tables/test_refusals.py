@@ -186,6 +186,18 @@ def _text_cell(value):
     )
 
 
+@pytest.mark.parametrize("write", [writing.xlsx, writing.ods])
+def test_damage_inside_of_what_is_packed(tmp_path, write):
+    path = tmp_path / f"t.{write.__name__}"
+    raw = bytearray(write(path).read_bytes())
+    entry = b"sheet1.xml" if write is writing.xlsx else b"content.xml"
+    start = raw.index(entry) + len(entry)
+    raw[start : start + 40] = bytes(40)
+    path.write_bytes(raw)
+    with pytest.raises(InvalidFile, match="cannot be read as a workbook"):
+        read_sheet(path)
+
+
 def test_a_name_of_its_own_in_every_line(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text("\n".join(f'{{"k{i}": 1}}' for i in range(2_000)))

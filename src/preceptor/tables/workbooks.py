@@ -156,9 +156,9 @@ def _check_size(path: Path) -> None:
                 )
             for entry in entries:
                 _check_extent(path, packed, entry)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InvalidFile):
-            raise
+    except InvalidFile:
+        raise
+    except Exception as error:  # damaged packing: of the archive, of what packed it, of the text
         _refuse(path, error)
 
 
