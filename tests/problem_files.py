@@ -50,11 +50,21 @@ def changed(**changes):
     return data
 
 
+def with_levels(data):
+    """A copy whose category of two columns has levels as people write them."""
+    data = copy.deepcopy(data)
+    levels = {"bc": {"I": "", "II": "b", "III": "c", "IV": "c"}}
+    data["world"]["units"] = {"means": [0.0] * 3, "scales": [1.0] * 3, "levels": levels}
+    return data
+
+
 def whole_files():
     """Files that together have every table and every key."""
     groups = pr.Problem(grouped_world(), pr.Learner(np.zeros(3), pr.OneShot()), pr.Exactly(1))
     yield json.loads(full_problem().replace(risk=pr.SquaredError()).to_json())
-    yield json.loads(groups.to_json()) | {"risk": {"kind": "squared-error"}}
+    grouped = json.loads(groups.to_json()) | {"risk": {"kind": "squared-error"}}
+    yield grouped
+    yield with_levels(grouped)
     yield changed(
         learner__curves=[
             {"kind": "one-shot", "floor": 0.1},

@@ -378,7 +378,7 @@ def test_columns_must_exist_and_be_ours(tmp_path):
 
 
 def test_unreadable_files(tmp_path):
-    for name, message in [("log.txt", "must end in .csv"), ("log.csv", "no such file")]:
+    for name, message in [("log.doc", "must end in .csv"), ("log.csv", "no such file")]:
         with pytest.raises(InvalidFile, match=message):
             Log.read(tmp_path / name, NAMES)
     (tmp_path / "log.parquet").write_bytes(b"no")

@@ -17,7 +17,7 @@ Table = Annotated[
     Path | None,
     typer.Argument(
         metavar="[TABLE]",
-        help="Cases, one per row: .csv, .tsv, .jsonl or .parquet (default: an example).",
+        help="Cases, one per row: .csv, .xlsx, .tsv, .ods, .jsonl, .parquet (default: an example).",
         show_default=False,
     ),
 ]
@@ -54,7 +54,9 @@ Standardised = Annotated[
 ]
 Costs = Annotated[
     Path | None,
-    typer.Option(help="A .csv or .json file of name, cost and (optional) price.", metavar="FILE"),
+    typer.Option(
+        help="A .csv, .xlsx or .json file of name, cost and (optional) price.", metavar="FILE"
+    ),
 ]
 Limit = Annotated[
     float | None, typer.Option(help="What the tests shown in one case may cost together.")

@@ -15,7 +15,7 @@ from preceptor.cli._console import readable_errors
 from preceptor.tables import Reading
 from preceptor.tables.opening import WORKBOOKS
 
-_PANEL = "How the table is read"
+_PANEL = "How the table (and a log beside it) is read"
 
 _OPTIONS: dict[str, Any] = {
     "sheet": Annotated[

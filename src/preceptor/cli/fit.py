@@ -46,7 +46,7 @@ def fit(
         typer.Argument(
             metavar="LOG",
             help="One row per round: participant, round, shown, values, prediction, outcome "
-            "(.csv, .jsonl or .parquet).",
+            "(.csv, .txt, .tsv, .xlsx, .xls, .ods, .jsonl or .parquet).",
         ),
     ],
     data: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from preceptor._base.values import FloatArray
@@ -48,9 +49,12 @@ class Category:
                 return level
         return None
 
+    @cached_property
+    def _known(self) -> dict[str, int]:
+        return {**self.shared, **self.levels}
+
     def _column_of(self, cell: Any) -> int:
-        text = as_name(cell)
-        known = {**self.shared, **self.levels}
+        text, known = as_name(cell), self._known
         if text in known:
             return known[text]
         alike = {known[level] for level in known if _folded(level) == _folded(text)}

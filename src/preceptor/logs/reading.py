@@ -170,9 +170,13 @@ class _Reader:
         known: dict[str, tuple[int, ...]] = {name: (i,) for i, name in enumerate(self.tests.names)}
         levels = {category.test: category for category in self.tests.categories}
         known |= {name: category.columns for name, category in levels.items()}
+        found_before: dict[str, str | None] = {}
         cells = zip(self.cells("shown", as_list, []), self._value_cells(), strict=True)
         for row, (listed, given) in enumerate(cells):
-            tests = [_found(str(name), known) for name in listed]
+            for name in map(str, listed):  # names come again and again
+                if name not in found_before:
+                    found_before[name] = _found(name, known)
+            tests = [found_before[str(name)] for name in listed]
             problem = _list_problem(listed, tests, given, known)
             if problem:
                 field = self.columns.name("values" if "values" in problem else "shown")

@@ -107,12 +107,11 @@ class Units(Value):
 
 def _levels(given: Any, faults: list[str]) -> dict[str, dict[str, str]] | None:
     """A copy of the levels; what is no table of texts is a fault."""
-    if not given:
+    if given is None:
         return None
     tables = given.values() if isinstance(given, Mapping) else [given]
-    if not all(
+    if not isinstance(given, Mapping) or not all(
         isinstance(table, Mapping)
-        and table
         and all(isinstance(text, str) for pair in table.items() for text in pair)
         for table in tables
     ):
@@ -120,4 +119,4 @@ def _levels(given: Any, faults: list[str]) -> dict[str, dict[str, str]] | None:
             f"units: levels are {given!r}, must be a table for each test, of levels and columns"
         )
         return None
-    return {str(test): dict(table) for test, table in given.items()}
+    return {str(test): dict(table) for test, table in given.items()} or None

@@ -20,7 +20,7 @@ TABLE_SUFFIXES = (*TEXT, *WORKBOOKS, *LINES, *PARQUET)
 MOST_BYTES = 2**30
 MOST_COLUMNS = 10_000
 # Rows times columns that are laid out, blank cells counted.
-MOST_CELLS = 100_000_000
+MOST_CELLS = 50_000_000
 
 # What a file begins with that is not what its ending says.
 _BEGINNINGS = {

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.tables.opening import MOST_BYTES, MOST_CELLS, check_file
+from preceptor.tables.opening import MOST_CELLS, check_file
 
+# Unpacked, and once more as a frame.
+MOST_BYTES = 2**29
 _NUMBERS = re.compile(r"__index_level_\d+__")
 
 
@@ -34,7 +36,7 @@ def read_parquet(path: Path) -> Any:
             for part in file.iter_batches(batch_size=4096):
                 size += part.nbytes
                 if size > MOST_BYTES:
-                    raise InvalidFile(f"{path}: unpacks to more than 1 GB; give fewer rows")
+                    raise InvalidFile(f"{path}: unpacks to more than 500 MB; give fewer rows")
                 parts.append(part)
             table = pa.Table.from_batches(parts, file.schema_arrow)
             kept = [name for name in table.column_names if not _NUMBERS.fullmatch(name)]

@@ -11,9 +11,11 @@ from preceptor.errors import InvalidFile
 from preceptor.tables.assumed import Assumed
 from preceptor.tables.letters import decode, in_words
 from preceptor.tables.names import clean, first_faults, header_faults
-from preceptor.tables.opening import MOST_CELLS, read_bytes, refuse_other_kinds
+from preceptor.tables.opening import read_bytes, refuse_other_kinds
 from preceptor.tables.reading import Reading
 
+# Cells that are laid out although nobody wrote them: so many, or so many for each that is there.
+_MOST_BLANK, _MOST_BLANK_EACH = 1_000_000, 10
 # Digits beyond which a whole number is infinite as a double, and slow to read as a whole one.
 _MOST_DIGITS = 300
 
@@ -54,10 +56,12 @@ def _by_column(
     path: Path, records: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[dict[str, list[Any]], list[str]]:
     keys = dict.fromkeys(key for _, record in records for key in record)
-    if len(keys) * len(records) > MOST_CELLS:
+    filled = sum(len(record) for _, record in records)
+    blank = len(keys) * len(records) - filled
+    if blank > _MOST_BLANK and blank > _MOST_BLANK_EACH * filled:
         raise InvalidFile(
-            f"{path}: {len(records):,} rows with {len(keys):,} names, too many cells; use the same "
-            "names in every row"
+            f"{path}: {len(records):,} rows with {len(keys):,} names, nearly all of them blank; "
+            "use the same names in every row"
         )
     names = [clean(key) for key in keys]
     InvalidFile.raise_if(f"{path}: {fault}" for fault in header_faults(names, "names"))

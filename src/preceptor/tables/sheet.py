@@ -141,6 +141,11 @@ def _text_frame(path: Path, how: Reading, assumed: Assumed) -> tuple[Any, str]:
     place = f"line {text.first_line}"
     faults = [*header_faults(unique, place), *text.ragged(len(header))]
     InvalidFile.raise_if(f"{path}, {fault}" for fault in faults)
+    if len(header) == 1 and not header[0].isidentifier():  # a word alone is rather a short table
+        raise InvalidFile(
+            f"{path}: has one column only, {header[0][:60]!r}; say what stands between cells with "
+            "`separator`"
+        )
     options: dict[str, Any] = {}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
         options["float_precision"] = "round_trip"  # later versions always read numbers exactly

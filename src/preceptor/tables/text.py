@@ -128,7 +128,7 @@ def _from_header(content: str) -> tuple[str, int, str | None]:
     skipped = start[0] if start else ""
     content = content[len(skipped) :].rstrip("\r\n")
     line = 1 + len(re.findall(r"\r\n|\r|\n", skipped))
-    told = re.match(r'"?sep=(.)"?(?:\r\n|\r|\n)', content)
+    told = re.match(r'"?sep=([,;|\t^~:])"?(?:\r\n|\r|\n)', content)
     if told is None:
         return content, line, None
     return content[told.end() :], line + 1, told[1]

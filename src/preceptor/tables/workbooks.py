@@ -23,8 +23,10 @@ _LARGE, _PACKED = 100 * 2**20, 200
 _CHUNK = 2**20
 # So many rows are searched for a header that has titles above it.
 _TITLES = 15
-_REFERENCE = re.compile(rb'<(?:\w+:)?(?:c|row)\b[^>]*?\br="([A-Z]{0,3})(\d{1,7})"')
-_CELL = re.compile(rb"<(?:\w+:)?c[ />]")
+# References of cells and rows, such as r="B12" and r="12".
+_NUMBERS = re.compile(rb""" r=["'][A-Z]{0,3}(\d{1,7})["']""")
+_LETTERS = re.compile(rb""" r=["']([A-Z]{1,3})\d""")
+_CELLS = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/")
 
 
 def read_workbook(
@@ -45,7 +47,7 @@ def read_workbook(
     try:
         with pd.ExcelFile(path, engine="calamine") as book:
             chosen = _sheet(path, sheet, [str(name) for name in book.sheet_names], assumed)
-            cells = book.parse(chosen, header=None, dtype=object, **words)
+            cells = pd.read_excel(book, sheet_name=chosen, header=None, dtype=object, **words)
     except InvalidFile:
         raise
     except Exception as error:  # each library of the chain has errors of its own
@@ -154,9 +156,9 @@ def _check_size(path: Path) -> None:
                 )
             for entry in entries:
                 _check_extent(path, packed, entry)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError) as error:
-        if isinstance(error, InvalidFile):
-            raise
+    except InvalidFile:
+        raise
+    except Exception as error:  # damaged packing: of the archive, of what packed it, of the text
         _refuse(path, error)
 
 
@@ -179,18 +181,16 @@ def _check_extent(path: Path, packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -
 
 def _xlsx_extent(stream: Any) -> tuple[int, int]:
     """How far cells reach, by the references that they carry; those without count one by one."""
-    rows = columns = unnamed = 0
+    rows = columns = cells = 0
     rest = b""
     while chunk := stream.read(_CHUNK):
         text = rest + chunk
-        cut = text.rfind(b"<")
-        text, rest = (text[:cut], text[cut:][-_CHUNK:]) if cut > 0 else (text, b"")
-        for letters, number in set(_REFERENCE.findall(text)):
-            rows = max(rows, int(number))
-            if letters:
-                columns = max(columns, _column(letters))
-        unnamed += len(_CELL.findall(text))
-    return max(rows, 1), max(columns, unnamed // max(rows, 1), 1)
+        cut = max(text.rfind(b"<"), 0)
+        text, rest = text[:cut], text[cut:][-_CHUNK:]
+        rows = max(rows, max(map(int, set(_NUMBERS.findall(text))), default=0))
+        columns = max(columns, max(map(_column, set(_LETTERS.findall(text))), default=0))
+        cells += sum(map(text.count, _CELLS))
+    return max(rows, 1), max(columns, cells // max(rows, 1), 1)
 
 
 def _column(letters: bytes) -> int:

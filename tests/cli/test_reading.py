@@ -1,0 +1,156 @@
+"""Tables and logs as people keep them, through the commands: what was assumed is on stderr."""
+
+from __future__ import annotations
+
+import json
+
+import openpyxl
+import pytest
+
+import preceptor.estimation
+from preceptor.cli._options import beliefs_from
+from preceptor.cli._reading import as_options, for_log, from_options
+from preceptor.cli._tables import read_named_numbers
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.estimation.sources import fit_source
+from preceptor.tables import Reading
+from tests.cli.conftest import RUNNER, app, no_traceback
+
+QUICK = ("--outcome", "y", "--person", "by-showings", "--cases", 5, "--tests", 2)
+
+
+@pytest.fixture
+def europe(cases):
+    """The same cases between semicolons and with decimal commas."""
+    path = cases.with_name("europa.csv")
+    path.write_text(cases.read_text().replace(",", ";").replace(".", ","), encoding="utf-16")
+    return path
+
+
+@pytest.fixture
+def book(cases):
+    made = openpyxl.Workbook()
+    made.active.title = "Read me"
+    sheet = made.create_sheet("Cases")
+    lines = [line.split(",") for line in cases.read_text().split()]
+    for line in (lines[0], *([float(cell) for cell in line] for line in lines[1:])):
+        sheet.append(line)
+    made.save(cases.with_name("cases.xlsx"))
+    return cases.with_name("cases.xlsx")
+
+
+def notes(result):
+    return [line for line in result.stderr.splitlines() if line.startswith("Note: ")]
+
+
+def test_plan_says_what_it_assumed_in_options(run, cases, europe):
+    found = run("plan", europe, *QUICK, "--time-limit", 0.1, "--json", "--dry-run")
+    assert notes(found)[0] == (
+        "Note: europa.csv: read with semicolons between cells, decimal commas and letters in "
+        "UTF-16; --separator, --decimal, --encoding say otherwise"
+    )
+    world = json.loads(found.stdout)["plan"]["problem"]["world"]
+    assert world["units"] == fit_source(cases, "y").world.to_dict()["units"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--separator", "ab"), "--separator: 'ab', must be one sign"),
+        (("--encoding", "x"), "--encoding: 'x' is not known"),
+        (("--decimal", ",", "--separator", ","), "--decimal: ',' is also the --separator"),
+        (("--sheet", "Cases"), "--sheet is 'Cases', but a text file has no sheets"),
+    ],
+)
+@pytest.mark.parametrize("command", ["plan", "diagnose", "tutor"])
+def test_options_that_make_no_sense(run, cases, command, options, message):
+    name = ("--name", "ann") if command == "tutor" else ()
+    result = run(command, cases, "--outcome", "y", *name, *options)
+    assert result.exit_code == 2
+    assert message in no_traceback(result)
+
+
+def test_a_session_goes_on_with_the_same_reading(run, europe, tmp_path):
+    odd = europe.with_name("odd.csv")
+    odd.write_text(europe.read_text("utf-16").replace(";", "^"))
+
+    def teach(*words):
+        arguments = ["tutor", "--name", "ann", "--rounds", 1, *words]
+        return RUNNER.invoke(app, [str(word) for word in arguments], input="20\n")
+
+    first = teach(odd, *QUICK, "--separator", "^", "--missing", "-")
+    assert first.exit_code == 0, first.stderr
+    assert notes(first)[0] == "Note: odd.csv: read with decimal commas; --decimal says otherwise"
+    state = json.loads((tmp_path / "ann.json").read_text())
+    assert {"separator": "^", "missing": ["-"]}.items() <= state["choices"].items()
+    again = teach()
+    assert again.exit_code == 0, again.stderr
+    assert "Case 2" in again.stdout
+    other = no_traceback(teach("--separator", ";"))
+    assert "--separator: the session was begun with '^', not with ';'" in other
+    assert "--sheet: '2', but the session was begun without it" in no_traceback(teach("--sheet", 2))
+    state["choices"] |= {"separator": 3, "missing": "x"}
+    (tmp_path / "ann.json").write_text(json.dumps(state))
+    broken = no_traceback(teach())
+    assert "separator" in broken
+    assert "missing is 'x', must be a list of values" in broken
+
+
+def test_a_block_for_the_cases_of_a_workbook(run, book):
+    result = run("diagnose", book, "--outcome", "y", "--sheet", 2, "--rounds", 16, "-k", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "`" not in result.stderr
+    missing = no_traceback(run("diagnose", book, "--outcome", "y", "--sheet", "Case"))
+    assert "--sheet is 'Case', must be one of 'Read me', 'Cases'" in missing
+
+
+@pytest.mark.parametrize("command", ["fit", "diagnose"])
+def test_logs_say_it_too(run, cases, command, monkeypatch):
+    def stop(*given, **options):
+        raise InvalidInput("stopped here")
+
+    monkeypatch.setattr(preceptor.estimation, "fit_learner", stop)
+    monkeypatch.setattr("preceptor.diagnosis.log_reading.read_log", stop)
+    log = cases.with_name("log.txt")
+    log.write_text("Participant;round;BMI;bp;age;prediction\nann;1;100,5;;0;19,5\n")
+    words = ("fit", log) if command == "fit" else ("diagnose", "--read", log)
+    result = run(*words, "--data", cases, "--outcome", "y")
+    assert "stopped here" in result.stderr
+    assert notes(result)[-1] == (
+        "Note: log.txt: read with semicolons between cells and decimal commas; --separator, "
+        "--decimal say otherwise"
+    )
+    said = run(*words, "--data", cases, "--outcome", "y", "--decimal", ".")
+    assert "'19,5' is not a number" in said.stderr
+
+
+def test_readings_and_options_are_the_same(tmp_path):
+    reading = Reading(sheet="A", separator=";", missing=["9"], positive="M")
+    assert from_options(as_options(reading)) == reading
+    assert as_options(Reading()) == dict.fromkeys(as_options(reading))
+    assert for_log(reading, tmp_path / "log.csv") == Reading(separator=";")
+    assert for_log(reading, tmp_path / "log.xlsx") == Reading(sheet="A", separator=";")
+
+
+def test_names_and_numbers_from_any_table(tmp_path, capsys):
+    found = {"cost": {"bmi": 1.5, "bp": 1000.0}, "price": {"bmi": 0.25}}
+    path = tmp_path / "costs.csv"
+    path.write_text("Name;Cost;Price;\nbmi;1,5;0,25;\nbp;1.000,0;;\n;;;\n", encoding="cp1252")
+    assert read_named_numbers(path, ("cost", "price")) == found
+    assert capsys.readouterr().err == (
+        "Note: costs.csv: read with semicolons between cells and decimal commas\n"
+    )
+    book = openpyxl.Workbook()
+    for row in (["name", "cost", "price"], ["bmi", 1.5, 0.25], ["bp", 1000, None]):
+        book.active.append(row)
+    book.save(tmp_path / "costs.xlsx")
+    assert read_named_numbers(tmp_path / "costs.xlsx", ("cost", "price")) == found
+    assert capsys.readouterr().err == ""
+    book.active["A1"], book.active["B1"] = "name", "weight"
+    book.save(tmp_path / "b.xlsx")
+    assert beliefs_from(str(tmp_path / "b.xlsx")) == {"bmi": 1.5, "bp": 1000.0}
+    with pytest.raises(InvalidFile, match="has columns name, weight, price, must have name and"):
+        read_named_numbers(tmp_path / "b.xlsx", ("cost",))
+    path.write_text("name,cost\nbmi,much\n")
+    with pytest.raises(InvalidFile, match="line 2, column 'cost': 'much' is not a number"):
+        read_named_numbers(path, ("cost",))
