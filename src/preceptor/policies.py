@@ -120,13 +120,7 @@ class Policy(Kind):
         InvalidPolicy
             Sets that the budget does not allow, or tests that are not there.
         """
-        faults = []
-        for shown in self.used_sets():
-            if shown and (shown[0] < 0 or shown[-1] >= problem.size):
-                faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
-            elif not problem.budget.allows(shown):
-                faults.append(f"set {shown}: not allowed by the budget {problem.budget}")
-        InvalidPolicy.raise_if(dict.fromkeys(faults))
+        check_sets(self.used_sets(), problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -599,6 +593,17 @@ class CountPolicy(Policy):
             for i in shown:
                 counts[i] += 1
         return path, None  # pragma: no cover - every step above moves a count
+
+
+def check_sets(sets: Iterable[TestSet], problem: Problem) -> None:
+    """Raise if a problem does not allow some of these sets; all of those are named."""
+    faults = []
+    for shown in dict.fromkeys(sets):
+        if shown and (shown[0] < 0 or shown[-1] >= problem.size):
+            faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
+        elif not problem.budget.allows(shown):
+            faults.append(f"set {shown}: not allowed by the budget {problem.budget}")
+    InvalidPolicy.raise_if(faults)
 
 
 def runs(schedule: Iterable[TestSet]) -> list[tuple[TestSet, int]]:
