@@ -18,6 +18,8 @@ import numpy as np
 
 import preceptor.experiments.paper as paper
 from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import HORIZON, Draw, budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, new_figure
@@ -47,20 +49,35 @@ class Candidate(NamedTuple):
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """One plan for each correlation."""
     quick = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
-    settings = tuple({"rho": rho} for rho in scale.correlations(CORRELATIONS, quick))
+    assume = scale.assume
+    if assume.shown not in (None, 1):
+        raise InvalidInput(f"budget: {assume.budget!r}, this map draws one test a round; give 1")
+    beside = assume.beside("alpha", "discount", "floor", "imputation", "budget", "horizon")
+    settings = tuple({"rho": rho, **beside} for rho in scale.correlations(CORRELATIONS, quick))
     return (Sweep("actions", task, settings, 1, scale.seed, batch=8),)
 
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The set shown in each of the first rounds (0: none), and T_d."""
-    plan = _plan(CHOSEN, setting["rho"])
-    schedule = plan.policy.schedule(ROUNDS_DRAWN)
+    told = given(setting, "alpha", "discount", "floor", "imputation", "budget", "horizon")
+    plan = _plan(CHOSEN, setting["rho"], **told)
+    schedule = plan.policy.schedule(min(ROUNDS_DRAWN, plan.problem.horizon or ROUNDS_DRAWN))
     actions = "".join(str(shown[0] + 1) if shown else "0" for shown in schedule)
     return [{"length": plan.exploration_length, "actions": actions}]
 
 
-def _plan(drawn: Draw, rho: float) -> Plan:
-    return solve(instance(drawn, rho, ALPHA, budget_of("at most", 1), horizon=HORIZON), "finite")
+def _plan(
+    drawn: Draw,
+    rho: float,
+    *,
+    alpha: float = ALPHA,
+    budget: int | str = 1,
+    horizon: int = HORIZON,
+    **more: float,
+) -> Plan:
+    kind = "exactly" if str(budget).startswith("exactly") else "at most"
+    allowed = budget_of(kind, 1)
+    return solve(instance(drawn, rho, alpha, allowed, horizon=horizon, **more), "finite")
 
 
 def look_for_instances(draws: int, seed: int = 0) -> Iterator[Candidate]:
@@ -93,21 +110,23 @@ def figure(frame: pd.DataFrame) -> Figure:
     colours = ("0.85", COLOURS[0], COLOURS[1])
     ax.grid(visible=False)
     ax.pcolormesh(
-        np.arange(ROUNDS_DRAWN + 1),
+        np.arange(actions.shape[1] + 1),
         edges,
         actions,
         cmap=ListedColormap(colours),
         norm=BoundaryNorm([-0.5, 0.5, 1.5, 2.5], 3),
         rasterized=True,
     )
-    inside = frame[frame["length"] <= ROUNDS_DRAWN]
+    inside = frame[frame["length"] <= actions.shape[1]]
     ax.plot(inside["length"], inside["rho"], "k.", markersize=5)
     ax.set_xlabel("round t")
     ax.set_ylabel("correlation ρ between the tests")
-    ax.set_title(
-        f"a = {_pair(CHOSEN.coefficients)}, â = {_pair(CHOSEN.initial)}, α = {ALPHA}, δ = .99",
-        fontsize=10,
+    alpha, discount = (
+        frame[name].iloc[0] if name in frame else usual
+        for name, usual in (("alpha", ALPHA), ("discount", ".99"))
     )
+    who = f"a = {_pair(CHOSEN.coefficients)}, â = {_pair(CHOSEN.initial)}"
+    ax.set_title(f"{who}, α = {alpha}, δ = {discount}", fontsize=10)
     handles = [Patch(color=colours[1], label="test 1"), Patch(color=colours[2], label="test 2")]
     if (actions == 0).any():
         handles.append(Patch(color=colours[0], label="nothing"))
@@ -160,4 +179,13 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("rho",),
+    assumes={
+        "alpha": "1.05",
+        "discount": "0.99",
+        "floor": "0",
+        "imputation": "0",
+        "budget": "at most 1",
+        "horizon": "600",
+    },
+    outcomes={"length": "rounds"},
 )

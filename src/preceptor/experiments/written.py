@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from preceptor.experiments.assumptions import NAMES
 from preceptor.experiments.experiment import Verdict
 
 if TYPE_CHECKING:
@@ -110,4 +111,8 @@ def _scale_in_words(scale: dict[str, Any]) -> str:
         text = f"Draws: {draws}. Correlations: {rho}."
     else:
         text = "As many draws as in the paper, unless said otherwise."
+    changed = scale.get("assume") or {}
+    if changed:
+        names = ", ".join(f"{NAMES[name]} {value}" for name, value in changed.items())
+        text = f"**Changed: {names}.** What follows cannot be compared with the paper. {text}"
     return f"{text} Seed {scale['seed']}."
