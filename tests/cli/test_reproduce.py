@@ -164,8 +164,8 @@ def test_an_assumption_can_be_changed(run, tmp_path):
     assert {finding["verdict"] for finding in told["findings"]} == {"not comparable"}
 
 
-def test_an_assumption_that_is_not_made_is_refused_by_its_option():
-    result = run_command("reproduce", "theorems", "--imputation", "0.5", "--budget", "2")
+def test_an_assumption_that_is_not_made_is_refused_by_its_option(run):
+    result = run("reproduce", "theorems", "--imputation", "0.5", "--budget", "2")
     assert result.exit_code == 2
     assert "--imputation: not an assumption of theorems" in result.stderr
     assert "--budget: not an assumption of theorems" in result.stderr

@@ -30,6 +30,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 """
 
 
+_COLOURS = {"agrees": "green", "holds": "green", "compatible": "cyan", "differs": "red"}
 _CHANGES = "Change an assumption of the paper"
 
 
@@ -155,7 +156,7 @@ def reproduce(
         for column in ("statement", "paper", "ours", ""):
             table.add_column(column, overflow="fold")
         for finding in result.findings:
-            colour = {"agrees": "green", "differs": "red"}.get(finding.verdict.value, "dim")
+            colour = _COLOURS.get(finding.verdict.value, "dim")
             verdict = f"[{colour}]{finding.verdict.value}[/{colour}]"
             table.add_row(finding.claim, finding.paper, finding.ours, verdict)
         console.print(table)

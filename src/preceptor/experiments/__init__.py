@@ -7,6 +7,7 @@ True
 """
 
 from preceptor.experiments.assumptions import Assumptions
+from preceptor.experiments.convergence import Converged, run_until_converged
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
 from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.reproduction import reproduce, run
@@ -15,6 +16,7 @@ from preceptor.experiments.sweep import Sweep, run_sweeps
 __all__ = [
     "EXPERIMENTS",
     "Assumptions",
+    "Converged",
     "Experiment",
     "Finding",
     "Scale",
@@ -23,4 +25,5 @@ __all__ = [
     "reproduce",
     "run",
     "run_sweeps",
+    "run_until_converged",
 ]

@@ -137,6 +137,12 @@ def parse_range(text: str) -> tuple[float, ...]:
 class Verdict(enum.Enum):
     """How our figure stands to the paper's.
 
+    A number *agrees* if it is the printed one in all printed digits, or satisfies the printed
+    inequality. It is *compatible* if it is not, but a mean of as many draws as the paper's could
+    well have come out as printed. A statement in words *holds* or does not. Nothing is judged where
+    the paper gives no figure, where too little was run, and where the comparison would be empty:
+    an assumption was changed, or something was chosen to fit.
+
     Examples
     --------
     >>> Verdict("agrees")
@@ -144,6 +150,8 @@ class Verdict(enum.Enum):
     """
 
     AGREES = "agrees"
+    COMPATIBLE = "compatible"
+    HOLDS = "holds"
     DIFFERS = "differs"
     NOT_SAID = "the paper does not say"
     NOT_COMPARABLE = "not comparable"

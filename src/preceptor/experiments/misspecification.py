@@ -20,7 +20,7 @@ import preceptor.experiments.paper as paper
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.value import evaluate
 from preceptor.experiments.assumptions import Assumptions, given
-from preceptor.experiments.experiment import Experiment, Finding, Scale
+from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
 from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE, budget_of
 from preceptor.experiments.look import COLOURS, as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
@@ -180,9 +180,11 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
         spread = abs(large - small) / 2.0
         drop = Mean((large + small) / 2.0, spread / math.sqrt(printed.draws), printed.draws)
         text = f"{drop.value:.2f}% ({large:.2f} if too large, {small:.2f} if too small)"
-        agrees = abs(drop.value - printed.value) <= drop.margin + printed.rounding
         why = f"a mean of {printed.draws} random signs varies by ± {drop.margin:.2f}"
-        lines.append(paper.said(printed.claim, printed.text, text, agrees, why))
+        # Ours is exact: only the paper's mean varies.
+        far = abs(drop.value - printed.value) > drop.margin + printed.rounding
+        verdict = Verdict.DIFFERS if far else paper.judged(printed, drop)
+        lines.append(Finding(printed.claim, printed.text, text, verdict, why))
     kept = [mean_where(repeats, "retained", input=name, level=0.1) for name in INPUTS]
     lines.append(paper.compare(paper.KEPT_AT_10, min(kept, key=lambda mean: mean.value)))
     at_half = {n: mean_where(repeats, "retained", input=n, level=0.5).value for n in INPUTS}

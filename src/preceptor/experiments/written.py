@@ -20,9 +20,11 @@ Section = dict[str, Any]
 
 _RULE = """\
 Means are over random draws, with 95% intervals by Student's t in tables and bands of 1.96 standard
-errors in figures, as in the paper. A number *agrees* if a mean of as many draws as the paper's
-could well have come out as printed, or have satisfied the printed inequality: it is within the 95%
-margin of both means, plus the rounding of print.
+errors in figures, as in the paper. A number *agrees* if it is the printed one in all printed
+digits, or satisfies the printed inequality. It is *compatible* if it is not, but a mean of as many
+draws as the paper's could well have come out so: it is within the 95% margin of both means, plus
+the rounding of print. A statement in words *holds* or not. *Not comparable* is what was chosen to
+fit the paper, and what was run with an assumption changed.
 """
 
 
