@@ -243,7 +243,7 @@ def test_files_are_written_and_can_be_read(reproduced, name):
     (about,) = told["experiments"]
     asked = {"draws": 2, "rho": [0.5, 0.99]}
     meant = {option: value if option in VARIES[name] else None for option, value in asked.items()}
-    assert about["scale"] == {**meant, "quick": True, "seed": 0, "assume": {}}
+    assert about["scale"] == {**meant, "quick": True, "seed": 0}
     assert about["name"] == name
     assert [f["verdict"] for f in about["findings"]] == [f.verdict.value for f in result.findings]
     assert set(about["seconds"]) == {*PARTS[name], "files and figure"}

@@ -250,7 +250,9 @@ def _run_one(
     seconds["files and figure"] = time.perf_counter() - started
     result = Result(experiment, frame, findings_of(experiment, scale, frame), seconds)
     meant = dataclasses.asdict(scale) | dict.fromkeys(experiment.unused(scale))
-    meant["assume"] = scale.assume.changed
+    meant.pop("assume")
+    if scale.assume.changed:
+        meant["assume"] = scale.assume.changed
     section = written.section_of(result, meant)
     write_text(folder / f"{experiment.name}.json", json.dumps(section, ensure_ascii=False) + "\n")
     return result
