@@ -36,6 +36,7 @@ RETURNED_BY = {
     "Alternative": "alternatives",
     "Change": "sensitivity",
     "Comparison": "compare",
+    "Converged": "run_until_converged",
     "Diagnosis": "diagnose",
     "GroupWeighed": "weigh_people",
     "PushTest": "push_test",

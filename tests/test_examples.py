@@ -1,6 +1,8 @@
 """The examples do what their comments say."""
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -51,3 +53,14 @@ def test_diabetes_numbers_come_from_the_data():
     # All the rest of the file, comments included, up to the last digit of a number.
     written = (EXAMPLES / "diabetes.toml").read_text(encoding="utf-8").splitlines()
     assert len(written) == len(script.text().splitlines())
+
+
+def test_an_experiment_of_ones_own_runs_as_a_script(tmp_path):
+    """In processes of its own, with the table that the page shows."""
+    script = EXAMPLES / "own_experiment.py"
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    page = (EXAMPLES.parent / "docs" / "experiments.md").read_text("utf-8")
+    shown = [line.rstrip() for line in done.stdout.splitlines()]
+    assert "\n".join(shown) in page

@@ -1,11 +1,14 @@
 """Policies: schedules, and what is recommended to people on and off the plan."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import preceptor as pr
+from preceptor._base.packing import pack
 
 sets_of_three = st.lists(
     st.sampled_from([(0,), (1,), (2,), (0, 1), (1, 2)]), min_size=0, max_size=12
@@ -100,6 +103,54 @@ def test_policies_go_to_json_and_back(policy):
 def test_a_damaged_table_is_reported():
     data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_dict()
     for wrong in ("!!!", "AAAA"):
-        broken = data | {"table": data["table"] | {"zlib": wrong}}
+        broken = data | {
+            "table": data["table"] | {"values": {**data["table"]["values"], "zlib": wrong}}
+        }
         with pytest.raises(pr.InvalidFile, match="packed array is damaged"):
             pr.Policy.from_dict(broken)
+
+
+def large_table():
+    """Mostly runs, as a lattice makes them: 64 million entries."""
+    table = np.zeros((400, 400, 400), dtype=np.uint8)
+    table[:, 200:] = 1
+    table[300:, :, 7:] = 2
+    return pr.CountPolicy(table, ((0,), (1,), (2,)), (1, 0, 0))
+
+
+def test_a_large_table_stays_folded_until_somebody_asks_for_it():
+    made = large_table()
+    text = made.to_json()
+    assert len(text) < 20_000
+    loaded = pr.Policy.from_json(text)
+    counts = [(1, 0, 0), (5, 199, 3), (5, 200, 3), (301, 0, 6), (301, 0, 7), (999, 999, 999)]
+    assert [loaded.recommend(c) for c in counts] == [made.recommend(c) for c in counts]
+    assert loaded.used_sets() == made.used_sets()
+    assert loaded.schedule(2000) == made.schedule(2000)
+    assert loaded.exploration_length == made.exploration_length
+    assert pickle.loads(pickle.dumps(loaded)).recommend((301, 0, 7)) == (2,)
+    assert "table" not in vars(loaded)
+    assert loaded == made
+    assert loaded.table.dtype == np.uint8
+    assert not loaded.table.flags.writeable
+
+
+def test_tables_of_older_files_load():
+    made = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,)), (1, 0))
+    for table in (pack(made.table), made.table.tolist()):
+        assert pr.Policy.from_dict(made.to_dict() | {"table": table}) == made
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"sets": 3}, "sets: 3, must be a list"),
+        ({"sets": [[0]]}, "positions in the 1 sets"),
+        ({"start": [1]}, "1 counts for 2 tests"),
+        ({"colour": 1}, "takes table, sets and start"),
+    ],
+)
+def test_tables_that_do_not_fit_their_sets_are_refused(change, complaint):
+    data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_dict()
+    with pytest.raises(pr.InvalidInput, match=complaint):
+        pr.Policy.from_dict(data | change)

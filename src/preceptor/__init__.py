@@ -23,7 +23,7 @@ from preceptor.errors import (
     TooLarge,
     UnknownMethod,
 )
-from preceptor.evaluation import evaluate
+from preceptor.evaluation import evaluate, losses
 from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
@@ -149,6 +149,7 @@ __all__ = [
     "evaluate",
     "fit_learner",
     "fit_world",
+    "losses",
     "schema",
     "solve",
     "solve_many",

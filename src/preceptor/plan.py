@@ -14,16 +14,17 @@ from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
 from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
 from preceptor._base.progress import Status
-from preceptor._base.values import Value, plain
+from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import counted, labelled, listed, percent, times
 from preceptor.certificate import Certificate
-from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy, runs
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 FORMAT = "preceptor-plan/1"
@@ -277,6 +278,83 @@ class Plan(Value):
         from preceptor.report.plots import plot_plan
 
         return plot_plan(self, path)
+
+    def losses(self, rounds: int | None = None) -> FloatArray:
+        """Expected loss of each round, not discounted.
+
+        Parameters
+        ----------
+        rounds
+            How many. If left out: all of them; without a horizon, until what comes after weighs one
+            per cent of the whole.
+
+        Returns
+        -------
+        array of shape (rounds,)
+            In units of the risk; over all rounds its discounted sum is `value`.
+
+        Raises
+        ------
+        InvalidInput
+            More rounds than the problem has, or no whole number.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+        >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
+        >>> pr.solve(problem).losses(3).round(4).tolist()
+        [0.3914, 0.3385, 0.2996]
+        """
+        from preceptor.evaluation.course import losses
+
+        return losses(self.problem, self.policy, rounds)
+
+    def to_frame(self, rounds: int | None = None, *, by_person: bool = False) -> pd.DataFrame:
+        """The plan as a table with a row for each round.
+
+        Columns: `round` (from 0); `shown`, the tests of the round by name, joined by " + ";
+        `loss`, expected and not discounted; then for each test `count:NAME`, how often it was shown
+        before this round, and `belief:NAME`, the weight that the person is expected to give it in
+        this round (for a test of several columns one for each of them). Somebody whose weights
+        nobody knows (a class of your own that only acts) has NaN there; those of a Bayesian are
+        approximate.
+
+        Parameters
+        ----------
+        rounds
+            How many; as for `losses`.
+        by_person
+            For a crowd: one block of rounds for each of its people, named in a first column
+            `person`, instead of their average by how likely each is.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With `by_person` False, `loss` is what adds up to `value`.
+
+        Raises
+        ------
+        InvalidInput
+            More rounds than the problem has, or no whole number.
+        MissingExtra
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+        >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
+        >>> pr.solve(problem).to_frame(2).columns.to_list()
+        ['round', 'shown', 'loss', 'count:bmi', 'count:bp', 'belief:bmi', 'belief:bp']
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "A table of rounds") from None
+        from preceptor.evaluation.course import course
+
+        return pandas.DataFrame(course(self.problem, self.policy, rounds, by_person))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data with everything in it, the problem too.

@@ -18,8 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.packing import pack, unpack
-from preceptor._base.values import IntArray, Kind, frozen_array
+from preceptor._base.packing import unpack
+from preceptor._base.run_lengths import RunTable
+from preceptor._base.values import IntArray, Kind, frozen_array, plain
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
 from preceptor.problem import Problem
@@ -119,13 +120,7 @@ class Policy(Kind):
         InvalidPolicy
             Sets that the budget does not allow, or tests that are not there.
         """
-        faults = []
-        for shown in self.used_sets():
-            if shown and (shown[0] < 0 or shown[-1] >= problem.size):
-                faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
-            elif not problem.budget.allows(shown):
-                faults.append(f"set {shown}: not allowed by the budget {problem.budget}")
-        InvalidPolicy.raise_if(dict.fromkeys(faults))
+        check_sets(self.used_sets(), problem)
 
 
 @dataclass(frozen=True, eq=False)
@@ -469,33 +464,79 @@ class CountPolicy(Policy):
 
     def __post_init__(self) -> None:
         table = np.asarray(self.table)
-        object.__setattr__(self, "sets", tuple(as_sets(self.sets)))
-        object.__setattr__(self, "start", _start_counts(self.start))
-        faults = []
-        if table.ndim == 0 or table.size == 0 or table.dtype.kind not in "iu":
-            faults.append(f"table: shape {table.shape}, must be whole numbers, one axis a test")
-        elif table.min() < 0 or table.max() >= len(self.sets):
-            faults.append(
-                f"table: entries from {table.min()} to {table.max()}, must be positions "
-                f"in the {len(self.sets)} sets"
-            )
-        if self.start is not None and len(self.start) != table.ndim:
-            faults.append(f"start: {len(self.start)} counts for {table.ndim} tests")
-        InvalidPolicy.raise_if(faults)
+        whole = table.ndim > 0 and table.size > 0 and table.dtype.kind in "iu"
+        limits = (int(table.min()), int(table.max())) if whole else None
+        self._settle(table.shape, limits)
         smallest = np.min_scalar_type(max(len(self.sets) - 1, 1))
         object.__setattr__(self, "table", frozen_array(table, smallest))
 
+    def _settle(self, shape: tuple[int, ...], limits: tuple[int, int] | None) -> None:
+        """Check sets and start, and that a table of that shape points to sets.
+
+        `limits` are its least and largest entry, None if it has no whole numbers.
+        """
+        object.__setattr__(self, "sets", tuple(as_sets(self.sets)))
+        object.__setattr__(self, "start", _start_counts(self.start))
+        faults = []
+        if limits is None:
+            faults.append(f"table: shape {shape}, must be whole numbers, one axis a test")
+        elif limits[0] < 0 or limits[1] >= len(self.sets):
+            faults.append(
+                f"table: entries from {limits[0]} to {limits[1]}, must be positions "
+                f"in the {len(self.sets)} sets"
+            )
+        if self.start is not None and len(self.start) != len(shape):
+            faults.append(f"start: {len(self.start)} counts for {len(shape)} tests")
+        InvalidPolicy.raise_if(faults)
+
+    def __getattr__(self, name: str) -> Any:
+        """A table that came from a file is unfolded when somebody asks for the array."""
+        if name != "table" or "_runs" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        smallest = np.min_scalar_type(max(len(self.sets) - 1, 1))
+        table = self._runs.unfolded().astype(smallest, copy=False)
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+        return table
+
+    @cached_property
+    def _runs(self) -> RunTable:
+        """The table as runs: a plan for three tests has millions of entries, mostly equal."""
+        return RunTable.of(self.table)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The table travels to other processes as runs, too."""
+        return {"_runs": self._runs, "sets": self.sets, "start": self.start}
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many counts of each test the table tells apart."""
+        return self.table.shape if "table" in self.__dict__ else self._runs.shape
+
     def to_dict(self) -> dict[str, Any]:
-        """The table is packed: a plan for three tests has millions of entries, mostly runs."""
-        return super().to_dict() | {"table": pack(self.table)}
+        """The table goes to a file as runs."""
+        data = {"kind": self.kind, "table": self._runs.packed(), "sets": plain(self.sets)}
+        return data if self.start is None else data | {"start": plain(self.start)}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> CountPolicy:
-        """Unpack the table."""
+        """A table of runs stays folded; older files have it packed, or entry by entry."""
         table = fields.get("table")
         if not isinstance(table, Mapping):
             return super().from_fields(fields)
-        return super().from_fields({**fields, "table": unpack("count-table", table)})
+        if "zlib" in table:
+            return super().from_fields({**fields, "table": unpack("count-table", table)})
+        if not {"table", "sets"} <= set(fields) <= {"table", "sets", "start"}:
+            raise InvalidFile(f"count-table: takes table, sets and start, got {sorted(fields)}")
+        if not isinstance(fields["sets"], (list, tuple)):
+            raise InvalidFile(f"sets: {fields['sets']!r}, must be a list of sets")
+        runs = RunTable.unpacked("count-table", table)
+        policy = cls.__new__(cls)
+        object.__setattr__(policy, "_runs", runs)
+        object.__setattr__(policy, "sets", fields["sets"])
+        object.__setattr__(policy, "start", fields.get("start"))
+        policy._settle(runs.shape, (int(runs.values.min()), int(runs.values.max())))
+        return policy
 
     @property
     def commit(self) -> TestSet | None:
@@ -522,7 +563,7 @@ class CountPolicy(Policy):
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """One look-up."""
-        shape = self.table.shape
+        shape = self.shape
         if len(counts) != len(shape):
             raise InvalidPolicy(f"counts: {len(counts)} counts for {len(shape)} tests")
         origin = self.start or (0,) * len(shape)
@@ -530,20 +571,21 @@ class CountPolicy(Policy):
             min(max(int(c) - first, 0), size - 1)
             for c, first, size in zip(counts, origin, shape, strict=True)
         )
-        return self.sets[int(self.table[where])]
+        unfolded = "table" in self.__dict__
+        return self.sets[int(self.table[where]) if unfolded else self._runs.at(where)]
 
     def used_sets(self) -> list[TestSet]:
         """The sets that occur in the table."""
-        return [self.sets[int(i)] for i in np.unique(self.table)]
+        return [self.sets[int(i)] for i in np.unique(self._runs.values)]
 
     @cached_property
     def _walk(self) -> tuple[list[TestSet], TestSet | None]:
         """Path until no count of the table can change any more, and the set shown from there."""
-        origin = self.start or (0,) * self.table.ndim
-        edge = [first + size - 1 for first, size in zip(origin, self.table.shape, strict=True)]
+        origin = self.start or (0,) * len(self.shape)
+        edge = [first + size - 1 for first, size in zip(origin, self.shape, strict=True)]
         counts = list(origin)
         path: list[TestSet] = []
-        for _ in range(sum(self.table.shape) + 1):
+        for _ in range(sum(self.shape) + 1):
             shown = self.recommend(counts)
             if all(counts[i] >= edge[i] for i in shown):
                 return path, shown
@@ -551,6 +593,17 @@ class CountPolicy(Policy):
             for i in shown:
                 counts[i] += 1
         return path, None  # pragma: no cover - every step above moves a count
+
+
+def check_sets(sets: Iterable[TestSet], problem: Problem) -> None:
+    """Raise if a problem does not allow some of these sets; all of those are named."""
+    faults = []
+    for shown in dict.fromkeys(sets):
+        if shown and (shown[0] < 0 or shown[-1] >= problem.size):
+            faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
+        elif not problem.budget.allows(shown):
+            faults.append(f"set {shown}: not allowed by the budget {problem.budget}")
+    InvalidPolicy.raise_if(faults)
 
 
 def runs(schedule: Iterable[TestSet]) -> list[tuple[TestSet, int]]:

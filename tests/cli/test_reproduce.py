@@ -154,3 +154,19 @@ def test_help_shows_examples_and_every_option(run):
 
 def test_experiments_that_the_help_names_exist():
     assert {"stationary", "misspecification", "action-map"} <= set(EXPERIMENTS)
+
+
+def test_an_assumption_can_be_changed(run, tmp_path):
+    change = ["--alpha", 1.3, "--horizon", 40, "--budget", "exactly 1"]
+    result = run("reproduce", "misspecification", *SMALL, *change, "--json", "-o", "out")
+    (told,) = json.loads(result.stdout)["experiments"]
+    assert told["scale"]["assume"] == {"alpha": 1.3, "budget": "exactly 1", "horizon": 40}
+    assert {finding["verdict"] for finding in told["findings"]} == {"not comparable"}
+
+
+def test_an_assumption_that_is_not_made_is_refused_by_its_option(run):
+    result = run("reproduce", "theorems", "--imputation", "0.5", "--budget", "2")
+    assert result.exit_code == 2
+    assert "--imputation: not an assumption of theorems" in result.stderr
+    assert "--budget: not an assumption of theorems" in result.stderr
+    assert "alpha, discount" in result.stderr

@@ -206,6 +206,7 @@ def test_findings_say_something(reproduced, name):
         assert finding.paper
         assert finding.ours
         assert (finding.paper == "-") == (finding.verdict is Verdict.NOT_SAID)
+        assert finding.verdict is not Verdict.NOT_COMPARABLE or "no comparison" in finding.why
     claims = [finding.claim for finding in findings]
     assert len(set(claims)) == len(claims)
 

@@ -131,12 +131,11 @@ def test_the_certificate_is_no_shorter_than_the_phase_it_certifies():
 
 
 @pytest.mark.parametrize("budget", ["at most", "exactly"])
-def test_truncated_plans_against_the_plain_program_and_every_prefix(monkeypatch, budget):
-    monkeypatch.setattr(truncation, "instance", partial(instance, horizon=SHORT))
+def test_truncated_plans_against_the_plain_program_and_every_prefix(budget):
     for number in (2, 13):  # draws for which the end matters
         problem = instance(draw(2, seed_of(number)), 0.8, 1.1, budget_of(budget, 1), horizon=SHORT)
         best, _ = algorithm1(problem)
-        setting = {"budget": budget, "alpha": 1.1, "length": 3}
+        setting = {"budget": budget, "alpha": 1.1, "length": 3, "horizon": SHORT}
         rows = {row["suffix"]: row for row in truncation.task(setting, seed_of(number))}
         prefix = algorithm1(dataclasses.replace(problem, horizon=3))[1]
         repeated = oracles.schedule_value(problem, prefix + [prefix[-1]] * (SHORT - 3))

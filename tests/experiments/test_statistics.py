@@ -9,7 +9,15 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from preceptor.experiments import Verdict
-from preceptor.experiments.paper import Printed, compare, compare_number, said, shown, unsaid
+from preceptor.experiments.paper import (
+    Printed,
+    chosen,
+    compare,
+    compare_number,
+    said,
+    shown,
+    unsaid,
+)
 from preceptor.experiments.statistics import Mean, mean_where, means
 
 SAMPLE = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0, 6.0]
@@ -78,11 +86,36 @@ def test_numbers_are_compared_with_the_rounding_of_print(relation, ours, verdict
     assert compare_number(printed, ours).verdict is verdict
 
 
+@pytest.mark.parametrize(
+    ("relation", "ours", "verdict"),
+    [
+        ("=", 93.4, Verdict.AGREES),
+        ("=", 94.0, Verdict.COMPATIBLE),
+        ("=", 99.0, Verdict.DIFFERS),
+        ("≥", 95.0, Verdict.AGREES),
+        ("≥", 92.0, Verdict.COMPATIBLE),
+        ("≤", 88.0, Verdict.AGREES),
+        ("≤", 94.0, Verdict.COMPATIBLE),
+        ("≤", 99.0, Verdict.DIFFERS),
+    ],
+)
+def test_overlapping_intervals_are_compatible_and_only_digits_agree(relation, ours, verdict):
+    printed = Printed("it keeps", 93, 0.5, relation=relation)
+    assert compare(printed, Mean(ours, 0.5, 20)).verdict is verdict
+
+
+def test_what_was_chosen_to_fit_is_not_judged():
+    printed = Printed("it keeps", 93, 0.5)
+    assert chosen(printed, Mean.known(93.0), "so").verdict is Verdict.NOT_COMPARABLE
+    assert chosen(printed, Mean.of([]), "so").verdict is Verdict.NOT_RUN
+
+
 def test_what_was_not_run_is_not_judged():
     printed = Printed("it keeps", 93, 0.5)
     assert compare(printed, Mean.of([])).verdict is Verdict.NOT_RUN
     assert unsaid("something", Mean.of([1.0])).verdict is Verdict.NOT_SAID
     assert said("it grows", "yes", "no", False).verdict is Verdict.DIFFERS
+    assert said("it grows", "yes", "it does", True).verdict is Verdict.HOLDS
 
 
 def test_printed_numbers_are_quoted_as_printed():

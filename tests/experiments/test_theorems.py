@@ -81,7 +81,7 @@ def gap_by_hand(rho: float, discount: float) -> pr.Problem:
 def test_a_finding_would_notice_a_wrong_planner(frame):
     """Verdicts can come out either way."""
     good = theorems.findings(frame)
-    assert [finding.verdict.value for finding in good] == ["agrees"] * 3
+    assert [finding.verdict.value for finding in good] == ["holds"] * 3
     wrong = frame.copy()
     wrong.loc[wrong["part"] == "phases", "gain"] = 1.0
     wrong.loc[wrong["part"] == "phases", "alternating"] = 1.01

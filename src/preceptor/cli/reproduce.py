@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -13,6 +13,8 @@ from rich.console import Console
 from preceptor._base.progress import Progress, Update
 from preceptor.cli._app import app
 from preceptor.cli._console import readable_errors, say
+
+_Number = TypeVar("_Number", int, float)
 
 _EXAMPLES = """[bold]Examples[/bold]
 
@@ -22,8 +24,14 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor reproduce stationary --draws 200 --rho 0:0.99:40
 
+  preceptor reproduce stationary --alpha 1.3 --horizon 200
+
   preceptor reproduce --cluster tcp://127.0.0.1:8786
 """
+
+
+_COLOURS = {"agrees": "green", "holds": "green", "compatible": "cyan", "differs": "red"}
+_CHANGES = "Change an assumption of the paper"
 
 
 @app.command(epilog=_EXAMPLES)
@@ -40,6 +48,44 @@ def reproduce(
         typer.Option(
             help="Correlations: first:last:count, or a list with commas.", metavar="A:B:N"
         ),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="What a showing divides an error by.", rich_help_panel=_CHANGES),
+    ] = None,
+    discount: Annotated[
+        float | None,
+        typer.Option(help="What a case one round later is worth.", rich_help_panel=_CHANGES),
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the squared error that learning never removes.",
+            rich_help_panel=_CHANGES,
+        ),
+    ] = None,
+    imputation: Annotated[
+        str | None,
+        typer.Option(
+            help="How hidden tests are filled in: 0 (knowing how tests go together) to 1 (as "
+            "average); linear or cubic on sampled cases.",
+            metavar="SHARE|WORD",
+            rich_help_panel=_CHANGES,
+        ),
+    ] = None,
+    tests: Annotated[
+        int | None, typer.Option(help="How many tests there are.", rich_help_panel=_CHANGES)
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="How many may be shown: 2, 'at most 2' or 'exactly 2'.",
+            metavar="K",
+            rich_help_panel=_CHANGES,
+        ),
+    ] = None,
+    horizon: Annotated[
+        int | None, typer.Option(help="How many rounds are planned.", rich_help_panel=_CHANGES)
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse pass that takes seconds.")
@@ -58,16 +104,27 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments and write data (Parquet), figures (PNG, PDF) and a report.
 
-    A stopped run resumes when it is started again with the same output folder.
+    A stopped run resumes when it is started again with the same output folder. With an assumption
+    changed, numbers are not comparable with the paper's and nothing is judged.
     """
     with readable_errors():
         from preceptor._base.executors import connect
+        from preceptor.experiments.assumptions import Assumptions
         from preceptor.experiments.experiment import Scale, parse_range
         from preceptor.experiments.reproduction import find
         from preceptor.experiments.reproduction import reproduce as run_all
         from preceptor.experiments.written import time_in_words
 
-        scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed)
+        assume = Assumptions(
+            alpha=alpha,
+            discount=discount,
+            floor=floor,
+            imputation=_number_or_text(float, imputation),
+            tests=tests,
+            budget=_number_or_text(int, budget),
+            horizon=horizon,
+        )
+        scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed, assume)
         for experiment in find(experiments or ()):
             for option in experiment.unused(scale):
                 say(f"Note: {experiment.name} does not vary --{option}")
@@ -99,12 +156,20 @@ def reproduce(
         for column in ("statement", "paper", "ours", ""):
             table.add_column(column, overflow="fold")
         for finding in result.findings:
-            colour = {"agrees": "green", "differs": "red"}.get(finding.verdict.value, "dim")
+            colour = _COLOURS.get(finding.verdict.value, "dim")
             verdict = f"[{colour}]{finding.verdict.value}[/{colour}]"
             table.add_row(finding.claim, finding.paper, finding.ours, verdict)
         console.print(table)
     say(time_in_words(results))
     say(f"Wrote data, figures and report.md to {output}")
+
+
+def _number_or_text(kind: type[_Number], text: str | None) -> _Number | str | None:
+    """What an option means that takes a number or words."""
+    try:
+        return None if text is None else kind(text)
+    except ValueError:
+        return text
 
 
 @contextmanager

@@ -85,12 +85,19 @@ def fixed_costs(problem: Problem, positions: Iterable[int] | None = None) -> Flo
 
 def expected_losses(problem: Problem, schedule: list[TestSet]) -> FloatArray:
     """Loss of each round (rounds,) along a schedule, on average over people."""
+    path, everybody = expectations_along(problem, schedule)
+    mean: FloatArray = weights_of(problem) @ np.array([each.losses(path) for each in everybody])
+    return mean
+
+
+def expectations_along(
+    problem: Problem, schedule: list[TestSet]
+) -> tuple[list[int], tuple[Expected, ...]]:
+    """A schedule as positions, and what is expected of each person with the sets that occur."""
     used = list(dict.fromkeys(schedule))
     where = {shown: position for position, shown in enumerate(used)}
     path = [where[shown] for shown in schedule]
-    everybody = _expectations(problem, family_of(problem, used))
-    mean: FloatArray = weights_of(problem) @ np.array([each.losses(path) for each in everybody])
-    return mean
+    return path, _expectations(problem, family_of(problem, used))
 
 
 def family_of(problem: Problem, sets: list[TestSet]) -> SetFamily:

@@ -6,8 +6,24 @@
 True
 """
 
+from preceptor.experiments.assumptions import Assumptions
+from preceptor.experiments.convergence import Converged, run_until_converged
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
 from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.reproduction import reproduce, run
+from preceptor.experiments.sweep import Sweep, run_sweeps
 
-__all__ = ["EXPERIMENTS", "Experiment", "Finding", "Scale", "Verdict", "reproduce", "run"]
+__all__ = [
+    "EXPERIMENTS",
+    "Assumptions",
+    "Converged",
+    "Experiment",
+    "Finding",
+    "Scale",
+    "Sweep",
+    "Verdict",
+    "reproduce",
+    "run",
+    "run_sweeps",
+    "run_until_converged",
+]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import preceptor.experiments.paper as paper
+from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
@@ -41,6 +42,7 @@ BEAMS = {
     (20, 4): ((1, 20), (4, 20)),
     (25, 5): ((1, 6),),
 }
+_OTHER_BEAMS = ((1, 20), (4, 20))
 # Beyond this many sets, weighing every end with every final set takes longer than the beams.
 _MOST_SETS_CHOSEN = 1000
 _MOST_PLANNED = 8
@@ -50,19 +52,29 @@ _FASTEST = 1e7
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """Every size, three draws, timed alone."""
-    sizes = [(10, 2)] if scale.quick else list(BEAMS)
-    settings = tuple({"n": n, "k": k} for n, k in sizes)
+    assume = scale.assume
+    sizes = assume.sizes(((10, 2),) if scale.quick else tuple(BEAMS))
+    beside = assume.beside("alpha", "discount", "floor", "imputation", "horizon")
+    if isinstance(assume.budget, str):
+        (beside["budget"],) = assume.kinds(())
+    settings: tuple[Setting, ...] = tuple({"n": n, "k": k, **beside} for n, k in sizes)
     return (Sweep("matched", task, settings, scale.draws_or(3), scale.seed, alone=True),)
 
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """All beams, then truncated plans of growing length while they take no longer."""
     size, k = setting["n"], setting["k"]
-    problem = instance(draw(size, seed), RHO, ALPHA, budget_of("exactly", k))
+    problem = instance(
+        draw(size, seed),
+        RHO,
+        setting.get("alpha", ALPHA),
+        budget_of(setting.get("budget", "exactly"), k),
+        **given(setting, "discount", "floor", "imputation", "horizon"),
+    )
     _warm(problem)
     beams = [
         (width, *_timed(problem, "beam", width=width, layers=layers))
-        for width, layers in BEAMS[size, k]
+        for width, layers in BEAMS.get((size, k), _OTHER_BEAMS)
     ]
     longest = max(seconds for _, _, seconds in beams)
     rows: list[Row] = []
@@ -141,6 +153,8 @@ def _panel(ax: Axes, frame: pd.DataFrame) -> None:
             label=f"({n}, {k})",
         )
     ax.axhline(100.0, color="0.4", linewidth=1, linestyle="--")
+    if np.allclose(frame["ratio"].dropna(), 100.0):
+        ax.set_ylim(90.0, 111.0)  # nothing but the line at 100% has no height of its own
     ax.set_xscale("log")
     ax.set_yscale("log")
     low, high = ax.get_xlim()
@@ -183,4 +197,15 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("draws",),
+    assumes={
+        "alpha": "1.05",
+        "discount": "0.99",
+        "floor": "0",
+        "imputation": "0",
+        "tests": "10, 15, 20 and 25",
+        "budget": "exactly 2, 3, 4 and 5",
+        "horizon": "600",
+    },
+    outcomes={"ratio": "%"},
+    within=("suffix", "width"),
 )

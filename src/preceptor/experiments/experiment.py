@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from preceptor._base.checks import is_count
 from preceptor.errors import InvalidInput
+from preceptor.experiments.assumptions import Assumptions
 from preceptor.experiments.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class Scale:
         Few draws and correlations, to see that everything works.
     seed
         Seed of everything random.
+    assume
+        Assumptions of the paper that are to be changed; none if left out.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class Scale:
     rho: tuple[float, ...] | None = None
     quick: bool = False
     seed: int = 0
+    assume: Assumptions = field(default_factory=Assumptions)
 
     def __post_init__(self) -> None:
         faults = []
@@ -133,6 +137,12 @@ def parse_range(text: str) -> tuple[float, ...]:
 class Verdict(enum.Enum):
     """How our figure stands to the paper's.
 
+    A number *agrees* if it is the printed one in all printed digits, or satisfies the printed
+    inequality. It is *compatible* if it is not, but a mean of as many draws as the paper's could
+    well have come out as printed. A statement in words *holds* or does not. Nothing is judged where
+    the paper gives no figure, where too little was run, and where the comparison would be empty:
+    an assumption was changed, or something was chosen to fit.
+
     Examples
     --------
     >>> Verdict("agrees")
@@ -140,8 +150,11 @@ class Verdict(enum.Enum):
     """
 
     AGREES = "agrees"
+    COMPATIBLE = "compatible"
+    HOLDS = "holds"
     DIFFERS = "differs"
     NOT_SAID = "the paper does not say"
+    NOT_COMPARABLE = "not comparable"
     NOT_RUN = "too little was run to say"
 
 
@@ -190,6 +203,12 @@ class Experiment:
         Compares the table with the paper.
     varies
         Which options of the scale mean anything to it.
+    assumes
+        Which assumptions can be changed, and what the paper has there, in words.
+    outcomes
+        Columns to sum up when an assumption was changed, each with its unit.
+    within
+        Columns that tell rows of one cell apart.
 
     Examples
     --------
@@ -205,6 +224,57 @@ class Experiment:
     figure: Callable[[pd.DataFrame], Figure]
     findings: Callable[[pd.DataFrame], list[Finding]]
     varies: tuple[str, ...] = ("draws", "rho")
+    assumes: Mapping[str, str] = field(default_factory=dict)
+    outcomes: Mapping[str, str] = field(default_factory=dict)
+    within: tuple[str, ...] = ()
+
+    def sweeps_of(self, scale: Scale) -> tuple[Sweep, ...]:
+        """What to run at a scale; with a changed assumption, under keys of its own.
+
+        Parameters
+        ----------
+        scale
+            How much, and what is changed.
+
+        Returns
+        -------
+        tuple of Sweep
+            For `run_sweeps`.
+
+        Raises
+        ------
+        InvalidInput
+            An assumption that the experiment does not make; the message lists those it makes.
+        """
+        InvalidInput.raise_if(self.refused(scale.assume))
+        changed = scale.assume.in_words()
+        return tuple(replace(sweep, changed=changed) for sweep in self.sweeps(scale))
+
+    def refused(self, assume: Assumptions) -> list[str]:
+        """What is wrong with changing these assumptions here.
+
+        Parameters
+        ----------
+        assume
+            What is to be changed.
+
+        Returns
+        -------
+        list of str
+            One fault for each assumption that the experiment does not make.
+
+        Examples
+        --------
+        >>> from preceptor.experiments import EXPERIMENTS, Assumptions
+        >>> EXPERIMENTS["theorems"].refused(Assumptions(horizon=90))
+        ['horizon: not an assumption of theorems, where one can change alpha, discount']
+        """
+        known = ", ".join(self.assumes) or "nothing"
+        return [
+            f"{name}: not an assumption of {self.name}, where one can change {known}"
+            for name in assume.changed
+            if name not in self.assumes
+        ]
 
     def unused(self, scale: Scale) -> list[str]:
         """Options that were set but change nothing here.

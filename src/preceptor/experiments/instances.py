@@ -45,8 +45,10 @@ def instance(
     *,
     discount: float = DISCOUNT,
     horizon: int | None = HORIZON,
+    floor: float = 0.0,
+    imputation: float = 0.0,
 ) -> Problem:
     """Equicorrelated Gaussian tests and geometric learning, unless another curve is given."""
-    curve = alpha if isinstance(alpha, Curve) else Geometric(alpha)
+    curve = alpha if isinstance(alpha, Curve) else Geometric(alpha, floor=floor)
     world = World.equicorrelated(drawn.coefficients, correlation, noise_variance=NOISE)
-    return Problem(world, Learner(drawn.initial, curve), budget, discount, horizon)
+    return Problem(world, Learner(drawn.initial, curve, imputation), budget, discount, horizon)

@@ -61,23 +61,41 @@ VARIANTS_LONGEST = Printed("largest T̄ keeps, in every scenario", 97, 0.5, "%",
 def compare(printed: Printed, mean: Mean, *, claim: str = "", why: str = "") -> Finding:
     """Set a mean of ours beside a number of the paper.
 
-    They agree if a mean of as many draws as the paper's could well have come out as printed, or
-    have satisfied the printed inequality, given how much ours vary.
+    They agree if ours is the printed number in all printed digits, or satisfies the printed
+    inequality. They are compatible if a mean of as many draws as the paper's could well have come
+    out so, given how much ours vary.
     """
     name = claim or printed.claim
     ours = shown(mean, printed.unit)
     if not mean.says_something:
         return Finding(name, printed.text, ours, Verdict.NOT_RUN, why)
-    margin = mean.margin_beside(printed.draws)
+    return Finding(name, printed.text, ours, judged(printed, mean), why)
+
+
+def judged(printed: Printed, mean: Mean) -> Verdict:
+    """Agrees, is compatible, or differs."""
+    if _is_as_printed(printed, mean.value, 0.0):
+        return Verdict.AGREES
+    close = _is_as_printed(printed, mean.value, mean.margin_beside(printed.draws))
+    return Verdict.COMPATIBLE if close else Verdict.DIFFERS
+
+
+def _is_as_printed(printed: Printed, value: float, margin: float) -> bool:
+    """Whether a number within that margin of ours is printed so, or satisfies the inequality."""
     if printed.relation == "=":
-        agrees = abs(mean.value - printed.value) <= margin + printed.rounding
-    elif printed.relation == ">":
-        agrees = mean.value + margin > printed.value
-    elif printed.relation == "≥":
-        agrees = mean.value + margin >= printed.value - printed.rounding
-    else:
-        agrees = mean.value - margin <= printed.value + printed.rounding
-    return Finding(name, printed.text, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
+        return abs(value - printed.value) <= margin + printed.rounding
+    if printed.relation == ">":
+        return value + margin > printed.value
+    if printed.relation == "≥":
+        return value + margin >= printed.value - printed.rounding
+    return value - margin <= printed.value + printed.rounding
+
+
+def chosen(printed: Printed, mean: Mean, why: str, *, claim: str = "") -> Finding:
+    """A number of ours that something was chosen to fit: shown beside the paper's, not judged."""
+    ours = shown(mean, printed.unit)
+    verdict = Verdict.NOT_RUN if math.isnan(mean.value) else Verdict.NOT_COMPARABLE
+    return Finding(claim or printed.claim, printed.text, ours, verdict, why)
 
 
 def compare_number(printed: Printed, value: float, *, claim: str = "", why: str = "") -> Finding:
@@ -95,7 +113,7 @@ def said(claim: str, paper: str, ours: str, agrees: bool | None, why: str = "") 
     """A statement in words, and whether we find it so; None if too little was run to say."""
     if agrees is None:
         return Finding(claim, paper, "-", Verdict.NOT_RUN, why)
-    return Finding(claim, paper, ours, Verdict.AGREES if agrees else Verdict.DIFFERS, why)
+    return Finding(claim, paper, ours, Verdict.HOLDS if agrees else Verdict.DIFFERS, why)
 
 
 def shown(mean: Mean, unit: str) -> str:

@@ -22,6 +22,8 @@ from preceptor._base.journal import Journal
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.experiments import look, written
+from preceptor.experiments.assumptions import Assumptions
+from preceptor.experiments.changed import findings_of
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.sweep import require_pandas, run_sweeps
@@ -53,6 +55,13 @@ def run(
     client: Any = None,
     journal: str | Path | None = None,
     progress: Progress | None = None,
+    alpha: float | None = None,
+    discount: float | None = None,
+    floor: float | None = None,
+    imputation: float | str | None = None,
+    tests: int | None = None,
+    budget: int | str | None = None,
+    horizon: int | None = None,
 ) -> pd.DataFrame:
     """The table of one experiment, one row for each setting and draw.
 
@@ -79,16 +88,32 @@ def run(
         A file that keeps what is finished, so that a run that is stopped can be taken up again.
     progress
         Called now and then with an `Update`.
+    alpha
+        Change an assumption: what a showing divides the error of a weight by.
+    discount
+        Change an assumption: what a case one round later is worth.
+    floor
+        Change an assumption: share of the first squared error that learning never removes.
+    imputation
+        Change an assumption: how hidden tests are filled in, from 0 (knowing how tests go together)
+        to 1 (as average); "linear" or "cubic" for experiments on sampled cases.
+    tests
+        Change an assumption: how many tests there are.
+    budget
+        Change an assumption: how many may be shown, as k, "at most k" or "exactly k".
+    horizon
+        Change an assumption: how many rounds are planned.
 
     Returns
     -------
     pandas.DataFrame
-        What the experiment's `figure` and `findings` take.
+        What the experiment's `figure` takes, and its `findings` if nothing was changed.
 
     Raises
     ------
     InvalidInput
-        An unknown name, or a scale that makes no sense.
+        An unknown name, a scale that makes no sense, or an assumption that the experiment does not
+        make; the message lists those that it makes.
     MissingExtra
         pandas is not installed.
 
@@ -97,12 +122,17 @@ def run(
     >>> frame = run("stationary", draws=2, rho=[0.5], workers=1)
     >>> bool((frame["retained"] <= 100.0 + 1e-9).all())
     True
+    >>> slow = run("stationary", draws=2, rho=[0.5], workers=1, alpha=1.02, horizon=200)
+    >>> slow["alpha"].unique().tolist()
+    [1.02]
     """
-    scale = Scale(draws, None if rho is None else _correlations(rho), quick, seed)
+    assume = Assumptions(alpha, discount, floor, imputation, tests, budget, horizon)
+    scale = Scale(draws, None if rho is None else _correlations(rho), quick, seed, assume)
     chosen = find([name])[0]
+    sweeps = chosen.sweeps_of(scale)
     book = None if journal is None else Journal(journal)
     with executor_of(workers, client) as executor:
-        return run_sweeps(chosen.sweeps(scale), executor=executor, journal=book, progress=progress)
+        return run_sweeps(sweeps, executor=executor, journal=book, progress=progress)
 
 
 def reproduce(
@@ -139,7 +169,7 @@ def reproduce(
     Raises
     ------
     InvalidInput
-        An unknown name.
+        An unknown name, or a changed assumption that one of the experiments does not make.
     InvalidFile
         The folder cannot be made.
     MissingExtra
@@ -149,6 +179,7 @@ def reproduce(
     folder = Path(output)
     chosen = find(names)
     much = scale if scale is not None else Scale()
+    InvalidInput.raise_if(fault for each in chosen for fault in each.refused(much.assume))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -202,7 +233,7 @@ def _run_one(
 ) -> Result:
     seconds: dict[str, float] = {}
     frame = run_sweeps(
-        experiment.sweeps(scale),
+        experiment.sweeps_of(scale),
         executor=executor,
         journal=journal,
         progress=progress,
@@ -212,10 +243,16 @@ def _run_one(
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     write_bytes(folder / f"{experiment.name}.parquet", buffer.getvalue())
-    look.save(experiment.figure(frame), folder / experiment.name)
+    drawn = experiment.figure(frame)
+    if scale.assume.changed:
+        drawn.suptitle(f"changed: {scale.assume.in_words()}", fontsize=10)
+    look.save(drawn, folder / experiment.name)
     seconds["files and figure"] = time.perf_counter() - started
-    result = Result(experiment, frame, experiment.findings(frame), seconds)
+    result = Result(experiment, frame, findings_of(experiment, scale, frame), seconds)
     meant = dataclasses.asdict(scale) | dict.fromkeys(experiment.unused(scale))
+    meant.pop("assume")
+    if scale.assume.changed:
+        meant["assume"] = scale.assume.changed
     section = written.section_of(result, meant)
     write_text(folder / f"{experiment.name}.json", json.dumps(section, ensure_ascii=False) + "\n")
     return result

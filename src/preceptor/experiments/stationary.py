@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import preceptor.experiments.paper as paper
+from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import BUDGETS, DISCOUNT, budget_of, draw, instance
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
@@ -40,17 +41,24 @@ NAMED = (  # what the paper prints, with α and ρ
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """The curves of the figure, and the named points with both budgets and many draws."""
-    pairs = [(alpha, DISCOUNT) for alpha in ALPHAS]
-    pairs += [(USUAL_ALPHA, discount) for discount in DISCOUNTS if discount != DISCOUNT]
+    assume = scale.assume
+    assume.sizes(((2, 1),))
+    (discount,) = assume.among("discount", (DISCOUNT,))
+    (usual,) = assume.among("alpha", (USUAL_ALPHA,))
+    pairs = [(alpha, discount) for alpha in assume.among("alpha", ALPHAS)]
+    pairs += [(usual, each) for each in assume.among("discount", DISCOUNTS) if each != discount]
+    beside = assume.beside("floor", "imputation", "tests", "shown", "horizon")
     curves = tuple(
-        {"budget": "at most", "alpha": alpha, "discount": discount, "rho": rho}
-        for alpha, discount in pairs
+        {"budget": budget, "alpha": alpha, "discount": each, "rho": rho, **beside}
+        for alpha, each in pairs
         for rho in scale.correlations()
+        for budget in assume.kinds(("at most",))
     )
+    points = dict.fromkeys((assume.alpha or alpha, rho) for _, alpha, rho in NAMED)
     named = tuple(
-        {"budget": budget, "alpha": alpha, "discount": DISCOUNT, "rho": rho}
-        for _, alpha, rho in NAMED
-        for budget in BUDGETS
+        {"budget": budget, "alpha": alpha, "discount": discount, "rho": rho, **beside}
+        for alpha, rho in points
+        for budget in assume.kinds(BUDGETS)
     )
     return (
         Sweep("curves", task, curves, scale.draws_or(20), scale.seed, batch=40),
@@ -61,11 +69,12 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio of the best fixed set."""
     problem = instance(
-        draw(2, seed),
+        draw(setting.get("tests", 2), seed),
         setting["rho"],
         setting["alpha"],
-        budget_of(setting["budget"], 1),
+        budget_of(setting["budget"], setting.get("shown", 1)),
         discount=setting["discount"],
+        **given(setting, "floor", "imputation", "horizon"),
     )
     best = solve(problem, "finite").value
     fixed = solve(problem, "stationary").value
@@ -92,10 +101,13 @@ def figure(frame: pd.DataFrame) -> Figure:
             ("excess", "excess loss of the best plan,\nas part of the fixed set's"),
         ]
     ):
-        left = curves[curves["discount"] == DISCOUNT]
-        right = curves[curves["alpha"] == USUAL_ALPHA]
-        _panel(axes[row, 0], left, "alpha", column, f"δ = {DISCOUNT}, learning speed varies", "α")
-        _panel(axes[row, 1], right, "discount", column, f"α = {USUAL_ALPHA}, discount varies", "δ")
+        # With one of them changed, there is one discount, or one speed.
+        discount = curves["discount"].max()
+        alpha = USUAL_ALPHA if USUAL_ALPHA in set(curves["alpha"]) else curves["alpha"].max()
+        left = curves[curves["discount"] == discount]
+        right = curves[curves["alpha"] == alpha]
+        _panel(axes[row, 0], left, "alpha", column, f"δ = {discount}, learning speed varies", "α")
+        _panel(axes[row, 1], right, "discount", column, f"α = {alpha}, discount varies", "δ")
         for ax in axes[row]:
             ax.set_ylabel(name)
     return drawn
@@ -159,4 +171,14 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
+    assumes={
+        "alpha": "1.05, 1.10 and 1.20",
+        "discount": "0.99 (and 0.85, 0.90, 0.95)",
+        "floor": "0",
+        "imputation": "0",
+        "tests": "2",
+        "budget": "at most 1",
+        "horizon": "600",
+    },
+    outcomes={"retained": "%", "excess": "%"},
 )

@@ -36,10 +36,20 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """ρ x δ for the phase diagram, δ x ρ for the unbounded ratio."""
     points = 8 if scale.quick else GRID
     rhos = scale.rho or tuple(round(float(r), 6) for r in np.linspace(0.02, 0.98, points))
+    assume = scale.assume
     deltas = tuple(round(float(d), 6) for d in np.linspace(0.3, 0.98, points))
-    diagram = tuple({"rho": rho, "discount": delta} for delta in deltas for rho in rhos)
-    horizons = (2, 10, 100) if scale.quick else (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
-    ratios = tuple({"rho": rho, "ahead": ahead} for rho in RATIO_RHO for ahead in horizons)
+    deltas = assume.among("discount", deltas)
+    beside = assume.beside("alpha")
+    diagram = tuple({"rho": rho, "discount": delta, **beside} for delta in deltas for rho in rhos)
+    horizons: tuple[float, ...] = (2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+    if scale.quick:
+        horizons = (2, 10, 100)
+    if assume.discount is not None:
+        horizons = (1.0 / (1.0 - assume.discount),)
+    # One showing teaches everything there, so a speed of learning changes nothing.
+    ratios = tuple(
+        {"rho": rho, "ahead": ahead, **beside} for rho in RATIO_RHO for ahead in horizons
+    )
     return (
         Sweep("phases", phase_task, diagram, 1, scale.seed, batch=40),
         Sweep("ratios", ratio_task, ratios, 1, scale.seed, batch=5),
@@ -48,7 +58,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Value of the optimal plan and of the best fixed set for a symmetric pair."""
-    pair = SymmetricPair(setting["rho"], ALPHA, setting["discount"])
+    pair = SymmetricPair(setting["rho"], setting.get("alpha", ALPHA), setting["discount"])
     problem = pair.problem()
     best = solve(problem, "lattice", tolerance=1e-9).value
     fixed = solve(problem, "stationary").value
@@ -83,14 +93,18 @@ def _diagram(drawn: Figure, ax: Axes, frame: pd.DataFrame) -> None:
     table = frame.pivot(index="rho", columns="discount", values="gain")
     gain = np.where(table.to_numpy() > 100.0 * _SAME, table.to_numpy(), np.nan)
     deltas, rhos = table.columns.to_numpy(dtype=float), table.index.to_numpy(dtype=float)
-    if len(rhos) == 1:  # one row has no height of its own
+    if len(rhos) == 1:  # one row has no height of its own, one column no width
         rhos, gain = np.array([rhos[0] - 0.01, rhos[0] + 0.01]), np.repeat(gain, 2, axis=0)
+    if len(deltas) == 1:
+        deltas, gain = deltas[0] + np.array([-0.002, 0.002]), np.repeat(gain, 2, axis=1)
     ax.grid(visible=False)
     ax.set_facecolor("0.93")
     mesh = ax.pcolormesh(deltas, rhos, gain, cmap="viridis", shading="nearest", rasterized=True)
     drawn.colorbar(mesh, ax=ax, label="gain over the best fixed set (%)")
     line = np.linspace(deltas[0], deltas[-1], 200)
-    threshold = [critical_correlation(delta, ALPHA) for delta in line]
+    alpha = float(frame["alpha"].iloc[0]) if "alpha" in frame else ALPHA
+    threshold = [critical_correlation(delta, alpha) for delta in line if delta < 1.0]
+    line = line[line < 1.0]
     ax.plot(line, threshold, color=COLOURS[5], linewidth=2.5, label="proposition: ρ*(δ)")
     ax.plot(
         [], [], "s", color="0.93", markeredgecolor="0.6", label="planner: a fixed set is optimal"
@@ -158,4 +172,6 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("rho",),
+    assumes={"alpha": "1.10", "discount": "0.3 to 0.98"},
+    outcomes={"gain": "%", "ratio": "times"},
 )

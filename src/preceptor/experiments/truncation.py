@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import preceptor.experiments.paper as paper
+from preceptor.errors import InvalidInput
+from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import BUDGETS, HORIZON, budget_of, draw, instance
 from preceptor.experiments.look import (
@@ -31,6 +33,7 @@ from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, fill
+from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,21 +45,30 @@ RHO = 0.8
 LENGTHS = (5, 10, 20, 40, 60, 80, 120, 200, 300)
 SUFFIXES = {"last": "last set repeated (the paper)", "best": "end and final set chosen (ours)"}
 PROGRAMS = {"plain": 3, "compiled": 15}  # and how often each is timed
+_LARGER = ("tests", "shown")
 
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """Quality for every α, T̄, suffix rule and budget; time for every T̄, alone."""
-    lengths = (10, 80, 120) if scale.quick else LENGTHS
+    assume = scale.assume
+    assume.sizes(((2, 1),))
+    (horizon,) = assume.among("horizon", (HORIZON,))
+    lengths = [n for n in ((10, 80, 120) if scale.quick else LENGTHS) if n < horizon]
+    if not lengths:
+        raise InvalidInput(f"horizon: {horizon}, must be above {min(LENGTHS)}, the shortest T̄")
+    beside = assume.beside("discount", "floor", "imputation", "tests", "shown", "horizon")
     quality = tuple(
-        {"budget": budget, "alpha": alpha, "length": length}
-        for budget in BUDGETS
-        for alpha in ALPHAS
+        {"budget": budget, "alpha": alpha, "length": length, **beside}
+        for budget in assume.kinds(BUDGETS)
+        for alpha in assume.among("alpha", ALPHAS)
         for length in lengths
     )
+    # Written down plainly, more than two tests take hours.
+    programs = [name for name in PROGRAMS if name == "compiled" or not {*beside} & {*_LARGER}]
     timing = tuple(
-        {"program": program, "length": length}
-        for program in PROGRAMS
-        for length in (*lengths, HORIZON)
+        {"program": program, "length": length, **assume.beside("alpha"), **beside}
+        for program in programs
+        for length in (*lengths, horizon)
     )
     return (
         Sweep("quality", task, quality, scale.draws_or(20), scale.seed, batch=20),
@@ -66,7 +78,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio with either suffix."""
-    problem = instance(draw(2, seed), RHO, setting["alpha"], budget_of(setting["budget"], 1))
+    problem = _problem(setting, seed, setting["budget"], setting.get("horizon", HORIZON))
     best = solve(problem, "finite").value
     floor = remaining_floor(problem, after=0)
     rows: list[Row] = []
@@ -85,7 +97,7 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for planning T̄ rounds."""
     length = setting["length"]
-    problem = instance(draw(2, seed), RHO, 1.10, budget_of("exactly", 1), horizon=length)
+    problem = _problem(setting, seed, "exactly", length)
     times = []
     for _ in range(PROGRAMS[setting["program"]]):
         started = time.perf_counter()
@@ -97,10 +109,22 @@ def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     return [{"seconds": min(times)}]
 
 
+def _problem(setting: Setting, seed: np.random.SeedSequence, budget: str, horizon: int) -> Problem:
+    return instance(
+        draw(setting.get("tests", 2), seed),
+        RHO,
+        setting.get("alpha", 1.10),
+        budget_of(budget, setting.get("shown", 1)),
+        horizon=horizon,
+        **given(setting, "discount", "floor", "imputation"),
+    )
+
+
 def figure(frame: pd.DataFrame) -> Figure:
     """Quality, excess loss, and time."""
     drawn, axes = new_figure(3, height=4.0)
-    quality = frame[(frame["part"] == "quality") & (frame["budget"] == "at most")]
+    quality = frame[frame["part"] == "quality"]
+    quality = quality[quality["budget"] == sorted(quality["budget"].unique())[0]]
     for ax, column, name in (
         (axes[0, 0], "retained", "retained optimality"),
         (axes[0, 1], "excess", "excess loss of the optimum,\nas part of the truncated plan's"),
@@ -112,7 +136,7 @@ def figure(frame: pd.DataFrame) -> Figure:
 
 
 def _quality_panel(ax: Axes, frame: pd.DataFrame, column: str) -> None:
-    for style, alpha in enumerate(ALPHAS):
+    for style, alpha in enumerate(sorted(frame["alpha"].unique())):
         for suffix, dash in (("last", "--"), ("best", "-")):
             rows = frame[(frame["alpha"] == alpha) & (frame["suffix"] == suffix)]
             table = means(rows, ["length"], column)
@@ -132,6 +156,8 @@ def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
         {"plain": "plain Python, as written down", "compiled": "compiled"}.items()
     ):
         shares = relative_times(frame, program)
+        if not shares:
+            continue
         ax.plot(
             list(shares),
             list(shares.values()),
@@ -140,13 +166,16 @@ def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
             markersize=3.5,
             label=name,
         )
-    lengths = np.array(list(relative_times(frame, "plain")), dtype=float)
-    states = 100.0 * (lengths * (lengths + 1.0)) / (HORIZON * (HORIZON + 1.0))
-    ax.plot(lengths, states, "k:", linewidth=1, label="number of states")
+    plain = relative_times(frame, "plain")
+    if plain:  # the count of states is that of two tests
+        lengths = np.array(list(plain), dtype=float)
+        states = 100.0 * (lengths * (lengths + 1.0)) / (lengths.max() * (lengths.max() + 1.0))
+        ax.plot(lengths, states, "k:", linewidth=1, label="number of states")
+    horizon = max(relative_times(frame, "compiled"))
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("planned rounds T̄")
-    ax.set_ylabel("as part of that for T = 600")
+    ax.set_ylabel(f"as part of that for T = {horizon}")
     ax.set_title("time", fontsize=10)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}%"))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
@@ -154,10 +183,10 @@ def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
 
 
 def relative_times(frame: pd.DataFrame, program: str) -> dict[int, float]:
-    """Time for T̄ rounds in per cent of the time for 600."""
+    """Time for T̄ rounds in per cent of the time for all of them (600)."""
     rows = frame[(frame["part"] == "time") & (frame["program"] == program)]
     seconds = dict(zip(rows["length"], rows["seconds"], strict=True))
-    return {int(length): 100.0 * took / seconds[HORIZON] for length, took in seconds.items()}
+    return {int(n): 100.0 * took / seconds[max(seconds)] for n, took in seconds.items()}
 
 
 def findings(frame: pd.DataFrame) -> list[Finding]:
@@ -204,4 +233,15 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("draws",),
+    assumes={
+        "alpha": "1.05, 1.10 and 1.20",
+        "discount": "0.99",
+        "floor": "0",
+        "imputation": "0",
+        "tests": "2",
+        "budget": "at most 1",
+        "horizon": "600",
+    },
+    outcomes={"retained": "%", "excess": "%"},
+    within=("suffix",),
 )

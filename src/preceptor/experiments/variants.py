@@ -17,13 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import preceptor.experiments.paper as paper
+from preceptor.errors import InvalidInput
+from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import DISCOUNT, NOISE, budget_of, draw
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.loss import ClosedForm, Empirical
-from preceptor.model.budgets import Exactly
+from preceptor.loss.imputation import DEGREES
 from preceptor.model.risks import Huber, SquaredError
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
@@ -51,18 +53,33 @@ RHO = 0.8
 CORRELATIONS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LENGTHS = (5, 10, 20, 40, 60, 80, 100, 120)
 _REPEATS = 5
+_KNOWN = ("alpha", "discount", "floor", "imputation", "tests", "shown", "horizon")
 
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """T_d against ρ, quality against T̄ at ρ = .8, and time against T̄, alone."""
+    assume = scale.assume
+    assume.sizes(((2, 1),))
+    if isinstance(assume.imputation, float):
+        words = " or ".join(DEGREES)
+        raise InvalidInput(
+            f"imputation: {assume.imputation}, sampled cases are filled in by regression: {words}"
+        )
+    if assume.horizon is not None and assume.horizon <= min(LENGTHS):
+        raise InvalidInput(
+            f"horizon: {assume.horizon}, must be above {min(LENGTHS)}, the shortest T̄"
+        )
+    beside = assume.beside(*_KNOWN)
     phases = tuple(
-        {"scenario": scenario, "budget": budget, "rho": rho}
+        {"scenario": scenario, "budget": budget, "rho": rho, **beside}
         for scenario in SCENARIOS
-        for budget in ("exactly", "at most")
+        for budget in assume.kinds(("exactly", "at most"))
         if budget == "exactly" or scenario != "huber"  # case by case, three sets take too long
         for rho in scale.correlations(CORRELATIONS)
     )
-    quality: tuple[Setting, ...] = tuple({"scenario": scenario} for scenario in SAMPLED)
+    if isinstance(assume.budget, str):
+        (beside["budget"],) = assume.kinds(())
+    quality: tuple[Setting, ...] = tuple({"scenario": scenario, **beside} for scenario in SAMPLED)
     draws, seed = scale.draws_or(3), scale.seed
     return (
         Sweep("phases", phase_task, phases, draws, seed),
@@ -73,15 +90,14 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """T_d of the optimal plan over 180 rounds."""
-    task = problem(setting["scenario"], setting["rho"], seed)
-    plan = solve(task.replace(budget=budget_of(setting["budget"], 1)), "finite")
+    plan = solve(_problem(setting, setting["rho"], seed), "finite")
     length = plan.exploration_length
     return [{"length": math.nan if length is None else float(length), "value": plan.value}]
 
 
 def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality of truncated plans with the paper's suffix rule."""
-    task = problem(setting["scenario"], RHO, seed)
+    task = _problem(setting, RHO, seed)
     best = solve(task, "finite").value
     return [
         {
@@ -89,14 +105,15 @@ def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
             "retained": 100.0 * best / solve(task, "truncated", length=length, suffix="last").value,
         }
         for length in LENGTHS
+        if length < (task.horizon or HORIZON)
     ]
 
 
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for filling the table, for every T̄."""
-    task = problem(setting["scenario"], RHO, seed)
+    task = _problem(setting, RHO, seed)
     rows: list[Row] = []
-    for length in LENGTHS:
+    for length in (each for each in LENGTHS if each < (task.horizon or HORIZON)):
         times = []
         for _ in range(_REPEATS):
             started = time.perf_counter()
@@ -106,9 +123,27 @@ def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     return rows
 
 
-def problem(scenario: str, rho: float, seed: np.random.SeedSequence) -> Problem:
+def _problem(setting: Setting, rho: float, seed: np.random.SeedSequence) -> Problem:
+    told = given(setting, *_KNOWN, "budget")
+    return problem(setting["scenario"], rho, seed, **told)
+
+
+def problem(
+    scenario: str,
+    rho: float,
+    seed: np.random.SeedSequence,
+    *,
+    alpha: float = 1.05,
+    discount: float = DISCOUNT,
+    floor: float = 0.0,
+    imputation: str = "",
+    tests: int = 2,
+    budget: str = "exactly",
+    shown: int = 1,
+    horizon: int = HORIZON,
+) -> Problem:
     """One scenario; cases are drawn anew for each scenario, correlation and draw."""
-    drawn = draw(2, seed)
+    drawn = draw(tests, seed)
     name = scenario.removesuffix(" exact")
     if name == "beta":
         world = World.beta_copula(drawn.coefficients, rho, (2.0, 5.0), noise_variance=NOISE)
@@ -116,15 +151,15 @@ def problem(scenario: str, rho: float, seed: np.random.SeedSequence) -> Problem:
         world = World.equicorrelated(drawn.coefficients, rho, noise_variance=NOISE)
     place = (SAMPLED.index(name), round(1e6 * rho))
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *place))
-    oracle = Empirical(
-        SAMPLES, "cubic" if name == "beta" else "linear", seed=int(own.generate_state(1)[0])
-    )
+    filled = imputation or ("cubic" if name == "beta" else "linear")
+    oracle = Empirical(SAMPLES, filled, seed=int(own.generate_state(1)[0]))
+    curve = PowerLaw(0.75, floor=floor) if name == "power" else Geometric(alpha, floor=floor)
     return Problem(
         world,
-        Learner(drawn.initial, PowerLaw(0.75) if name == "power" else Geometric(1.05)),
-        Exactly(1),
-        DISCOUNT,
-        HORIZON,
+        Learner(drawn.initial, curve),
+        budget_of(budget, shown),
+        discount,
+        horizon,
         risk=Huber(1.0) if name == "huber" else SquaredError(),
         loss=ClosedForm() if scenario.endswith(" exact") else oracle,
     )
@@ -133,9 +168,14 @@ def problem(scenario: str, rho: float, seed: np.random.SeedSequence) -> Problem:
 def figure(frame: pd.DataFrame) -> Figure:
     """T_d, quality and time."""
     drawn, axes = new_figure(3, height=4.2)
-    phases = frame[(frame["part"] == "phases") & (frame["budget"] == "exactly")]
+    phases = frame[frame["part"] == "phases"]
+    budget = "exactly" if "exactly" in set(phases["budget"]) else "at most"
+    phases = phases[phases["budget"] == budget]
     for style, (scenario, name) in enumerate(SCENARIOS.items()):
-        table = means(phases[phases["scenario"] == scenario], ["rho"], "length")
+        rows = phases[phases["scenario"] == scenario]
+        if rows.empty:
+            continue
+        table = means(rows, ["rho"], "length")
         exact = scenario.endswith(" exact")
         draw_means(
             axes[0, 0],
@@ -147,7 +187,8 @@ def figure(frame: pd.DataFrame) -> Figure:
         )
     axes[0, 0].set_xlabel("correlation ρ (latent for Beta)")
     axes[0, 0].set_ylabel("exploration $T_d$ (rounds)")
-    axes[0, 0].set_title(f"T = {HORIZON}", fontsize=10)
+    horizon = int(phases["horizon"].iloc[0]) if "horizon" in phases else HORIZON
+    axes[0, 0].set_title(f"T = {horizon}", fontsize=10)
     for style, scenario in enumerate(SAMPLED):
         quality = frame[(frame["part"] == "quality") & (frame["scenario"] == scenario)]
         table = means(quality, ["planned"], "retained")
@@ -158,7 +199,7 @@ def figure(frame: pd.DataFrame) -> Figure:
         draw_means(axes[0, 2], table["planned"], table, label=label, style=style)
     for ax, name in (
         (axes[0, 1], "retained optimality"),
-        (axes[0, 2], "time, as part of that for T̄ = 120"),
+        (axes[0, 2], f"time, as part of that for T̄ = {int(frame['planned'].max())}"),
     ):
         ax.set_xlabel("planned rounds T̄")
         ax.set_ylabel(name)
@@ -230,4 +271,15 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
+    assumes={
+        "alpha": "1.05",
+        "discount": "0.99",
+        "floor": "0",
+        "imputation": "linear, cubic for Beta tests",
+        "tests": "2",
+        "budget": "exactly 1",
+        "horizon": "180",
+    },
+    outcomes={"length": "rounds", "retained": "%"},
+    within=("planned",),
 )

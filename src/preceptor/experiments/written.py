@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from preceptor.experiments.assumptions import NAMES
 from preceptor.experiments.experiment import Verdict
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ Section = dict[str, Any]
 
 _RULE = """\
 Means are over random draws, with 95% intervals by Student's t in tables and bands of 1.96 standard
-errors in figures, as in the paper. A number *agrees* if a mean of as many draws as the paper's
-could well have come out as printed, or have satisfied the printed inequality: it is within the 95%
-margin of both means, plus the rounding of print.
+errors in figures, as in the paper. A number *agrees* if it is the printed one in all printed
+digits, or satisfies the printed inequality. It is *compatible* if it is not, but a mean of as many
+draws as the paper's could well have come out so: it is within the 95% margin of both means, plus
+the rounding of print. A statement in words *holds* or not. *Not comparable* is what was chosen to
+fit the paper, and what was run with an assumption changed.
 """
 
 
@@ -110,4 +113,8 @@ def _scale_in_words(scale: dict[str, Any]) -> str:
         text = f"Draws: {draws}. Correlations: {rho}."
     else:
         text = "As many draws as in the paper, unless said otherwise."
+    changed = scale.get("assume") or {}
+    if changed:
+        names = ", ".join(f"{NAMES[name]} {value}" for name, value in changed.items())
+        text = f"**Changed: {names}.** What follows cannot be compared with the paper. {text}"
     return f"{text} Seed {scale['seed']}."

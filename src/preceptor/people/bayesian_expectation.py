@@ -120,6 +120,17 @@ class BayesianExpectation:
         """Expected loss of each round."""
         return self._play(self._unsure.copy(), self._moments.copy(), _positions(schedule))
 
+    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Truth minus expected weight before each round, shape (rounds, n)."""
+        path = _positions(schedule)
+        unsure, moments = self._unsure.copy(), self._moments.copy()
+        seen = np.empty((path.size, self._omega.shape[0]))
+        for t in range(path.size):
+            seen[t] = moments[:-1, -1]
+            self._play(unsure, moments, path[t : t + 1])
+        # What is kept are errors of what tests say (Ω e), not of weights.
+        return np.asarray(np.linalg.solve(self._omega, seen.T).T)
+
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
         """Discounted loss of a schedule and its tail."""
         state = self._unsure.copy(), self._moments.copy()

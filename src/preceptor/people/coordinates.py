@@ -126,6 +126,16 @@ class Coordinates:
         play(sets, 1.0, *self.maps, self.start.copy(), out)
         return out
 
+    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Truth minus weight before each round, shape (rounds, n)."""
+        sets = positions_of(schedule)
+        errors = np.empty((sets.size, self.start.size))
+        now = self.start
+        for t, position in enumerate(sets):
+            errors[t] = now
+            now = self.keep[position] * now + self.push[position]
+        return errors
+
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
         """Discounted loss of a schedule and of its tail repeated forever."""
         from preceptor.people._coordinate_kernels import play, quadratic

@@ -55,6 +55,14 @@ class TakesSpread(Protocol):
         """
 
 
+@runtime_checkable
+class TellsErrors(Protocol):
+    """What an expectation may offer besides: how wrong each weight is expected to be by when."""
+
+    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Truth minus expected weight before each round of a schedule, shape (rounds, n)."""
+
+
 class Walk(Protocol):
     """One schedule on which changes are priced; the planner goes through it from the end."""
 

@@ -266,6 +266,19 @@ class Exposures:
         replay(sets, 0, 1.0, *self.arrays(sets.size), self.start.copy(), out)
         return out
 
+    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Truth minus weight before each round, shape (rounds, n)."""
+        sets = positions_of(schedule)
+        self.arrays(sets.size)  # curves are tabulated as far as they are needed
+        shown = self.sets.membership
+        errors = np.empty((sets.size, self.start.size))
+        exposures = self.start
+        for t, position in enumerate(sets):
+            errors[t] = self.errors_at(exposures)
+            hidden = (1.0 - self.forgetting) * exposures
+            exposures = np.where(shown[position], exposures + 1.0, hidden)
+        return errors
+
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
         """Discounted loss of a schedule and of its tail repeated forever."""
         from preceptor.people._exposure_kernels import replay

@@ -88,6 +88,16 @@ class Moments:
         """Round by round."""
         return self._play(self.start, np.asarray(schedule, dtype=np.int64), 0)[0]
 
+    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Truth minus expected weight before each round, shape (rounds, n)."""
+        path = np.asarray(schedule, dtype=np.int64)
+        errors = np.empty((path.size, self.start.shape[0] - 1))
+        state = self.start
+        for t in range(path.size):
+            errors[t] = state[:-1, -1]
+            state = self._play(state, path[t : t + 1], t)[1]
+        return errors
+
     def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
         """A sum, and for the tail one product with its adjoint."""
         path = np.asarray(schedule, dtype=np.int64)
