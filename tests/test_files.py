@@ -106,7 +106,7 @@ def test_faults_of_a_file_name_the_file(tmp_path):
     for name, text, words in [
         ("a.toml", "budget = ", "not valid TOML"),
         ("a.json", "{", "not valid JSON: .* line 1"),
-        ("b.json", "[]", "expected a JSON object"),
+        ("b.json", "[]", "must be a JSON object"),
         ("c.json", "{}", "world, learner, budget missing"),
     ]:
         (tmp_path / name).write_text(text)
