@@ -228,7 +228,8 @@ def _write_through(path: Path, content: bytes) -> None:
     number = _descriptor(path)
     if number is not None:
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            if stream is not None:
+                stream.flush()
         handle = os.dup(number)
     else:
         # A pipe that nobody reads would keep us waiting for ever; so it is an error instead.
