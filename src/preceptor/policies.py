@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.checks import is_count
 from preceptor._base.packing import pack, unpack
 from preceptor._base.values import IntArray, Kind, frozen_array
 from preceptor.errors import InvalidFile, InvalidPolicy
@@ -162,10 +163,11 @@ class Stationary(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The set, repeated."""
-        return [self.shown] * rounds
+        return [self.shown] * _rounds(rounds)
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """The set."""
+        _since(counts, None)
         return self.shown
 
     def used_sets(self) -> list[TestSet]:
@@ -217,7 +219,7 @@ class Alternating(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The cycle, repeated and cut."""
-        return [self.cycle[t % len(self.cycle)] for t in range(rounds)]
+        return [self.cycle[t % len(self.cycle)] for t in range(_rounds(rounds))]
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """The set whose turn it is; without a round, the first set that lags behind its turn."""
@@ -303,7 +305,7 @@ class ExploreThenCommit(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The prefix, then the commit set."""
-        head = list(self.prefix[:rounds])
+        head = list(self.prefix[: _rounds(rounds)])
         return head + [self.final] * (rounds - len(head))
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
@@ -409,7 +411,7 @@ class ExploreThenRepeat(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The prefix, then the word, repeated and cut."""
-        head = list(self.prefix[:rounds])
+        head = list(self.prefix[: _rounds(rounds)])
         return head + [self.word[t % len(self.word)] for t in range(rounds - len(head))]
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
@@ -515,6 +517,7 @@ class CountPolicy(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """Follow the table from `start`."""
+        rounds = _rounds(rounds)
         path, final = self._walk
         if final is None and rounds > len(path):  # pragma: no cover - counts only grow
             raise InvalidPolicy("table: never settles")
@@ -525,6 +528,7 @@ class CountPolicy(Policy):
         shape = self.table.shape
         if len(counts) != len(shape):
             raise InvalidPolicy(f"counts: {len(counts)} counts for {len(shape)} tests")
+        _since(counts, None)
         origin = self.start or (0,) * len(shape)
         where = tuple(
             min(max(int(c) - first, 0), size - 1)
@@ -603,10 +607,23 @@ def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
     return counts if counts and any(counts) else None
 
 
+def _rounds(rounds: int) -> int:
+    """So many rounds, if they can be."""
+    if not is_count(rounds, least=0):
+        raise InvalidPolicy(f"rounds: {rounds!r}, must be a whole number of at least 0")
+    return int(rounds)
+
+
 def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
     """Showings since round 0, never negative."""
     try:
-        seen = np.asarray(counts, dtype=np.int64)
+        given = np.asarray(counts)
+        seen = given.astype(np.int64)
+        right = given.ndim == 1 and bool(np.all(seen == given)) and seen.min(initial=0) >= 0
     except (TypeError, ValueError, OverflowError):
-        raise InvalidPolicy(f"counts: {counts!r}, must be one whole number per test") from None
+        right = False
+    if not right:
+        raise InvalidPolicy(
+            f"counts: {counts!r}, must be one whole number of at least 0 for each test"
+        )
     return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

@@ -622,9 +622,12 @@ def _over_tests(budget: Budget, world: World) -> Budget:
 
 def _horizon_faults(horizon: object) -> list[str]:
     if is_count(horizon, least=_MOST_ROUNDS + 1):
-        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; use None for no end"]
+        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; leave it out for no end"]
     if horizon is not None and not is_count(horizon, least=1):
-        return [f"horizon: {horizon!r}, must be a whole number of rounds of at least 1, or None"]
+        return [
+            f"horizon: {horizon!r}, must be a whole number of rounds of at least 1; leave it out "
+            "for no end"
+        ]
     return []
 
 

@@ -12,7 +12,7 @@ from preceptor._base.files import read_json
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
-from preceptor.people.person import Person
+from preceptor.people.person import Person, size_faults
 
 FORMAT = "preceptor-learner/2"
 # Had people by showings only.
@@ -44,6 +44,8 @@ def read_learner(path: str | Path, world: World, participant: str | None = None)
     chosen = data[whom]
     if participant is not None:
         people = data.get(who, {})
+        if not isinstance(people, Mapping):
+            raise InvalidFile(f"{path}: {who} is {people!r}, must be a table of people by name")
         if participant not in people:
             raise InvalidInput(
                 f"participant: {participant!r} is not in {path}; there are {', '.join(people)}"
@@ -54,13 +56,27 @@ def read_learner(path: str | Path, world: World, participant: str | None = None)
             f"{path}: nobody can be named ({data.get('refusal', 'no reason given')}); leave out "
             "`learner` to plan for a crowd of all kinds"
         )
+    if not isinstance(data["tests"], list):
+        raise InvalidFile(f"{path}: tests are {data['tests']!r}, must be a list of names")
     if tuple(data["tests"]) != world.labels:
         raise InvalidFile(
-            f"{path}: about the tests {', '.join(data['tests'])}, but the table has "
+            f"{path}: about the tests {', '.join(map(str, data['tests']))}, but the table has "
             f"{', '.join(world.labels)}; fit the log with the same table"
         )
-    ratio = _scales(world) / np.asarray(data["scales"], dtype=np.float64)
-    person: Person = Person.from_dict(_rescaled(chosen, ratio))
+    try:
+        scales = np.asarray(data["scales"], dtype=np.float64)
+        if scales.shape != (world.size,) or not np.all(scales > 0) or not np.isfinite(scales).all():
+            raise InvalidFile(
+                f"scales: {data['scales']!r}, must be {world.size} positive numbers, one for each "
+                "test"
+            )
+        person: Person = Person.from_dict(_rescaled(chosen, _scales(world) / scales))
+        InvalidFile.raise_if(size_faults(person, world))
+    except InvalidInput as error:
+        raise InvalidFile([f"{path}: {fault}" for fault in error.faults]) from None
+    except (TypeError, ValueError, OverflowError) as error:
+        # Of numbers that are no numbers, or not as many as there are tests.
+        raise InvalidFile(f"{path}: {error}; fit the log again") from None
     return person
 
 

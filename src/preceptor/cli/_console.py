@@ -81,7 +81,7 @@ def in_options(message: str) -> str:
         message = message.replace(f"`{name}`", option)
         message = re.sub(
             rf"(?<![\w.(-]){name}=(?:'([^'\s]*)'|\"([^\"\s]*)\"|([\w.]+))(?![\w(\[])",
-            lambda given, option=option: f"{option} {given[1] or given[2] or given[3]}",
+            rf"{option} \1\2\3",
             message,
         )
     return message

@@ -32,7 +32,7 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
         for column, cell in cells.items():
             try:
                 found[column][name] = _finite(cell)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 faults.append(
                     f"{path}, {place}, column {column!r}: {cell!r} is not a number; correct it"
                 )

@@ -36,7 +36,7 @@ def examples(
         if write is not None:
             table = load_example(write)
             target = output or Path(f"{table.name}.csv")
-            check_target(target)
+            check_target(target, endings=(".csv",))
             from preceptor._base.files import write_text
 
             write_text(target, table.frame.to_csv(index=False, lineterminator="\n"))

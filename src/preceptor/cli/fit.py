@@ -68,7 +68,7 @@ def fit(
     """Find out from a log how people learn, what they believe at first, and whom to plan for."""
     with readable_errors():
         if not dry_run:
-            check_target(output, log, data)
+            check_target(output, log, data, endings=(".json",))
         if resume is not None:
             check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
@@ -93,7 +93,7 @@ def fit(
             said = fitted.summary()
         written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
         if not dry_run:
-            write_text(output, written + "\n")
+            write_text(output, written + "\n", private=True)
             again = (
                 "" if fitted.person_ is None else f" Next: preceptor plan ... --learner {output}"
             )

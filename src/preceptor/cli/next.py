@@ -67,7 +67,7 @@ def next_tests(
             if shown is not None:
                 raise InvalidInput("--shown: --log says already what was shown; leave one out")
             if report is not None:
-                check_target(report, plan, log)
+                check_target(report, plan, log, endings=(".html", ".htm"))
             _by_tutor(plan, log, participant, columns, report, as_json=as_json)
             return
         for option, value in (("participant", participant), ("columns", columns)):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
 
+# As logs are written.
+LOG_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
 # What people type, and what the cast calls them.
 HUMANS = {
     "paper": "paper",
@@ -82,7 +84,7 @@ def simulate(
     """Play a plan and its rivals with simulated people, and compare their losses."""
     with readable_errors():
         if log is not None:
-            check_target(log, plan)
+            check_target(log, plan, endings=LOG_ENDINGS)
         if human is not None:
             _names(human)
         if log is not None and human == "all":

@@ -76,7 +76,7 @@ def solve(
     with readable_errors():
         # Whatever cannot be written is found out now, not after minutes of planning.
         if output is not None:
-            check_target(output, problem)
+            check_target(output, problem, endings=(".json",))
         if plot is not None:
             from preceptor.report.plots import check_picture_path
 

@@ -95,7 +95,7 @@ def fit_world(
         first, second = (design.names[i] for i in error.columns)
         raise InvalidData(
             f"columns {first!r} and {second!r}: both known in {error.shared} cases only, too few "
-            "for a correlation; drop one, or impute (missing=SimpleImputer())"
+            "for a correlation; drop one of them (in Python: or impute, missing=SimpleImputer())"
         ) from None
     world = World(
         moments.coefficients,

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.files import read_text
+from preceptor._base.words import repeated
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import as_list, as_moment, as_name, as_number, as_round, as_yes_no
 from preceptor.logs.checks import row_faults, shorten
@@ -240,9 +241,9 @@ def _missing_columns(table: Table, names: tuple[str, ...], column: Any, wide: bo
 def _csv_table(text: str) -> Table:
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     header = [name.strip() for name in next(reader, [])]
-    repeated = sorted({name for name in header if header.count(name) > 1})
-    if repeated:
-        raise InvalidInput(f"line 1: column {', '.join(map(repr, repeated))} is there twice")
+    twice = repeated(header)
+    if twice:
+        raise InvalidInput(f"line 1: column {', '.join(map(repr, twice))} is there twice")
     rows, places, faults = [], [], []
     line = reader.line_num + 1
     for cells in reader:

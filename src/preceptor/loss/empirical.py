@@ -82,7 +82,8 @@ class Empirical(LossModel):
         if isinstance(dial, np.ndarray) or dial != 0.0:
             return [
                 "loss: Empirical learns the imputation from its sample, so the learner's own "
-                "imputation must stay 0; use loss=ClosedForm() to plan for it"
+                "imputation must stay 0; plan for it with the loss in closed form "
+                "(in Python: loss=ClosedForm())"
             ]
         return []
 

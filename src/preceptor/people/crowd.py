@@ -16,7 +16,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Items, Positive
 from preceptor._base.values import FloatArray, Value
-from preceptor._base.words import counted, labelled, listed
+from preceptor._base.words import counted, labelled, listed, repeated
 from preceptor.errors import InvalidFile, InvalidProblem, NotApplicable
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
@@ -293,7 +293,7 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
     if not members:
         return [], ["people: none, a crowd needs at least one person"]
     names = [member.name for member in members]
-    faults += [f"people: {name!r} is there twice" for name in names if names.count(name) > 1][:1]
+    faults += [f"people: {name!r} is there twice" for name in repeated(names)[:1]]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
         if not isinstance(person, Person) or isinstance(person, Crowd):
             given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"

@@ -146,6 +146,7 @@ def _curves(
                 f"curves: {len(several)} curves for {size} tests; "
                 "give one curve, or one for each test"
             )
+            return kept
     for position, curve in enumerate(several):
         if not isinstance(curve, Curve):
             faults.append(
