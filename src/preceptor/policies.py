@@ -23,7 +23,11 @@ from preceptor._base.packing import pack, unpack
 from preceptor._base.values import IntArray, Kind, frozen_array
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
-from preceptor.problem import Problem
+from preceptor.problem import MOST_SHOWINGS, Problem
+
+
+# Showings of every test, round by round, are counted in a table: 400 MB.
+_MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +125,12 @@ class Policy(Kind):
             Sets that the budget does not allow, or tests that are not there.
         """
         faults = []
+        rounds = sum(len(getattr(self, name, ())) for name in ("prefix", "cycle", "word"))
+        if rounds * problem.size > _MOST_NUMBERS:
+            faults.append(
+                f"policy: lists {rounds:,} rounds of {problem.size} tests, must be at most "
+                f"{_MOST_NUMBERS // problem.size:,} rounds"
+            )
         for shown in self.used_sets():
             if shown and (shown[0] < 0 or shown[-1] >= problem.size):
                 faults.append(f"set {shown}: the problem has tests 0..{problem.size - 1}")
@@ -604,6 +614,8 @@ def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
         counts = None if start is None else tuple(int(c) for c in start)
     except (TypeError, ValueError, OverflowError):
         raise InvalidPolicy(f"start: {start!r}, must be one whole number per test") from None
+    if counts and not 0 <= min(counts) <= max(counts) <= MOST_SHOWINGS:
+        raise InvalidPolicy(f"start: {start!r}, must be from 0 to {MOST_SHOWINGS:,} showings")
     return counts if counts and any(counts) else None
 
 
@@ -620,10 +632,12 @@ def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
         given = np.asarray(counts)
         seen = given.astype(np.int64)
         right = given.ndim == 1 and bool(np.all(seen == given)) and seen.min(initial=0) >= 0
+        right = right and seen.max(initial=0) <= MOST_SHOWINGS
     except (TypeError, ValueError, OverflowError):
         right = False
     if not right:
         raise InvalidPolicy(
-            f"counts: {counts!r}, must be one whole number of at least 0 for each test"
+            f"counts: {counts!r}, must be one whole number for each test, from 0 to "
+            f"{MOST_SHOWINGS:,}"
         )
     return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

@@ -32,8 +32,12 @@ from preceptor.people.person import BY_SHOWINGS, Person, size_faults
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000
+# More than anybody has seen of anything; sums with rounds stay far from overflowing.
+MOST_SHOWINGS = 1_000_000_000
 # A file of 80 kB may ask for so many tests that their covariance alone takes gigabytes.
-_MOST_TESTS = 2_000
+_MOST_TESTS = 1_000
+# Losses, counts and beliefs round by round: 400 MB an array.
+_MOST_NUMBERS = 50_000_000
 # So many tests are named when a problem shows itself.
 _NAMED = 8
 
@@ -129,6 +133,11 @@ class Problem(Value):
             faults.append(
                 f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
             )
+        if is_count(horizon, least=1) and horizon * world.size > _MOST_NUMBERS:  # type: ignore[operator]
+            faults += [] if _horizon_faults(horizon) else [
+                f"horizon: {horizon:,} rounds of {world.size} tests, must be at most "
+                f"{_MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
+            ]
         shown_before = _start(start, world.size, faults)
         faults += learner.start_faults(shown_before)
         set_field = object.__setattr__
@@ -660,4 +669,7 @@ def _start(
         faults.append(f"start: {len(counts)} counts for {size} tests; lengths must agree")
     if any(c < 0 or c != g for c, g in zip(counts, given, strict=True)):
         faults.append(f"start: {list(given)}, counts must be whole numbers of at least 0")
+    if any(c > MOST_SHOWINGS for c in counts):
+        faults.append(f"start: up to {max(counts):.3g}, must be at most {MOST_SHOWINGS:,} showings")
+        return None
     return counts if any(counts) else None
