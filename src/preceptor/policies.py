@@ -25,9 +25,11 @@ from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
 from preceptor.problem import MOST_SHOWINGS, Problem
 
-
 # Showings of every test, round by round, are counted in a table: 400 MB.
 _MOST_NUMBERS = 50_000_000
+# Whoever follows a table of counts through all of its axes takes so many steps.
+_LONGEST_WALK = 1_000_000
+_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -493,6 +495,10 @@ class CountPolicy(Policy):
             )
         if self.start is not None and len(self.start) != table.ndim:
             faults.append(f"start: {len(self.start)} counts for {table.ndim} tests")
+        if sum(table.shape) > _LONGEST_WALK:
+            faults.append(
+                f"table: shape {table.shape}, its axes must be at most {_LONGEST_WALK:,} long together"
+            )
         InvalidPolicy.raise_if(faults)
         smallest = np.min_scalar_type(max(len(self.sets) - 1, 1))
         object.__setattr__(self, "table", frozen_array(table, smallest))
@@ -539,6 +545,10 @@ class CountPolicy(Policy):
         if len(counts) != len(shape):
             raise InvalidPolicy(f"counts: {len(counts)} counts for {len(shape)} tests")
         _since(counts, None)
+        return self._at(counts)
+
+    def _at(self, counts: Sequence[int]) -> TestSet:
+        shape = self.table.shape
         origin = self.start or (0,) * len(shape)
         where = tuple(
             min(max(int(c) - first, 0), size - 1)
@@ -548,7 +558,12 @@ class CountPolicy(Policy):
 
     def used_sets(self) -> list[TestSet]:
         """The sets that occur in the table."""
-        return [self.sets[int(i)] for i in np.unique(self.table)]
+        seen = np.zeros(len(self.sets), dtype=np.bool_)
+        flat = self.table.ravel()
+        # Sorting would take as much memory again, and longer.
+        for begin in range(0, flat.size, _AT_ONCE):
+            seen[flat[begin : begin + _AT_ONCE]] = True
+        return [self.sets[int(i)] for i in np.flatnonzero(seen)]
 
     @cached_property
     def _walk(self) -> tuple[list[TestSet], TestSet | None]:
@@ -558,7 +573,7 @@ class CountPolicy(Policy):
         counts = list(origin)
         path: list[TestSet] = []
         for _ in range(sum(self.table.shape) + 1):
-            shown = self.recommend(counts)
+            shown = self._at(counts)
             if all(counts[i] >= edge[i] for i in shown):
                 return path, shown
             path.append(shown)

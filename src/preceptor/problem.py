@@ -134,10 +134,14 @@ class Problem(Value):
                 f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
             )
         if is_count(horizon, least=1) and horizon * world.size > _MOST_NUMBERS:  # type: ignore[operator]
-            faults += [] if _horizon_faults(horizon) else [
-                f"horizon: {horizon:,} rounds of {world.size} tests, must be at most "
-                f"{_MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
-            ]
+            faults += (
+                []
+                if _horizon_faults(horizon)
+                else [
+                    f"horizon: {horizon:,} rounds of {world.size} tests, must be at most "
+                    f"{_MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
+                ]
+            )
         shown_before = _start(start, world.size, faults)
         faults += learner.start_faults(shown_before)
         set_field = object.__setattr__

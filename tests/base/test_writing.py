@@ -78,10 +78,10 @@ def test_a_link_to_itself_is_refused(tmp_path):
 
 def test_devices_are_written_through(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "replace", lambda *_: pytest.fail("renamed over a device"))
-    before = os.stat(os.devnull)
+    before = Path(os.devnull).stat()
     write_text(os.devnull, "gone")
     check_writable(os.devnull)
-    after = os.stat(os.devnull)
+    after = Path(os.devnull).stat()
     assert stat.S_ISCHR(after.st_mode)
     assert (before.st_ino, before.st_mode) == (after.st_ino, after.st_mode)
 
@@ -159,8 +159,8 @@ def test_on_a_disk_without_links_it_is_put_back_from_a_copy(tmp_path, monkeypatc
     one = tmp_path / "one"
     one.write_text("1")
     monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(1, "no links")))
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(pr.InvalidFile, match="pipe: nobody reads from it"):
-        os.mkfifo(tmp_path / "pipe")
         write_all({one: b"a", tmp_path / "pipe": b"b"})
     assert one.read_text() == "1"
     assert len(list(tmp_path.iterdir())) == 2

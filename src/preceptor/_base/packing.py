@@ -24,7 +24,8 @@ TYPES = frozenset(("|b1", "|i1", "|u1")) | {
 }
 # A table of counts has an axis for each test; NumPy knows no more than this.
 _MOST_AXES = 32
-MOST_BYTES = 2**29
+# A plan for three tests has millions of entries of one byte or two.
+MOST_BYTES = 2**27
 # Nothing shrinks to less than about a thousandth by this compression.
 _MOST_SHRINKING = 1100
 

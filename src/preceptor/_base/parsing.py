@@ -40,6 +40,21 @@ def parse_json(text: str, path: object = None) -> dict[str, Any]:
     return data
 
 
+def parse_json_line(line: str) -> Any:
+    """One line of JSON lines, whatever it holds; says where it breaks."""
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InvalidFile(f"not valid JSON ({error.msg}, column {error.colno})") from None
+    except RecursionError:
+        raise _too_deep("") from None
+    except ValueError:
+        raise _too_long("") from None
+    if isinstance(data, (dict, list)):
+        _check_depth(data, "")
+    return data
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """TOML text; says where it breaks."""
     import tomllib

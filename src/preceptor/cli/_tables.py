@@ -58,6 +58,15 @@ def _finite(cell: Any) -> float:
 
 def _csv_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:
     reader = csv.DictReader(io.StringIO(read_text(path).removeprefix("\ufeff"), newline=""))
+    try:
+        return _dictionaries(path, reader, columns)
+    except csv.Error as error:
+        raise InvalidFile(f"{path}, line {reader.line_num + 1}: {error}") from None
+
+
+def _dictionaries(
+    path: Path, reader: csv.DictReader[str], columns: Sequence[str]
+) -> list[tuple[str, str, dict[str, Any]]]:
     header = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = header
     given = [column for column in columns if column in header]

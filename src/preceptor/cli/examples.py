@@ -34,6 +34,8 @@ def examples(
     """List the built-in examples, or write one as a CSV file."""
     with readable_errors():
         if write is not None:
+            if output is not None:
+                check_target(output, endings=(".csv",))
             table = load_example(write)
             target = output or Path(f"{table.name}.csv")
             check_target(target, endings=(".csv",))

@@ -13,6 +13,7 @@ import preceptor.cli._options as _options
 from preceptor._base.words import counted, first_few
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._plans import load_plan
 from preceptor.cli._tables import read_named_numbers, renamed_columns
 from preceptor.errors import InvalidFile, InvalidInput
 
@@ -75,7 +76,7 @@ def next_tests(
                 raise InvalidInput(f"--{option}: is about a log; give --log too")
         if report is not None:
             raise InvalidInput("--report: shows the run in a log; give --log too")
-        found = preceptor.Plan.load(plan)
+        found = load_plan(plan)
         problem, world = found.problem, found.problem.world
         counts = list(problem.start_counts)
         if shown is not None:

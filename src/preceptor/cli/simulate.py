@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import preceptor
 from preceptor._base.discounting import rounds_until
 from preceptor.advice.choices import DEFAULT_HALF_LIFE
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._plans import load_plan
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
 from preceptor.people.by_showings import Learner
@@ -89,7 +89,7 @@ def simulate(
             _names(human)
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
-        found = preceptor.Plan.load(plan)
+        found = load_plan(plan)
         played = _rounds(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import difflib
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.files import read_text
+from preceptor._base.parsing import parse_json_line
 from preceptor._base.words import repeated
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import as_list, as_moment, as_name, as_number, as_round, as_yes_no
@@ -58,6 +58,8 @@ def _naming(path: str | Path) -> Iterator[None]:
     """Every fault names the file."""
     try:
         yield
+    except csv.Error as error:
+        raise InvalidFile(f"{path}: {error}") from None
     except InvalidInput as error:
         about_file = [f.removeprefix(f"{path}: ") for f in error.faults]
         raise InvalidFile([f"{path}: {fault}" for fault in about_file]) from None
@@ -263,9 +265,9 @@ def _json_lines_table(text: str) -> Table:
         if not line.strip():
             continue
         try:
-            records.append((f"line {number}", json.loads(line)))
-        except json.JSONDecodeError as error:
-            faults.append(f"line {number}: not valid JSON ({error.msg}, column {error.colno})")
+            records.append((f"line {number}", parse_json_line(line)))
+        except InvalidFile as error:
+            faults.append(f"line {number}: {error}")
     InvalidInput.raise_if(shorten(faults))
     return _record_table(records)
 

@@ -64,7 +64,9 @@ class Empirical(LossModel):
 
     kind: ClassVar[str] = "empirical"
 
-    samples: Annotated[int, Limits(at_least=2, at_most=_MOST_SAMPLES), "Cases in the sample."] = 1024
+    samples: Annotated[int, Limits(at_least=2, at_most=_MOST_SAMPLES), "Cases in the sample."] = (
+        1024
+    )
     imputation: Annotated[
         str, OneOf(*DEGREES), "How hidden tests are filled in from the shown ones."
     ] = "linear"

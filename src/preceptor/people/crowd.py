@@ -38,6 +38,8 @@ _FLOOR = 0.4
 _HALF_LIFE = 14.0
 # Whoever learns faster than this knows everything after one showing.
 _SHORTEST = 0.2
+# Each of them is planned for; of more kinds than that nobody could be told from another.
+_MOST_PEOPLE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +294,8 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
         return [], [f"people: {people!r}, must be people by name, each with a weight"]
     if not members:
         return [], ["people: none, a crowd needs at least one person"]
+    if len(members) > _MOST_PEOPLE:
+        return [], [f"people: {len(members):,}, a crowd has at most {_MOST_PEOPLE}"]
     names = [member.name for member in members]
     faults += [f"people: {name!r} is there twice" for name in repeated(names)[:1]]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
