@@ -497,7 +497,8 @@ class CountPolicy(Policy):
             faults.append(f"start: {len(self.start)} counts for {table.ndim} tests")
         if sum(table.shape) > _LONGEST_WALK:
             faults.append(
-                f"table: shape {table.shape}, its axes must be at most {_LONGEST_WALK:,} long together"
+                f"table: shape {table.shape}, its axes must be at most {_LONGEST_WALK:,} long "
+                "together"
             )
         InvalidPolicy.raise_if(faults)
         smallest = np.min_scalar_type(max(len(self.sets) - 1, 1))

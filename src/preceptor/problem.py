@@ -350,7 +350,7 @@ class Problem(Value):
         given = fields.pop("format", FORMAT)
         if given != FORMAT:
             raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
-        reading = _Parts(fields)
+        reading = _Parts(dict(fields))
         fields["world"] = reading.part("world", _world)
         fields["learner"] = reading.part("learner", Person.from_dict)
         fields["budget"] = reading.part("budget", _budget)
@@ -544,7 +544,7 @@ class _Parts:
         """What can be said about the whole although a part of it is wrong."""
         size, learner, budget = _length(world, "coefficients"), fields["learner"], fields["budget"]
         faults = []
-        people = learner.size if learner else _length(self.fields["learner"], "initial")
+        people = learner.size if learner else _length(self.fields.get("learner"), "initial")
         if size and people and size != people:
             faults.append(_other_length(people, size))
         if size and isinstance(budget, Budget) and not _length(world, "groups"):

@@ -53,6 +53,11 @@ def many_tests(number: int, **others: Any) -> dict[str, Any]:
     return {"world": world, "learner": LEARNER | {"initial": [0] * number}, "budget": 1} | others
 
 
+def crowd(number: int) -> dict[str, Any]:
+    members = [{"name": f"{i}", "weight": 1, "person": LEARNER} for i in range(number)]
+    return {"kind": "crowd", "members": members}
+
+
 def plan(data: dict[str, Any], command: str = "explain", *options: Any) -> Writer:
     def write(folder: Path) -> list[Any]:
         path = folder / "plan.json"
@@ -81,7 +86,8 @@ def with_table(command: str, text: str, name: str, *options: Any) -> Writer:
         (folder / "cases.csv").write_text(TABLE)
         (folder / name).write_text(text)
         given = [folder / each if each in (name, "cases.csv") else each for each in options]
-        return [command, *given, "--outcome", "y", "--dry-run"]
+        dry = [] if "--resume" in options else ["--dry-run"]
+        return [command, *given, "--outcome", "y", *dry]
 
     return write
 
@@ -148,18 +154,7 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         "40000 curves for 2 tests",
         problem(PROBLEM | {"learner": LEARNER | {"curves": [{"kind": "one-shot"}] * 40_000}}),
     ),
-    "crowd": (
-        "a crowd has at most 500",
-        problem(
-            PROBLEM
-            | {
-                "learner": {
-                    "kind": "crowd",
-                    "members": [{"name": f"{i}", "weight": 1, "person": LEARNER} for i in range(6_000)],
-                }
-            }
-        ),
-    ),
+    "crowd": ("a crowd has at most 500", problem(PROBLEM | {"learner": crowd(6_000)})),
     "array": ("takes more than 128 MB", plan(table_of(packed([30_000, 30_000], "<f8", 2**20)))),
     "array-too-small": (
         "does not hold what its shape says",
@@ -238,7 +233,6 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
     ),
     "journal": (
         "is not a journal",
-        with_table("fit", "[" * 90_000 + "\n", "j", "cases.csv", "--data", "cases.csv",
-                   "--resume", "j"),
+        with_table("fit", "[" * 90_000 + "\n", "j", "l", "--data", "cases.csv", "--resume", "j"),
     ),
 }  # fmt: skip

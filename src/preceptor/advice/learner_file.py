@@ -94,10 +94,11 @@ def _rescaled(data: Any, ratio: FloatArray) -> Any:
         ]
         return changed
     for name in ("initial", "home"):
-        if isinstance(data.get(name), list):
+        # Of another length they are left as they are, and refused for that.
+        if isinstance(data.get(name), list) and len(data[name]) == ratio.size:
             changed[name] = (np.asarray(data[name], dtype=np.float64) * ratio).tolist()
     unsure = data.get("prior_variance")
-    if unsure is not None:
+    if unsure is not None and np.shape(unsure) in ((), ratio.shape, 2 * ratio.shape):
         spread = np.asarray(unsure, dtype=np.float64)
         scale = ratio**2 if spread.ndim < 2 else np.outer(ratio, ratio)
         changed["prior_variance"] = (spread * scale).tolist()

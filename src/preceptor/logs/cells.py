@@ -41,7 +41,7 @@ def as_number(cell: Any) -> float:
         raise ValueError(f"{cell!r} is not a number")
     try:
         return float(cell)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         comma = " (write decimals with a point)" if "," in str(cell) else ""
         raise ValueError(f"{cell!r} is not a number{comma}") from None
 

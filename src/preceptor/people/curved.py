@@ -15,9 +15,9 @@ import numpy as np
 from preceptor._base.fields import Items
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
-from preceptor.errors import InvalidProblem
+from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.people.continued import Continued as Continued  # so that files may have it
-from preceptor.people.curves import Curve, check_curve
+from preceptor.people.curves import Curve, OneShot, check_curve
 from preceptor.people.person import Person
 
 Curves = Annotated[
@@ -119,15 +119,23 @@ class Curved(Person):
     @classmethod
     def from_fields(cls, fields: Any) -> Self:
         """Rebuild from plain data; one curve may stand for all."""
-        rebuilt = dict(fields)
-        if "curves" in rebuilt:
-            given = rebuilt["curves"]
-            rebuilt["curves"] = (
+        if "curves" not in fields:
+            return super().from_fields(fields)
+        given = fields["curves"]
+        try:
+            curves = (
                 [Curve.from_dict(item) for item in given]
                 if isinstance(given, list)
                 else Curve.from_dict(given)
             )
-        return super().from_fields(rebuilt)
+        except InvalidInput as error:
+            faults = list(error.faults)
+            try:  # with any curve, to hear what else is wrong
+                super().from_fields({**fields, "curves": OneShot()})
+            except InvalidInput as others:
+                faults += others.faults
+            raise type(error)(faults) from None
+        return super().from_fields({**fields, "curves": curves})
 
 
 def _curves(
