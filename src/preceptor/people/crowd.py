@@ -297,7 +297,9 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
     if len(members) > _MOST_PEOPLE:
         return [], [f"people: {len(members):,}, a crowd has at most {_MOST_PEOPLE}"]
     names = [member.name for member in members]
-    faults += [f"people: {name!r} is there twice" for name in repeated(names)[:1]]
+    faults += [f"people: name {n!r}, must be text" for n in names if not isinstance(n, str)][:1]
+    twice = [] if faults else repeated(names)[:1]
+    faults += [f"people: {name!r} is there twice" for name in twice]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
         if not isinstance(person, Person) or isinstance(person, Crowd):
             given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"
