@@ -96,7 +96,7 @@ class Empirical(LossModel):
             ]
         return []
 
-    def check_size(self, tests: int, sets: int) -> None:
+    def _check_size(self, tests: int, sets: int) -> None:
         """Raise `TooLarge` before the sample, filled in for every set, is more than can be held."""
         numbers = self.samples * tests * sets
         if numbers > _MOST_NUMBERS:
@@ -129,7 +129,7 @@ class EmpiricalOracle:
 
     def __init__(self, setting: Setting, model: Empirical) -> None:
         world = setting.world
-        model.check_size(world.size, min(setting.budget.count(world.size), MAX_LISTED_SETS))
+        model._check_size(world.size, min(setting.budget.count(world.size), MAX_LISTED_SETS))
         cases = world.sample(model.samples, np.random.default_rng(model.seed))
         features, outcomes = cases.features, cases.outcomes
         if not world.is_gaussian:

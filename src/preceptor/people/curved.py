@@ -138,6 +138,10 @@ class Curved(Person):
         return super().from_fields({**fields, "curves": curves})
 
 
+# Of more curves than there are tests so many are looked at, to say what else is wrong.
+_LOOKED_AT = 100
+
+
 def _curves(
     curves: Curve | Sequence[Curve], size: int, faults: list[str]
 ) -> Curve | tuple[Curve, ...]:
@@ -154,7 +158,7 @@ def _curves(
                 f"curves: {len(several)} curves for {size} tests; "
                 "give one curve, or one for each test"
             )
-            return kept
+            several = several[: max(size, _LOOKED_AT)]
     for position, curve in enumerate(several):
         if not isinstance(curve, Curve):
             faults.append(
