@@ -162,7 +162,7 @@ def test_unreadable_file_is_an_error_not_a_traceback(problem_file, monkeypatch):
     def denied(*_, **__):
         raise PermissionError(13, "Permission denied", str(problem_file))
 
-    monkeypatch.setattr("pathlib.Path.read_text", denied)
+    monkeypatch.setattr("pathlib.Path.open", denied)
     result = run("solve", problem_file)
     assert result.exit_code == 2
     assert f"{problem_file}: cannot be read (Permission denied)" in result.stderr

@@ -102,11 +102,72 @@ def test_several_faults_come_together():
     assert len(caught.value.faults) == 4
 
 
+FIVE = """
+budget = {kind = "at-most", k = 0}
+discount = 1.5
+horizon = -3
+speed = 3
+start = [1]
+[world]
+coefficients = [1.0, 0.8]
+correlation = 2
+noise_variance = -1
+colour = "red"
+[learner]
+initial = [0.2, 1.3, 0.1]
+curves = {kind = "geometric", alpha = 0.5}
+imputation = 7
+[risk]
+kind = "cubed"
+"""
+
+
+def test_a_file_hears_of_all_its_faults_at_once(tmp_path):
+    (tmp_path / "neg.toml").write_text(FIVE)
+    with pytest.raises(pr.InvalidFile) as caught:
+        pr.Problem.load(tmp_path / "neg.toml")
+    said = str(caught.value)
+    for words in (
+        "k: 0, must be", "discount: 1.5", "horizon: -3", "unknown key 'speed'",
+        "1 counts for 2 tests", "correlation 2, must be above -1 and below 1",
+        "noise_variance: -1", "unknown key 'colour'", "alpha: 0.5", "imputation: 7", "kind 'cubed'",
+        "3 initial coefficients, but the world has 2",
+    ):  # fmt: skip
+        assert words in said, said
+    assert len(set(caught.value.faults)) == len(caught.value.faults)
+    assert all(fault.startswith(str(tmp_path)) for fault in caught.value.faults)
+
+
+def test_missing_parts_do_not_hide_other_faults():
+    with pytest.raises(pr.InvalidFile) as caught:
+        pr.Problem.from_dict({"learner": GOOD["learner"], "discount": 2})
+    assert "world, budget missing" in str(caught.value)
+    assert "discount: 2" in str(caught.value)
+
+
+def test_a_budget_is_judged_although_the_world_is_wrong():
+    world = {"coefficients": [1.0, 0.8], "correlation": 3}
+    with pytest.raises(pr.InvalidInput, match="only 2; must be at most 2"):
+        pr.Problem.from_dict(GOOD | {"world": world, "budget": 5})
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 200 + "]" * 200, "a = 1979-02-30", "a.b = [1"])
+def test_odd_toml_is_refused_in_words(text):
+    with pytest.raises(pr.InvalidFile):
+        pr.Problem.from_toml(text)
+
+
+def test_sentences_with_many_points_are_no_keys():
+    text = 'a = """\n' + "One. Two. Three, four.\n" * 100 + '"""\n'
+    with pytest.raises(pr.InvalidFile, match="unknown key 'a'"):
+        pr.Problem.from_toml(text + "b = [" + "0.5, " * 100 + "]")
+
+
 def test_faults_of_a_file_name_the_file(tmp_path):
     for name, text, words in [
         ("a.toml", "budget = ", "not valid TOML"),
         ("a.json", "{", "not valid JSON: .* line 1"),
-        ("b.json", "[]", "expected a JSON object"),
+        ("b.json", "[]", "must be a JSON object"),
         ("c.json", "{}", "world, learner, budget missing"),
     ]:
         (tmp_path / name).write_text(text)

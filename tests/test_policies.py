@@ -154,3 +154,33 @@ def test_tables_that_do_not_fit_their_sets_are_refused(change, complaint):
     data = pr.CountPolicy(np.array([[0, 1], [1, 1]]), ((0,), (1,))).to_dict()
     with pytest.raises(pr.InvalidInput, match=complaint):
         pr.Policy.from_dict(data | change)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pr.Stationary((0,)),
+        pr.Alternating([(0,), (1,)]),
+        pr.ExploreThenCommit([(1,)], (0,)),
+        pr.ExploreThenRepeat([(1,)], [(0,)]),
+        pr.CountPolicy([[0, 1]], sets=[(0,), (1,)]),
+    ],
+)
+def test_rounds_and_counts_that_cannot_be_are_refused(policy):
+    for rounds in (-3, 1.5, True):
+        with pytest.raises(pr.InvalidPolicy, match="rounds: "):
+            policy.schedule(rounds)
+    for counts in ([-1, 0], [0.5, 0], [10**12, 0], ["x", 0]):
+        with pytest.raises(pr.InvalidPolicy, match="counts: "):
+            policy.recommend(counts)
+    assert policy.schedule(np.int64(2)) == policy.schedule(2)
+
+
+def test_a_table_too_long_to_follow_is_refused():
+    with pytest.raises(pr.InvalidPolicy, match="at most 1,000,000 long together"):
+        pr.CountPolicy(np.zeros((2_000_000, 1), dtype=np.uint8), sets=[(0,)])
+
+
+def test_starts_that_cannot_be_are_refused():
+    with pytest.raises(pr.InvalidPolicy, match="start: "):
+        pr.Alternating([(0,)], start=[10**12])

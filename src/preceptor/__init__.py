@@ -5,6 +5,7 @@ better at exactly the tests that were shown. Preceptor plans what to show, for h
 proves how far from the best possible its plan can be.
 """
 
+from preceptor import _base  # noqa: F401 # isort: skip - Ctrl-C is seen to before all else
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

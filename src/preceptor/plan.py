@@ -15,7 +15,7 @@ from preceptor._base.files import read_text, write_text
 from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, Value, plain
-from preceptor._base.words import counted, labelled, listed, percent, times
+from preceptor._base.words import counted, in_seconds, labelled, listed, percent, times
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.linear_certificate import LinearCertificate
@@ -158,7 +158,7 @@ class Plan(Value):
                 f"{self.value:.6g} in total, {per_case:.4g} per case on average; "
                 f"lower bound {self.lower_bound:.6g}",
             ),
-            ("method", f"{self.method}, {self.seconds:.2g} seconds{ended.get(self.status, '')}"),
+            ("method", f"{self.method}, {in_seconds(self.seconds)}{ended.get(self.status, '')}"),
             ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
         ]
 

@@ -18,12 +18,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.checks import is_count
 from preceptor._base.packing import unpack
 from preceptor._base.run_lengths import RunTable
 from preceptor._base.values import IntArray, Kind, frozen_array, plain
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
-from preceptor.problem import Problem
+from preceptor.problem import MOST_SHOWINGS, Problem
+
+# Showings of every test, round by round, are counted in a table: 400 MB.
+_MOST_NUMBERS = 50_000_000
+# Whoever follows a table of counts through all of its axes takes so many steps.
+_LONGEST_WALK = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +126,12 @@ class Policy(Kind):
         InvalidPolicy
             Sets that the budget does not allow, or tests that are not there.
         """
+        rounds = sum(len(getattr(self, name, ())) for name in ("prefix", "cycle", "word"))
+        if rounds * problem.size > _MOST_NUMBERS:
+            raise InvalidPolicy(
+                f"policy: lists {rounds:,} rounds of {problem.size} tests, must be at most "
+                f"{_MOST_NUMBERS // problem.size:,} rounds"
+            )
         check_sets(self.used_sets(), problem)
 
 
@@ -157,10 +169,11 @@ class Stationary(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The set, repeated."""
-        return [self.shown] * rounds
+        return [self.shown] * _rounds(rounds)
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """The set."""
+        _since(counts, None)
         return self.shown
 
     def used_sets(self) -> list[TestSet]:
@@ -212,7 +225,7 @@ class Alternating(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The cycle, repeated and cut."""
-        return [self.cycle[t % len(self.cycle)] for t in range(rounds)]
+        return [self.cycle[t % len(self.cycle)] for t in range(_rounds(rounds))]
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
         """The set whose turn it is; without a round, the first set that lags behind its turn."""
@@ -298,7 +311,7 @@ class ExploreThenCommit(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The prefix, then the commit set."""
-        head = list(self.prefix[:rounds])
+        head = list(self.prefix[: _rounds(rounds)])
         return head + [self.final] * (rounds - len(head))
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
@@ -404,7 +417,7 @@ class ExploreThenRepeat(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """The prefix, then the word, repeated and cut."""
-        head = list(self.prefix[:rounds])
+        head = list(self.prefix[: _rounds(rounds)])
         return head + [self.word[t % len(self.word)] for t in range(rounds - len(head))]
 
     def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
@@ -487,6 +500,10 @@ class CountPolicy(Policy):
             )
         if self.start is not None and len(self.start) != len(shape):
             faults.append(f"start: {len(self.start)} counts for {len(shape)} tests")
+        if sum(shape) > _LONGEST_WALK:
+            faults.append(
+                f"table: shape {shape}, its axes must be at most {_LONGEST_WALK:,} long together"
+            )
         InvalidPolicy.raise_if(faults)
 
     def __getattr__(self, name: str) -> Any:
@@ -556,6 +573,7 @@ class CountPolicy(Policy):
 
     def schedule(self, rounds: int) -> list[TestSet]:
         """Follow the table from `start`."""
+        rounds = _rounds(rounds)
         path, final = self._walk
         if final is None and rounds > len(path):  # pragma: no cover - counts only grow
             raise InvalidPolicy("table: never settles")
@@ -566,6 +584,11 @@ class CountPolicy(Policy):
         shape = self.shape
         if len(counts) != len(shape):
             raise InvalidPolicy(f"counts: {len(counts)} counts for {len(shape)} tests")
+        _since(counts, None)
+        return self._at(counts)
+
+    def _at(self, counts: Sequence[int]) -> TestSet:
+        shape = self.shape
         origin = self.start or (0,) * len(shape)
         where = tuple(
             min(max(int(c) - first, 0), size - 1)
@@ -586,7 +609,7 @@ class CountPolicy(Policy):
         counts = list(origin)
         path: list[TestSet] = []
         for _ in range(sum(self.shape) + 1):
-            shown = self.recommend(counts)
+            shown = self._at(counts)
             if all(counts[i] >= edge[i] for i in shown):
                 return path, shown
             path.append(shown)
@@ -653,13 +676,30 @@ def _start_counts(start: Sequence[int] | None) -> tuple[int, ...] | None:
         counts = None if start is None else tuple(int(c) for c in start)
     except (TypeError, ValueError, OverflowError):
         raise InvalidPolicy(f"start: {start!r}, must be one whole number per test") from None
+    if counts and not 0 <= min(counts) <= max(counts) <= MOST_SHOWINGS:
+        raise InvalidPolicy(f"start: {start!r}, must be from 0 to {MOST_SHOWINGS:,} showings")
     return counts if counts and any(counts) else None
+
+
+def _rounds(rounds: int) -> int:
+    """So many rounds, if they can be."""
+    if not is_count(rounds, least=0):
+        raise InvalidPolicy(f"rounds: {rounds!r}, must be a whole number of at least 0")
+    return int(rounds)
 
 
 def _since(counts: Sequence[int], start: tuple[int, ...] | None) -> IntArray:
     """Showings since round 0, never negative."""
     try:
-        seen = np.asarray(counts, dtype=np.int64)
+        given = np.asarray(counts)
+        seen = given.astype(np.int64)
+        right = given.ndim == 1 and bool(np.all(seen == given)) and seen.min(initial=0) >= 0
+        right = right and seen.max(initial=0) <= MOST_SHOWINGS
     except (TypeError, ValueError, OverflowError):
-        raise InvalidPolicy(f"counts: {counts!r}, must be one whole number per test") from None
+        right = False
+    if not right:
+        raise InvalidPolicy(
+            f"counts: {counts!r}, must be one whole number for each test, from 0 to "
+            f"{MOST_SHOWINGS:,}"
+        )
     return np.maximum(seen - np.asarray(start), 0) if start is not None else seen

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.discounting import cases_to_come
 from preceptor._base.fields import Count, Index, InFiles, Items, Limits, Share
+from preceptor._base.parsing import parse_toml
 from preceptor._base.schema import json_schema
 from preceptor._base.values import FloatArray, Value, plain, remembered
 from preceptor._base.words import counted, first_few, labelled, times
@@ -30,6 +32,12 @@ from preceptor.people.person import BY_SHOWINGS, Person, size_faults
 
 FORMAT = "preceptor-problem/1"
 _MOST_ROUNDS = 10_000_000
+# More than anybody has seen of anything; sums with rounds stay far from overflowing.
+MOST_SHOWINGS = 1_000_000_000
+# A file of 80 kB may ask for so many tests that their covariance alone takes gigabytes.
+_MOST_TESTS = 1_000
+# Losses, counts and beliefs round by round: 400 MB an array.
+_MOST_NUMBERS = 50_000_000
 # So many tests are named when a problem shows itself.
 _NAMED = 8
 
@@ -124,6 +132,15 @@ class Problem(Value):
         if np.abs(learner.initial).max() > 1e50:
             faults.append(
                 f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
+            )
+        if is_count(horizon, least=1) and horizon * world.size > _MOST_NUMBERS:  # type: ignore[operator]
+            faults += (
+                []
+                if _horizon_faults(horizon)
+                else [
+                    f"horizon: {horizon:,} rounds of {world.size} tests, must be at most "
+                    f"{_MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
+                ]
             )
         shown_before = _start(start, world.size, faults)
         faults += learner.start_faults(shown_before)
@@ -333,20 +350,18 @@ class Problem(Value):
         given = fields.pop("format", FORMAT)
         if given != FORMAT:
             raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
-        missing = [name for name in ("world", "learner", "budget") if name not in fields]
-        if missing:
-            raise InvalidFile(f"problem file: {', '.join(missing)} missing")
-        for name in ("world", "learner"):
-            if not isinstance(fields[name], Mapping):
-                raise InvalidFile(f"{name}: got {fields[name]!r}, expected a table")
-        fields["world"] = World.from_dict(_spell_out_correlation(fields["world"]))
-        fields["learner"] = Person.from_dict(fields["learner"])
-        if isinstance(fields["budget"], Mapping):
-            fields["budget"] = Budget.from_dict(fields["budget"])
+        reading = _Parts(dict(fields))
+        fields["world"] = reading.part("world", _world)
+        fields["learner"] = reading.part("learner", Person.from_dict)
+        fields["budget"] = reading.part("budget", _budget)
         if "risk" in fields:
-            fields["risk"] = Risk.from_dict(fields["risk"])
+            fields["risk"] = reading.part("risk", Risk.from_dict)
         if "loss" in fields:
-            fields["loss"] = LossModel.from_dict(fields["loss"])
+            fields["loss"] = reading.part("loss", LossModel.from_dict)
+        if reading.errors:
+            # Parts that cannot be made keep nobody from hearing about the others.
+            reading.together(data.get("world"), fields)
+        reading.raise_all()
         return super().from_dict(fields)
 
     def to_toml(self) -> str:
@@ -395,12 +410,7 @@ class Problem(Value):
         InvalidProblem
             Values that make no sense.
         """
-        import tomllib
-
-        try:
-            return cls.from_dict(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            raise InvalidFile(f"not valid TOML: {error}") from error
+        return cls.from_dict(parse_toml(text))
 
     @classmethod
     def load(cls, path: str | Path) -> Problem:
@@ -482,7 +492,7 @@ def schema(*, own_kinds: bool = False) -> dict[str, Any]:
 
 
 def _allow_correlation(world: dict[str, Any]) -> None:
-    """Tell the schema of a world what `_spell_out_correlation` reads."""
+    """Tell the schema of a world what `_world` reads."""
     world["properties"]["correlation"] = {
         "description": "Instead of a covariance: variances of 1, and this between every two tests.",
         "type": "number",
@@ -499,18 +509,114 @@ def _comes_with_the_package(cls: type) -> bool:
     return cls.__module__.startswith("preceptor.") and getattr(home, cls.__name__, None) is cls
 
 
-def _spell_out_correlation(world: Mapping[str, Any]) -> dict[str, Any]:
+class _Parts:
+    """Reads the parts of a file one by one and keeps what is wrong until all were read."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+        self.errors: list[InvalidInput] = []
+        needed = ("world", "learner", "budget")
+        missing = [name for name in needed if name not in fields]
+        if missing:
+            self._fault(f"problem file: {', '.join(missing)} missing")
+        known = [each.name for each in dataclasses.fields(Problem)]
+        unknown = sorted(str(name) for name in set(fields) - set(known))
+        if unknown:
+            self._fault(
+                f"Problem: unknown key {', '.join(map(repr, unknown))}; it takes {', '.join(known)}"
+            )
+
+    def part(self, name: str, read: Callable[[Any], Any]) -> Any:
+        """What a field holds; None if it is missing or wrong."""
+        if name not in self.fields:
+            return None
+        given = self.fields[name]
+        if name != "budget" and not isinstance(given, Mapping):
+            self._fault(f"{name}: got {given!r}, expected a table")
+            return None
+        try:
+            return read(given)
+        except InvalidInput as error:
+            self.errors.append(error)
+            return None
+
+    def together(self, world: Any, fields: Mapping[str, Any]) -> None:
+        """What can be said about the whole although a part of it is wrong."""
+        size, learner, budget = _length(world, "coefficients"), fields["learner"], fields["budget"]
+        faults = []
+        people = learner.size if learner else _length(self.fields.get("learner"), "initial")
+        if size and people and size != people:
+            faults.append(_other_length(people, size))
+        if size and isinstance(budget, Budget) and not _length(world, "groups"):
+            faults += budget.size_faults(size)
+        horizon = fields.get("horizon")
+        faults += _horizon_faults(horizon) + _discount_faults(fields.get("discount", 0.99), horizon)
+        if size:
+            _start(fields.get("start"), size, faults)
+        if faults:
+            self.errors.append(InvalidProblem(faults))
+
+    def raise_all(self) -> None:
+        """All of it in one message."""
+        if not self.errors:
+            return
+        kinds = {type(error) for error in self.errors}
+        kind = kinds.pop() if len(kinds) == 1 else InvalidFile
+        raise kind(list(dict.fromkeys(f for error in self.errors for f in error.faults)))
+
+    def _fault(self, sentence: str) -> None:
+        self.errors.append(InvalidFile(sentence))
+
+
+def _length(table: Any, name: str) -> int:
+    """How many items a list in a file has; 0 if it is no list."""
+    given = table.get(name) if isinstance(table, Mapping) else None
+    return len(given) if isinstance(given, (list, tuple, Mapping, np.ndarray)) else 0
+
+
+def _world(table: Mapping[str, Any]) -> World:
     """In a file, `correlation = 0.8` may stand for unit variances and one correlation."""
-    fields = dict(world)
-    if "correlation" in fields:
-        if "covariance" in fields:
-            raise InvalidFile("world: give covariance or correlation, not both")
-        correlation, coefficients = fields.pop("correlation"), fields.get("coefficients")
-        if not is_number(correlation):
-            raise InvalidFile(f"world: correlation {correlation!r}, must be a number")
-        size = len(coefficients) if isinstance(coefficients, list) else 1
-        fields["covariance"] = equicorrelation(size, correlation)
-    return fields
+    fields = dict(table)
+    if "correlation" not in fields:
+        return World.from_dict(fields)
+    faults = []
+    correlation, size = fields.pop("correlation"), max(_length(fields, "coefficients"), 1)
+    if "covariance" in fields:
+        faults.append("world: give covariance or correlation, not both")
+    elif not is_number(correlation):
+        faults.append(f"world: correlation {correlation!r}, must be a number")
+    elif size > _MOST_TESTS:
+        faults.append(
+            f"coefficients: {size:,} tests with one correlation, at most {_MOST_TESTS:,}; leave "
+            "out tests that matter little"
+        )
+    elif not -1.0 < correlation < 1.0:
+        faults.append(f"world: correlation {correlation}, must be above -1 and below 1")
+    fits = not faults and size <= _MOST_TESTS
+    # A wrong correlation is put right for a moment, to hear what else is wrong with the world.
+    usable = correlation if fits else 0.0
+    if size <= _MOST_TESTS:
+        fields["covariance"] = equicorrelation(size, usable)
+        try:
+            world = World.from_dict(fields)
+        except InvalidInput as error:
+            if not faults:
+                raise
+            raise InvalidFile([*faults, *error.faults]) from None
+    InvalidFile.raise_if(faults)
+    return world
+
+
+def _budget(given: Any) -> Budget:
+    """A number k, or a table with a kind."""
+    return Budget.from_dict(given) if isinstance(given, Mapping) else as_budget(given)
+
+
+def _other_length(people: int, tests: int) -> str:
+    return (
+        f"learner: {people} initial coefficients, but the world has {tests} tests; lengths must "
+        "agree"
+    )
 
 
 def _over_tests(budget: Budget, world: World) -> Budget:
@@ -529,9 +635,12 @@ def _over_tests(budget: Budget, world: World) -> Budget:
 
 def _horizon_faults(horizon: object) -> list[str]:
     if is_count(horizon, least=_MOST_ROUNDS + 1):
-        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; use None for no end"]
+        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; leave it out for no end"]
     if horizon is not None and not is_count(horizon, least=1):
-        return [f"horizon: {horizon!r}, must be a whole number of rounds of at least 1, or None"]
+        return [
+            f"horizon: {horizon!r}, must be a whole number of rounds of at least 1; leave it out "
+            "for no end"
+        ]
     return []
 
 
@@ -564,4 +673,7 @@ def _start(
         faults.append(f"start: {len(counts)} counts for {size} tests; lengths must agree")
     if any(c < 0 or c != g for c, g in zip(counts, given, strict=True)):
         faults.append(f"start: {list(given)}, counts must be whole numbers of at least 0")
+    if any(c > MOST_SHOWINGS for c in counts):
+        faults.append(f"start: up to {max(counts):.3g}, must be at most {MOST_SHOWINGS:,} showings")
+        return None
     return counts if any(counts) else None

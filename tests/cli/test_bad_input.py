@@ -226,10 +226,10 @@ def test_fit_adds_to_nothing_but_a_journal(run, folder, monkeypatch, options, co
 
 
 def test_a_folder_that_only_seems_writable_is_found_at_once(run, folder, monkeypatch):
-    def refused(**_):
+    def refused(*_):
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr("tempfile.mkstemp", refused)
+    monkeypatch.setattr("preceptor._base.writing._neighbour", refused)
     monkeypatch.setattr("pandas.read_csv", lambda *_, **__: pytest.fail("read in vain"))
     complaint = "plan.json: cannot be written there; choose another folder"
     refuse(run, folder, complaint, "plan", "cases.csv", "--outcome", "y")

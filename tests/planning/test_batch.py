@@ -142,3 +142,8 @@ def test_faults_and_nothing_to_do():
         pr.solve_many(classroom(1), resume="nowhere/plans.jsonl")
     with pytest.raises(pr.UnknownMethod):
         pr.solve_many(classroom(1), "best")
+
+
+def test_what_is_no_problem_is_named():
+    with pytest.raises(pr.InvalidInput, match="problems: item 0 is of type NoneType"):
+        pr.solve_many([None])

@@ -3,3 +3,8 @@ discounting, words, progress.
 
 Nothing here knows what a test, a person or a plan is.
 """
+
+# The first of our modules that anything imports, so nothing large has been loaded yet.
+from preceptor._base import starting
+
+starting.begin()

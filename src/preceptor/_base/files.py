@@ -1,16 +1,38 @@
-"""Reading and writing text files with messages that say what to do."""
+"""Reading text files with messages that say what to do; how they are written is `writing`."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
+from preceptor._base.parsing import parse_json
+from preceptor._base.writing import (
+    check_writable,
+    is_written_through,
+    same_file,
+    write_all,
+    write_bytes,
+    write_text,
+)
 from preceptor.errors import InvalidFile
 
+__all__ = [
+    "check_ending",
+    "check_writable",
+    "is_written_through",
+    "json_in",
+    "read_json",
+    "read_text",
+    "same_file",
+    "suffix_of",
+    "write_all",
+    "write_bytes",
+    "write_text",
+]
+
 SUFFIXES = (".toml", ".json")
+# Plans with tables of many million entries stay far below; something that never ends does not.
+_MOST_BYTES = 2**29
 
 
 def suffix_of(path: str | Path) -> str:
@@ -21,10 +43,22 @@ def suffix_of(path: str | Path) -> str:
     return suffix
 
 
+def check_ending(path: str | Path, endings: tuple[str, ...]) -> None:
+    """Refuse a name that would mislead about what is in the file; a device has no ending."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in endings and not is_written_through(path):
+        allowed = endings[0] if len(endings) == 1 else f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in {allowed}")
+
+
 def read_text(path: str | Path) -> str:
     """The whole file as text."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InvalidFile(f"{path}: more than {_MOST_BYTES // 2**20} MB; no file of ours is")
+        return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         raise InvalidFile(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -33,53 +67,10 @@ def read_text(path: str | Path) -> str:
         raise InvalidFile(f"{path}: is not text in UTF-8") from None
     except OSError as error:
         raise InvalidFile(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def check_writable(path: str | Path) -> None:
-    """Refuse a file that could not be written: tries it with an empty neighbour."""
-    target = Path(path)
-    if target.is_dir():
-        raise InvalidFile(f"{target}: is a folder, expected the name of a file")
-    handle, name = _neighbour(target)
-    os.close(handle)
-    Path(name).unlink()
-
-
-def write_text(path: str | Path, text: str) -> None:
-    """Write text in UTF-8, whole or not at all."""
-    write_bytes(path, text.encode("utf-8"))
-
-
-def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write the file whole or not at all: into a neighbour first, then renamed over."""
-    target = Path(path)
-    handle, name = _neighbour(target)
-    half_written = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        half_written.chmod(0o644)
-        half_written.replace(target)
-    except BaseException:
-        half_written.unlink(missing_ok=True)
-        raise
-
-
-def _neighbour(target: Path) -> tuple[int, str]:
-    """A new file beside the target, open for writing; says why there can be none."""
-    folder = target.parent
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InvalidFile(f"{folder}: is not a folder")
-        if not folder.exists():
-            raise InvalidFile(f"{folder}: no such folder; make it first")
-        if not os.access(folder, os.W_OK):
-            raise InvalidFile(f"{folder}: you may not write there; choose another folder")
-        return tempfile.mkstemp(dir=folder, prefix=f".{target.name}.")
-    except FileNotFoundError:  # the folder is there, but nothing can be made in it
-        raise InvalidFile(f"{target}: cannot be written there; choose another folder") from None
-    except OSError as error:
-        raise InvalidFile(f"{target}: cannot be written ({error.strerror})") from error
+    except ValueError as error:
+        if isinstance(error, InvalidFile):
+            raise
+        raise InvalidFile(f"{str(path)!r}: cannot be the name of a file ({error})") from None
 
 
 def read_json(path: str | Path) -> dict[str, Any]:
@@ -89,12 +80,4 @@ def read_json(path: str | Path) -> dict[str, Any]:
 
 def json_in(text: str, path: str | Path) -> dict[str, Any]:
     """The JSON object in a text that was read from this file."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidFile(
-            f"{path}: not valid JSON, {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
-    if not isinstance(data, dict):
-        raise InvalidFile(f"{path}: holds a {type(data).__name__}, must be a JSON object {{...}}")
-    return data
+    return parse_json(text, path)

@@ -43,6 +43,8 @@ class Journal:
             raise InvalidFile(f"{self.path.parent}: no such folder; make it first")
         if self.path.is_dir():
             raise InvalidFile(f"{self.path}: is a folder, must be a file")
+        if self.path.exists() and not self.path.is_file():
+            raise InvalidFile(f"{self.path}: is no regular file; name a file that is not there yet")
         if self.path.exists() and not self._is_ours():
             raise InvalidFile(f"{self.path}: is not a journal; name a file that does not exist yet")
 
@@ -55,7 +57,7 @@ class Journal:
                 entry = json.loads(line)
                 if entry["by"] == fingerprint:
                     known[entry["cell"]] = entry["rows"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue  # not ours, or damaged: that cell is computed again
         return known
 
@@ -78,14 +80,15 @@ class Journal:
             return line.startswith(_BEGINNING) or _BEGINNING.startswith(line)
         try:
             entry = json.loads(line)
-        except ValueError:  # not JSON, or not even text
+        except (ValueError, RecursionError):  # not JSON, or not even text
             return False
         return isinstance(entry, dict) and entry.keys() >= _KEYS
 
     def _whole_lines(self) -> list[str]:
         if not self.path.exists():
             return []
-        *lines, _torn = self.path.read_text("utf-8").split("\n")
+        # What is not text is not ours; the line it is in is passed over like any other.
+        *lines, _torn = self.path.read_text("utf-8", "surrogateescape").split("\n")
         return lines
 
     def _drop_torn_line(self) -> None:
@@ -95,7 +98,7 @@ class Journal:
         self.check()
         whole = "".join(f"{line}\n" for line in self._whole_lines())
         with self.path.open("r+", encoding="utf-8") as file:
-            file.truncate(len(whole.encode("utf-8")))
+            file.truncate(len(whole.encode("utf-8", "surrogateescape")))
         self._checked = True
 
 

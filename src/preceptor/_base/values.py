@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.parsing import parse_json
 from preceptor.errors import InvalidFile, InvalidInput, NotSerializable
 
 FloatArray = npt.NDArray[np.float64]
@@ -99,18 +100,24 @@ class Value:
             Values that make no sense.
         """
         known = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
-        unknown = sorted(set(data) - set(known))
+        faults = []
+        unknown = sorted(str(name) for name in set(data) - set(known))
         if unknown:
-            raise InvalidFile(
+            faults.append(
                 f"{cls.__name__}: unknown key {', '.join(map(repr, unknown))}; "
                 f"it takes {', '.join(known)}"
             )
         try:
-            return cls(**data)
-        except InvalidInput:
-            raise
+            # What else is wrong is said too, so that nobody mends a file fault by fault.
+            rebuilt = cls(**{name: value for name, value in data.items() if name in known})
+        except InvalidInput as error:
+            if not faults:
+                raise
+            faults += error.faults
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidFile(f"{cls.__name__}: {_first_missing(error)}") from error
+            raise InvalidFile([*faults, f"{cls.__name__}: {_first_missing(error)}"]) from error
+        InvalidFile.raise_if(faults)
+        return rebuilt
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text. Numbers are written so that reading them back gives the same bits.
@@ -242,19 +249,6 @@ class Kind(Value, ABC):
             Equal to what was written.
         """
         return super().from_dict(fields)
-
-
-def parse_json(text: str) -> dict[str, Any]:
-    """JSON text that must hold an object; says where it breaks."""
-    try:
-        data = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidFile(
-            f"not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from error
-    if not isinstance(data, dict):
-        raise InvalidFile(f"expected a JSON object, got {type(data).__name__}")
-    return data
 
 
 def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:

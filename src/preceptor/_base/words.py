@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 _REPR_WIDTH, _REPR_LINES = 88, 11
+_Item = TypeVar("_Item", str, int)
 
 
 def listed(items: Sequence[str]) -> str:
@@ -28,6 +31,17 @@ def sentence(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """E.g. "1 test" and "2 tests"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def in_seconds(seconds: float) -> str:
+    """E.g. "1 second" and "0.25 seconds"."""
+    number = f"{seconds:.2g}"
+    return f"{number} second" if number == "1" else f"{number} seconds"
+
+
+def repeated(items: Iterable[_Item]) -> list[_Item]:
+    """What is there more than once, sorted; in one pass, because a file may list very many."""
+    return sorted(item for item, number in Counter(items).items() if number > 1)
 
 
 def times(number: int) -> str:

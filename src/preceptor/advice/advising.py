@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.files import write_text
+from preceptor._base.files import write_all
 from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
@@ -107,26 +107,27 @@ class Advice:
 
         return explain_advice(self)
 
-    def save(self, plan: str | Path, report: str | Path) -> None:
-        """Write the plan (JSON) and the report (HTML); neither if the report cannot be drawn.
+    def save(self, plan: str | Path, report: str | Path | None = None) -> None:
+        """Write the plan (JSON) and the report (HTML): both, or neither if one cannot be.
 
         Parameters
         ----------
         plan
             Where to write the plan.
         report
-            Where to write the report.
+            Where to write the report; none if left out.
 
         Raises
         ------
         MissingExtra
             jinja2 is not installed.
         """
-        from preceptor.report.html import render_report
+        contents: dict[str | Path, bytes] = {plan: (self.plan.to_json() + "\n").encode("utf-8")}
+        if report is not None:
+            from preceptor.report.html import render_report
 
-        page = render_report(self)
-        self.plan.save(plan)
-        write_text(report, page)
+            contents[report] = render_report(self).encode("utf-8")
+        write_all(contents)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain data.

@@ -93,5 +93,7 @@ KINDS: dict[str, Callable[[Problem, float], Person]] = {
 }
 """By the names that `advise` and `preceptor plan --person` take: who that is."""
 
+# Those for whom no half-life says anything: one never learns, the other as fast as is rational.
+WITHOUT_SPEED = ("no-learning", "bayesian")
 # Those who learn along a curve, so that it can be given as `alpha` too.
 WITH_CURVES = (BY_SHOWINGS, "forgetful", "drifting", "folding", "indirect")

@@ -13,7 +13,7 @@ from preceptor._base.files import read_json
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
-from preceptor.people.person import Person
+from preceptor.people.person import Person, size_faults
 
 FORMAT = "preceptor-learner/2"
 # Had people by showings only.
@@ -64,7 +64,10 @@ def read_learner(
             f"{path}: about the tests {', '.join(data['tests'])}, but the table has "
             f"{', '.join(world.labels)}; fit the log with the same table"
         )
-    return _person_in(path, place, chosen, _scales(world) / np.array(data["scales"], dtype=float))
+    ratio = _scales(world) / np.array(data["scales"], dtype=float)
+    person = _person_in(path, place, chosen, ratio)
+    InvalidFile.raise_if(f"{path}, {place}: {fault}" for fault in size_faults(person, world))
+    return person
 
 
 def _person_in(path: str | Path, place: str, data: Any, ratio: FloatArray) -> Person:
@@ -147,10 +150,11 @@ def _rescaled(data: Any, ratio: FloatArray) -> Any:
         ]
         return changed
     for name in ("initial", "home"):
-        if isinstance(data.get(name), list):
+        # Of another length they are left as they are, and refused for that.
+        if isinstance(data.get(name), list) and len(data[name]) == ratio.size:
             changed[name] = (np.asarray(data[name], dtype=np.float64) * ratio).tolist()
     unsure = data.get("prior_variance")
-    if unsure is not None:
+    if unsure is not None and np.shape(unsure) in ((), ratio.shape, 2 * ratio.shape):
         spread = np.asarray(unsure, dtype=np.float64)
         scale = ratio**2 if spread.ndim < 2 else np.outer(ratio, ratio)
         changed["prior_variance"] = (spread * scale).tolist()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from preceptor._base.progress import Progress, report
 from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, person_for, refuse_choices
-from preceptor.advice.kinds import CROWD, WITH_CURVES, check_kind, person_of_kind
+from preceptor.advice.kinds import CROWD, WITH_CURVES, WITHOUT_SPEED, check_kind, person_of_kind
 from preceptor.advice.learner_file import read_learner
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget
@@ -35,7 +35,7 @@ def problem_for(
 
     A `newcomer` need not be in the learner file: they are taken for one of those who are.
     """
-    kind = _kind(person, learner, alpha, progress)
+    kind = _kind(person, learner, alpha, half_life, progress)
     if newcomer and isinstance(learner, (str, Path)):
         learner, participant = read_learner(learner, world, participant, pooled=True), None
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
@@ -55,6 +55,7 @@ def _kind(
     person: str | Person | None,
     learner: Person | str | Path | None,
     alpha: float | None,
+    half_life: float | None,
     progress: Progress | None,
 ) -> str | None:
     """Which kind of person to make, if one is not there already."""
@@ -73,9 +74,13 @@ def _kind(
         return BY_SHOWINGS
     check_kind(person)
     if alpha is not None and person not in WITH_CURVES:
+        remedy = "leave it out" if person in WITHOUT_SPEED else "give `half_life` instead"
         raise InvalidInput(
-            f"alpha: says how fast one learns by showings, which {person!r} is not about; "
-            "give `half_life` instead"
+            f"alpha: says how fast one learns by showings, which {person!r} is not about; {remedy}"
+        )
+    if half_life is not None and person in WITHOUT_SPEED:
+        raise InvalidInput(
+            f"half_life: says how fast somebody learns, which {person!r} is not about; leave it out"
         )
     return person
 

@@ -13,6 +13,7 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
+from preceptor._base.starting import loaded
 from preceptor.cli import (
     diagnose,
     examples,
@@ -26,6 +27,7 @@ from preceptor.cli import (
     tutor,
 )
 from preceptor.cli._app import app
+from preceptor.cli._net import run
 
 __all__ = [
     "app",
@@ -45,4 +47,5 @@ __all__ = [
 
 def main() -> None:
     """Entry point of the `preceptor` command."""
-    app()
+    loaded()
+    run(app)

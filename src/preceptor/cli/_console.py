@@ -1,7 +1,7 @@
 """What all commands share: messages, readable errors, something that moves, checks of targets.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 cannot be done (too large,
-method does not apply), 2 wrong input.
+method does not apply), 2 wrong input, 130 stopped by Ctrl-C; 70 is an error of ours (`_net`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from preceptor._base.files import check_writable
+from preceptor._base.files import check_ending, check_writable, same_file
 from preceptor._base.progress import Progress, Update
+from preceptor._base.starting import INTERRUPTED
+from preceptor.cli._net import in_words
+from preceptor.cli._waiting import Waiting, known_so_far
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
 
 # Options of the command that is running, by the name of the argument they set.
 _OPTIONS: ContextVar[dict[str, str]] = ContextVar("options")
+# A remark for whoever calls the library; parentheses may hold others once.
+_FOR_PROGRAMMERS = re.compile(r"\s*\(in Python: (?:[^()]|\([^()]*\))*\)")
+# Of an error: lines that are shown, and letters of a line.
+_MOST_LINES, _LONGEST_LINE = 40, 2_000
 
 
 def know_options(context: typer.Context) -> None:
@@ -32,6 +39,8 @@ def know_options(context: typer.Context) -> None:
     command = getattr(context.command, "commands", {}).get(context.invoked_subcommand)
     parameters = [] if command is None else command.params
     longest = {each.name: max(each.opts, key=len) for each in parameters if each.opts}
+    # An option may say its unit, which the argument does not.
+    longest |= {name.removesuffix("_gb"): option for name, option in longest.items()}
     _OPTIONS.set({name: option for name, option in longest.items() if option.startswith("--")})
 
 
@@ -56,21 +65,31 @@ def readable_errors() -> Iterator[None]:
             in_options(str(error)),
             code=2 if isinstance(error, (InvalidInput, UnknownMethod)) else 1,
         )
+    except KeyboardInterrupt:
+        say("Stopped.")
+        raise typer.Exit(INTERRUPTED) from None
     except BrokenPipeError:
         raise
     except OSError as error:
-        fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), code=2)
+        fail(in_words(error), code=2)
 
 
 def in_options(message: str) -> str:
     """A message of the library in the words of the command line: arguments become options.
 
     The library begins a fault with the argument it is about and puts other arguments between
-    backticks; where a command has an option of that name, the option is named instead.
+    backticks, or writes what to give as `method='search'`; where a command has an option of that
+    name, the option is named instead. Remarks "(in Python: ...)" are left out.
     """
+    message = _FOR_PROGRAMMERS.sub("", message)
     for name, option in _OPTIONS.get({}).items():
         message = re.sub(rf"^(  - )?{name}:", rf"\1{option}:", message, flags=re.MULTILINE)
         message = message.replace(f"`{name}`", option)
+        message = re.sub(
+            rf"(?<![\w.(-]){name}=(?:'([^'\s]*)'|\"([^\"\s]*)\"|([\w.]+))(?![\w(\[])",
+            rf"{option} \1\2\3",
+            message,
+        )
     return message
 
 
@@ -78,19 +97,41 @@ def fail(message: str, *, code: int) -> None:
     """Print one error and leave with that exit code."""
     # Wrapped by the terminal, never by us, so that paths and numbers can be copied and searched.
     console = Console(stderr=True, soft_wrap=True)
-    console.print(Text.assemble(("Error: ", "bold red"), message))
+    console.print(Text.assemble(("Error: ", "bold red"), _shortened(message)))
     raise typer.Exit(code)
+
+
+def _shortened(message: str) -> str:
+    """A value that fills pages is cut in the middle; nobody would read it."""
+    lines = message.splitlines()
+    if len(lines) > _MOST_LINES:
+        more = f"  - and {len(lines) - _MOST_LINES} more"
+        lines = [*lines[:_MOST_LINES], more]
+    half = _LONGEST_LINE // 2
+    return "\n".join(
+        line if len(line) <= _LONGEST_LINE else f"{line[:half]} ... {line[-half:]}"
+        for line in lines
+    )
 
 
 @contextmanager
 def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
-    """Something that moves while the person waits, with what is known so far; on a terminal.
+    """Something that moves while the person waits, with what is known so far.
+
+    Without a terminal it is a line now and then, once a stage has taken two seconds.
 
     `keeps_best` is for work that hands over what it has when it is interrupted.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda update: say(in_options(update.sentence)) if update.sentence else None
+        with Waiting(doing, lambda line: say(in_options(line))) as waiting:
+
+            def hear(update: Update) -> None:
+                if update.sentence:
+                    say(in_options(update.sentence))
+                waiting.heard(update)
+
+            yield hear
         return
     hint = " (Ctrl-C stops and keeps the best so far)" if keeps_best else ""
     with console.status(f"{doing} ...{hint}") as status:
@@ -98,31 +139,26 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
         def tell(update: Update) -> None:
             if update.sentence:
                 say(in_options(update.sentence))
-            parts = [f"{doing}: {update.stage}"]
-            if update.done is not None:
-                parts.append(f"{update.done:.0%}")
-            if update.value is not None:
-                parts.append(f"best {update.value:.6g}")
-            if update.lower_bound is not None:
-                parts.append(f"lower bound {update.lower_bound:.6g}")
-            if update.gap is not None:
-                parts.append(f"gap {100 * update.gap:.3g}%")
-            status.update(", ".join(parts))
+            status.update(", ".join([f"{doing}: {update.stage}", *known_so_far(update)]))
 
         yield tell
 
 
-def check_target(path: Path, *read: Path | str | None, option: str = "") -> None:
+def check_target(
+    path: Path, *read: Path | str | None, option: str = "", endings: tuple[str, ...] = ()
+) -> None:
     """Refuse early what could not be written later, or would replace one of the files `read`.
 
-    `option` says what to change, where the command has several files to write.
+    `option` says what to change, where the command has several files to write; `endings` are those
+    that the name may have.
     """
-    taken = {Path(other).resolve() for other in read if other is not None}
-    if path.resolve() in taken:
+    if any(other is not None and same_file(path, other) for other in read):
         remedy = f"change {option}" if option else "choose another name"
         raise InvalidFile(f"{path}: this command already uses that file; {remedy}")
     try:
         check_writable(path)
+        if endings:
+            check_ending(path, endings)
     except InvalidFile as error:
         raise InvalidFile(f"{error} ({option})" if option else str(error)) from None
 

@@ -109,7 +109,7 @@ class Session:
             "tutor": self.tutor.to_dict(),
         }
         text = json.dumps(data, ensure_ascii=False) + "\n"
-        write_text(path, text)
+        write_text(path, text, private=True)
         return replace(self, seen=_digest(text))
 
     def after(

@@ -34,7 +34,7 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
         for column, cell in cells.items():
             try:
                 found[column][name] = _finite(cell)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 faults.append(
                     f"{path}, {place}, column {column!r}: {cell!r} is not a number; correct it"
                 )
@@ -45,7 +45,7 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
 def read_counts(path: Path) -> dict[str, int]:
     """How often each test was shown, from a file with the columns name and count."""
     found = read_named_numbers(path, ("count",))["count"]
-    wrong = [name for name, count in found.items() if count < 0 or count != int(count)]
+    wrong = [n for n, count in found.items() if count != int(count) or not 0 <= count <= 1e9]
     InvalidFile.raise_if(
         f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong
     )

@@ -12,7 +12,6 @@ import typer
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say
 from preceptor.cli._worlds import EXAMPLES, load_example
-from preceptor.errors import InvalidFile
 
 if TYPE_CHECKING:
     from preceptor.datasets import DataSet
@@ -46,11 +45,7 @@ def examples(
         if write is not None:
             table = load_example(write)
             target = output or Path(f"{table.name}.csv")
-            if target.suffix.lower() not in _ENDINGS:
-                raise InvalidFile(
-                    f"{target}: ends in {target.suffix!r}, must end in {' or '.join(_ENDINGS)}"
-                )
-            check_target(target)
+            check_target(target, endings=_ENDINGS)
             from preceptor._base.files import write_bytes
 
             write_bytes(target, _content(table, target.suffix.lower()))

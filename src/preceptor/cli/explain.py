@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-import preceptor
 from preceptor.cli._app import app
 from preceptor.cli._console import readable_errors
+from preceptor.cli._plans import check_again, load_plan
 
 
 @app.command()
@@ -18,6 +18,9 @@ def explain(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="A plan file, as written by plan or solve.")
     ],
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the sections as JSON instead of text.")
     ] = False,
@@ -27,7 +30,9 @@ def explain(
         from preceptor.report.words import explain as in_words
         from preceptor.report.words import sections
 
-        found = preceptor.Plan.load(plan)
+        found = load_plan(plan)
+        if verify:
+            check_again(found)
         text = in_words(found, code=False)
         if as_json:
             commit, names = found.policy.commit, found.problem.world.name_of

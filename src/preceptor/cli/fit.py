@@ -84,7 +84,7 @@ def fit(
     """
     with readable_errors():
         if not dry_run:
-            check_target(output, log, data)
+            check_target(output, log, data, endings=(".json",))
         if resume is not None:
             check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
@@ -117,7 +117,7 @@ def fit(
             remedy = "until there is a better log, plan without --learner"
             fail(_refused([f"{log}: {fitted.refusal_}; {remedy}"]), code=1)
         if not dry_run:
-            write_text(output, written + "\n")
+            write_text(output, written + "\n", private=True)
             say(f"Wrote what was found to {output}. Next: preceptor plan ... --learner {output}")
 
 

@@ -14,6 +14,7 @@ from preceptor._base.words import unknown_names
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors
 from preceptor.cli._following import along, by_log, by_tutor, say_how_to_record, since
+from preceptor.cli._plans import load_plan
 from preceptor.cli._recording import typed
 from preceptor.cli._tables import read_counts, renamed_columns
 from preceptor.errors import InvalidInput
@@ -132,10 +133,10 @@ def next_tests(
                 option = "--record" if record else "--available"
                 raise InvalidInput(f"{option}: goes along the plan; leave it out, or --tutor")
             if report is not None:
-                check_target(report, plan, log)
+                check_target(report, plan, log, endings=(".html", ".htm"))
             by_tutor(plan, log, participant, columns, report, as_json=as_json)
             return
-        found = preceptor.Plan.load(plan)
+        found = load_plan(plan)
         at_hand = None if available is None else _columns_of(found, available)
         if log is None:
             from preceptor.advice.from_here import SoFar, so_far_from

@@ -76,6 +76,9 @@ def plan(
         "plan.json"
     ),
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    no_report: Annotated[
+        bool, typer.Option("--no-report", help="Write the plan only, no report.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
@@ -96,8 +99,9 @@ def plan(
     with readable_errors():
         if not dry_run:
             inputs = (data, beliefs, costs, learner, shown, log)
-            check_target(output, *inputs)
-            check_target(report, output, *inputs)
+            check_target(output, *inputs, endings=(".json",))
+            if not no_report:
+                check_target(report, output, *inputs, endings=(".html", ".htm"))
         from preceptor.advice import advise
 
         found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
@@ -137,8 +141,9 @@ def plan(
             say(f"Checked again, value and bound stand: {proof.how}")
         if not dry_run:
             with spinner("drawing the report"):
-                advice.save(output, report)
-            say(f"Wrote the plan to {output} and the report to {report}")
+                advice.save(output, None if no_report else report)
+            also = "" if no_report else f" and the report to {report}"
+            say(f"Wrote the plan to {output}{also}")
         if as_json:
             typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))
         else:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import preceptor
 from preceptor._base.discounting import rounds_until
 from preceptor.advice.choices import DEFAULT_HALF_LIFE
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._plans import load_plan
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
 from preceptor.people.by_showings import Learner
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
 
+# As logs are written.
+LOG_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
 # What people type, and what the cast calls them.
 HUMANS = {
     "paper": "paper",
@@ -82,12 +84,12 @@ def simulate(
     """Play a plan and its rivals with simulated people, and compare their losses."""
     with readable_errors():
         if log is not None:
-            check_target(log, plan)
+            check_target(log, plan, endings=LOG_ENDINGS)
         if human is not None:
             _names(human)
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
-        found = preceptor.Plan.load(plan)
+        found = load_plan(plan)
         played = _rounds(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 

@@ -11,6 +11,7 @@ import typer
 import preceptor
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._plans import check_again
 from preceptor.planning import SOLVERS
 from preceptor.regrets import OBJECTIVES
 
@@ -56,6 +57,9 @@ def solve(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the plan to this .png, .pdf or .svg file.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the plan as JSON instead of words.")
     ] = False,
@@ -76,7 +80,7 @@ def solve(
     with readable_errors():
         # Whatever cannot be written is found out now, not after minutes of planning.
         if output is not None:
-            check_target(output, problem)
+            check_target(output, problem, endings=(".json",))
         if plot is not None:
             from preceptor.report.plots import check_picture_path
 
@@ -87,6 +91,8 @@ def solve(
             if method in SOLVERS and "progress" in SOLVERS[method].options:
                 given["progress"] = tell
             plan = preceptor.solve(task, method, **given)
+        if verify:
+            check_again(plan)
         if output is not None:
             plan.save(output)
             say(f"Wrote the plan to {output}")

@@ -151,7 +151,8 @@ def _check_targets(targets: Mapping[str, Path], *read: Path | str | None) -> Non
     """Refuse files, by the options that name them, that could not be written or are in use."""
     before: list[Path] = []
     for option, path in targets.items():
-        check_target(path, *before, *read, option=option)
+        endings = (".html", ".htm") if option == "--report" else ()
+        check_target(path, *before, *read, option=option, endings=endings)
         before.append(path)
 
 

@@ -199,6 +199,8 @@ class Block(Value):
             return cls(tuple(names), tuple(_rounds(text)))
         except InvalidInput as error:
             raise InvalidFile([f"{path}: {fault}" for fault in error.faults]) from None
+        except csv.Error as error:
+            raise InvalidFile(f"{path}: {error}") from None
 
     def in_words(self) -> str:
         """What to do, in a few lines; rounds that are alike share one."""

@@ -234,7 +234,8 @@ def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float, FloatA
     if information < size + 2:
         raise InvalidData(
             f"rows: after missing values the table is worth {information} complete cases, must be "
-            f"at least {size + 2}; impute them (missing=SimpleImputer()) or drop tests"
+            f"at least {size + 2}; drop tests that are often missing "
+            "(in Python: or impute, missing=SimpleImputer())"
         )
     draws = np.random.default_rng(seed).standard_normal((information, size))
     orthogonal = np.linalg.qr(draws - draws.mean(axis=0))[0] * np.sqrt(information)

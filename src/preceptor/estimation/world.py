@@ -110,7 +110,7 @@ def _estimated(design: Design, recipe: Recipe) -> WorldEstimate:
         first, second = (design.names[i] for i in error.columns)
         raise InvalidData(
             f"columns {first!r} and {second!r}: both known in {error.shared} cases only, too few "
-            "for a correlation; drop one, or impute (missing=SimpleImputer())"
+            "for a correlation; drop one of them (in Python: or impute, missing=SimpleImputer())"
         ) from None
     world = World(
         moments.coefficients,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.words import repeated
 from preceptor.logs.cells import in_iso
 
 # A file with one mistake in every row is told about it a few times, not a thousand.
@@ -26,9 +27,9 @@ def array_faults(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -
     faults = []
     if not names:
         faults.append("names: no tests; name at least one")
-    repeated = sorted({name for name in names if names.count(name) > 1})
-    if repeated:
-        faults.append(f"names: {', '.join(map(repr, repeated))} repeated; each test needs its own")
+    twice = repeated(names)
+    if twice:
+        faults.append(f"names: {', '.join(map(repr, twice))} repeated; each test needs its own")
     rows = arrays["participant"].size
     for field, array in arrays.items():
         wanted = (rows, len(names)) if field in ("shown", "values") else (rows,)

@@ -15,15 +15,20 @@ import numpy as np
 from preceptor._base.checks import is_count
 from preceptor._base.fields import Limits, OneOf
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidProblem
+from preceptor.errors import InvalidProblem, TooLarge
 from preceptor.loss.gaussian import form_sensitivity
 from preceptor.loss.imputation import DEGREES, impute
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
+from preceptor.model.budgets import MAX_LISTED_SETS
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import SetFamily
 
 # Residuals are computed for so many (case, state) pairs at a time: 32 MB.
 _BLOCK = 4_000_000
+# Beyond so many cases a loss has more digits than anybody needs.
+_MOST_SAMPLES = 1_000_000
+# Numbers in the filled-in samples of all sets together: 400 MB.
+_MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,9 @@ class Empirical(LossModel):
 
     kind: ClassVar[str] = "empirical"
 
-    samples: Annotated[int, Limits(at_least=2), "Cases in the sample."] = 1024
+    samples: Annotated[int, Limits(at_least=2, at_most=_MOST_SAMPLES), "Cases in the sample."] = (
+        1024
+    )
     imputation: Annotated[
         str, OneOf(*DEGREES), "How hidden tests are filled in from the shown ones."
     ] = "linear"
@@ -69,6 +76,8 @@ class Empirical(LossModel):
         faults = []
         if not is_count(self.samples, least=2):
             faults.append(f"samples: {self.samples!r}, must be a whole number of at least 2")
+        elif self.samples > _MOST_SAMPLES:
+            faults.append(f"samples: {self.samples:,}, must be at most {_MOST_SAMPLES:,}")
         if self.imputation not in DEGREES:
             allowed = " or ".join(map(repr, DEGREES))
             faults.append(f"imputation: {self.imputation!r}, must be {allowed}")
@@ -82,9 +91,21 @@ class Empirical(LossModel):
         if isinstance(dial, np.ndarray) or dial != 0.0:
             return [
                 "loss: Empirical learns the imputation from its sample, so the learner's own "
-                "imputation must stay 0; use loss=ClosedForm() to plan for it"
+                "imputation must stay 0; plan for it with the loss in closed form "
+                "(in Python: loss=ClosedForm())"
             ]
         return []
+
+    def _check_size(self, tests: int, sets: int) -> None:
+        """Raise `TooLarge` before the sample, filled in for every set, is more than can be held."""
+        numbers = self.samples * tests * sets
+        if numbers > _MOST_NUMBERS:
+            raise TooLarge(
+                f"samples: {self.samples:,} cases of {tests} tests, filled in for each of {sets:,} "
+                f"sets, are {numbers:.1e} numbers, more than {_MOST_NUMBERS:.0e}; draw fewer, or "
+                "allow fewer sets",
+                bytes_needed=8 * numbers,
+            )
 
     def in_words(self) -> str:
         """How large the sample is."""
@@ -108,6 +129,7 @@ class EmpiricalOracle:
 
     def __init__(self, setting: Setting, model: Empirical) -> None:
         world = setting.world
+        model._check_size(world.size, min(setting.budget.count(world.size), MAX_LISTED_SETS))
         cases = world.sample(model.samples, np.random.default_rng(model.seed))
         features, outcomes = cases.features, cases.outcomes
         if not world.is_gaussian:

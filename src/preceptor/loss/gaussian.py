@@ -52,7 +52,8 @@ class ClosedForm(LossModel):
         if not setting.world.is_gaussian and not isinstance(setting.risk, SquaredError):
             return [
                 f"loss: closed form with {type(setting.risk).__name__} needs Gaussian tests, but "
-                "this world has Beta marginals; use loss=Empirical(...) or risk=SquaredError()"
+                "this world has Beta marginals; use the empirical loss or squared error "
+                "(in Python: loss=Empirical(...) or risk=SquaredError())"
             ]
         return []
 

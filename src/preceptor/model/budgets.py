@@ -26,6 +26,8 @@ from preceptor.model.sets import SetFamily
 
 # Beyond this many sets, listing them all takes minutes and gigabytes.
 MAX_LISTED_SETS = 5_000_000
+# Which set holds which test is a table of so many bytes.
+_MOST_MEMBERSHIPS = 500_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,9 +239,12 @@ class Budget(Kind):
             No set is allowed at all.
         """
         bound = self.count(tests)
-        if bound > MAX_LISTED_SETS:
+        most = min(MAX_LISTED_SETS, _MOST_MEMBERSHIPS // tests)
+        if bound > most:
+            # A number of hundreds of digits says no more than its size.
+            many = f"{bound:,}" if bound < 10**15 else f"about 10^{int(math.log10(bound))}"
             raise TooLarge(
-                f"{bound:,} sets of tests are allowed, more than the {MAX_LISTED_SETS:,} that can "
+                f"{many} sets of {tests:,} tests are allowed, more than the {most:,} that can "
                 "be listed; lower the budget, or leave out tests that matter little",
                 bytes_needed=bound * 8 * tests,
             )

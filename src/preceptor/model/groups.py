@@ -11,6 +11,7 @@ from typing import Annotated
 
 from preceptor._base.checks import is_count
 from preceptor._base.fields import Index, Items
+from preceptor._base.words import repeated
 
 # The columns that a test consists of.
 Columns = Annotated[tuple[Index, ...], Items(at_least=1, unique=True)]
@@ -41,12 +42,13 @@ def checked_groups(
     if len(faults) > found:
         return None
     used = [int(i) for _, columns in given for i in columns]
-    repeated = sorted({i for i in used if used.count(i) > 1})
-    if repeated:
-        faults.append(f"groups: column {repeated[0]} appears twice, must be in one test only")
-    alone = [label for i, label in enumerate(labels) if i not in used]
+    again = repeated(used)
+    if again:
+        faults.append(f"groups: column {again[0]} appears twice, must be in one test only")
+    taken = set(used)
+    alone = [label for i, label in enumerate(labels) if i not in taken]
     names = [name for name, _ in given] + alone
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = repeated(names)
     if twice:
         faults.append(f"groups: {twice[0]!r} names two tests, every test needs a name of its own")
     ordered = [(name, tuple(sorted(int(i) for i in columns))) for name, columns in given]

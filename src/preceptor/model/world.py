@@ -17,7 +17,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.fields import GoesWith, InFiles, Items, Matrix, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray, Value, frozen_array
-from preceptor._base.words import TOGETHER, counted, first_few, labelled, unknown_names
+from preceptor._base.words import TOGETHER, counted, first_few, labelled, repeated, unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.groups import (
     Blocks,
@@ -151,7 +151,7 @@ class World(Value):
         if (beta_shape is None) != (latent_correlation is None):
             faults.append(
                 "beta_shape and latent_correlation belong together: give both or neither "
-                "(World.beta_copula makes them)"
+                "(in Python: World.beta_copula makes them)"
             )
         if units is not None and not isinstance(units, Units):
             faults.append(f"units: {units!r} is not a Units")
@@ -489,8 +489,8 @@ def _names(names: Sequence[str] | None, size: int, faults: list[str]) -> tuple[s
     labels = tuple(str(name) for name in names)
     if size and len(labels) != size:
         faults.append(f"names: {len(labels)} names for {size} tests; lengths must agree")
-    repeated = sorted({name for name in labels if labels.count(name) > 1})
-    if repeated:
-        listed = ", ".join(map(repr, repeated))
+    twice = repeated(labels)
+    if twice:
+        listed = ", ".join(map(repr, twice))
         faults.append(f"names: {listed} repeated, every test needs a name of its own")
     return labels

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Items, Positive
 from preceptor._base.values import FloatArray, Value
-from preceptor._base.words import counted, labelled, listed
+from preceptor._base.words import counted, labelled, listed, repeated
 from preceptor.errors import InvalidFile, InvalidProblem, NotApplicable
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
@@ -38,6 +38,8 @@ _FLOOR = 0.4
 _HALF_LIFE = 14.0
 # Whoever learns faster than this knows everything after one showing.
 _SHORTEST = 0.2
+# Each of them is planned for; of more kinds than that nobody could be told from another.
+_MOST_PEOPLE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,8 +294,12 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
         return [], [f"people: {people!r}, must be people by name, each with a weight"]
     if not members:
         return [], ["people: none, a crowd needs at least one person"]
+    if len(members) > _MOST_PEOPLE:
+        return [], [f"people: {len(members):,}, a crowd has at most {_MOST_PEOPLE}"]
     names = [member.name for member in members]
-    faults += [f"people: {name!r} is there twice" for name in names if names.count(name) > 1][:1]
+    faults += [f"people: name {n!r}, must be text" for n in names if not isinstance(n, str)][:1]
+    twice = [] if faults else repeated(names)[:1]
+    faults += [f"people: {name!r} is there twice" for name in twice]
     for name, person, weight in ((m.name, m.person, m.weight) for m in members):
         if not isinstance(person, Person) or isinstance(person, Crowd):
             given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"

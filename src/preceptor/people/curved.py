@@ -15,10 +15,10 @@ import numpy as np
 from preceptor._base.fields import Items
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
-from preceptor.errors import InvalidProblem
+from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.people.branches import Branch as Branch  # so that files may have it
 from preceptor.people.continued import Continued as Continued  # so that files may have it
-from preceptor.people.curves import Curve, check_curve
+from preceptor.people.curves import Curve, OneShot, check_curve
 from preceptor.people.person import Person
 
 Curves = Annotated[
@@ -120,15 +120,27 @@ class Curved(Person):
     @classmethod
     def from_fields(cls, fields: Any) -> Self:
         """Rebuild from plain data; one curve may stand for all."""
-        rebuilt = dict(fields)
-        if "curves" in rebuilt:
-            given = rebuilt["curves"]
-            rebuilt["curves"] = (
+        if "curves" not in fields:
+            return super().from_fields(fields)
+        given = fields["curves"]
+        try:
+            curves = (
                 [Curve.from_dict(item) for item in given]
                 if isinstance(given, list)
                 else Curve.from_dict(given)
             )
-        return super().from_fields(rebuilt)
+        except InvalidInput as error:
+            faults = list(error.faults)
+            try:  # with any curve, to hear what else is wrong
+                super().from_fields({**fields, "curves": OneShot()})
+            except InvalidInput as others:
+                faults += others.faults
+            raise type(error)(faults) from None
+        return super().from_fields({**fields, "curves": curves})
+
+
+# Of more curves than there are tests so many are looked at, to say what else is wrong.
+_LOOKED_AT = 100
 
 
 def _curves(
@@ -147,6 +159,7 @@ def _curves(
                 f"curves: {len(several)} curves for {size} tests; "
                 "give one curve, or one for each test"
             )
+            several = several[: max(size, _LOOKED_AT)]
     for position, curve in enumerate(several):
         if not isinstance(curve, Curve):
             faults.append(

@@ -88,6 +88,13 @@ def solve_many(
     ['optimal', 'optimal']
     """
     todo = list(problems)
+    wrong = [(i, each) for i, each in enumerate(todo) if not isinstance(each, Problem)]
+    if wrong:
+        index, given = wrong[0]
+        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+        raise InvalidInput(
+            f"problems: item {index} is of type {type(given).__name__}, must be a Problem{more}"
+        )
     if workers is not None and not is_count(workers, least=1):
         raise InvalidInput(f"workers: {workers!r}, must be a whole number of at least 1")
     if workers is None and len(todo) <= _CHUNK:

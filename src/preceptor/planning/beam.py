@@ -245,7 +245,7 @@ def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> Non
         raise TooLarge(
             f"beam: width {width:,} has {children:,} children a round and would take "
             f"{needed / 2**30:,.1f} GiB, more than the limit of {memory_limit / 2**30:,.1f} GiB; "
-            f"use width={fits} or less, method='search', or raise memory_limit",
+            f"use width={fits} or less, method='search', or raise `memory_limit`",
             bytes_needed=needed,
         )
 

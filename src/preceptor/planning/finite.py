@@ -297,7 +297,7 @@ def refuse_if_too_large(
         f"{method}: {space.rounds} rounds with {problem.size} tests have {space.states():,.0f} "
         f"states and would take {needed / 2**30:,.1f} GiB, more than the limit of "
         f"{memory_limit / 2**30:,.1f} GiB; use method='truncated' with length={fits} or less, "
-        "or raise memory_limit",
+        "or raise `memory_limit`",
         bytes_needed=needed,
     )
 

@@ -212,7 +212,7 @@ class CapEffects:
             raise TooLarge(
                 f"lattice: {states:,} states would take {needed / 2**30:,.1f} GiB, more than the "
                 f"limit of {memory_limit / 2**30:,.1f} GiB; use method='search', smaller caps, "
-                "or raise memory_limit",
+                "or raise `memory_limit`",
                 bytes_needed=needed,
             )
 

@@ -127,7 +127,7 @@ def default_length(problem: Problem, memory_limit: int) -> int:
     if rounds == 0:
         raise TooLarge(
             f"truncated: even one round of {len(problem.sets):,} sets does not fit; "
-            "use method='stationary', or raise memory_limit",
+            "use method='stationary', or raise `memory_limit`",
             bytes_needed=8 * len(problem.sets),
         )
     return rounds

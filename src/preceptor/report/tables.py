@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from preceptor._base.discounting import total_weight
-from preceptor._base.words import listed, percent, sentence
+from preceptor._base.words import in_seconds, listed, percent, sentence
 from preceptor.evaluation.value import counts_after
 from preceptor.plan import Plan
 from preceptor.report.phrases import joined
@@ -172,7 +172,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         ("Expected loss of the plan", value),
         ("Lower bound", f"{plan.lower_bound:.8g}; no plan costs less"),
         ("Regret" if plan.regrets is not None else "Gap", sentence(plan.how_sure())),
-        ("Method", f"{plan.method}, {plan.seconds:.2g} seconds"),
+        ("Method", f"{plan.method}, {in_seconds(plan.seconds)}"),
     ]
     if not plan.problem.learns_by_showings:
         proof = "a bound on every case, person by person; it can be computed again"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from preceptor._base.discounting import negligible_after, total_weight
 from preceptor._base.progress import Status
-from preceptor._base.words import counted, listed, sentence, times
+from preceptor._base.words import counted, in_seconds, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
@@ -313,7 +313,7 @@ def _how_found(plan: Plan) -> str:
     text = f"Method: {plan.method}"
     if plan.reason:
         text += f" ({plan.reason})"
-    work = f"{plan.seconds:.2g} seconds"
+    work = in_seconds(plan.seconds)
     if plan.states:
         work = f"{counted(plan.states, 'state')} in {work}"
     ended = {

@@ -1,0 +1,40 @@
+"""Plan files as commands read them, with what somebody should know who changed one by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import preceptor
+from preceptor.cli._console import fail, say, spinner
+from preceptor.plan import Plan
+
+# Relative difference that rounding and older versions may make.
+_SLACK = 1e-6
+# Rounds times tests up to which the value is worked out again without anybody waiting for it.
+_QUICK = 1_000_000
+
+
+def load_plan(path: Path) -> Plan:
+    """The plan in a file; says so if its value is not what its schedule costs."""
+    plan = Plan.load(path)
+    problem, length = plan.problem, plan.exploration_length or 0
+    work = max(problem.horizon or 1_000, length) * problem.size
+    # Of other people the value may be approximate, and working it out takes long.
+    exact = problem.learns_by_showings and isinstance(problem.loss, preceptor.ClosedForm)
+    if exact and work <= _QUICK:
+        costs = preceptor.evaluate(problem, plan.policy)
+        if abs(costs - plan.value) > _SLACK * max(abs(costs), abs(plan.value)):
+            say(
+                f"Note: {path}: says that the plan costs {plan.value:.6g}, but its schedule costs "
+                f"{costs:.6g}; the file was changed, solve the problem again"
+            )
+    return plan
+
+
+def check_again(plan: Plan) -> None:
+    """Prove value and lower bound again, slowly; a plan whose proof fails is not given out."""
+    with spinner("checking again"):
+        proof = preceptor.verify(plan)
+    if not proof.ok:
+        fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
+    say(f"Checked again, value and bound stand: {proof.how}")

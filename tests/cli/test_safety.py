@@ -1,0 +1,459 @@
+"""Commands end in a sentence, whatever they are given and wherever they write."""
+
+import codecs
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from preceptor._base.progress import Update
+from preceptor.cli import _net
+from preceptor.cli._console import _OPTIONS, _shortened, in_options, spinner
+from preceptor.cli._waiting import Waiting
+from preceptor.errors import TooLarge
+from preceptor.problem import schema
+from tests.cli.conftest import no_traceback
+from tests.cli.small_and_bad import BAD_FILES
+
+QUICK = ("--half-life", 1, "--cases", 4, "--person", "by-showings")
+
+
+# --- what is written, and where ---
+
+
+@pytest.fixture
+def reads(cases, plan_file, tmp_path):
+    """Every kind of file that a command reads."""
+    table = cases.read_text()
+    (tmp_path / "problem.toml").write_text(
+        "budget = 1\n[world]\ncoefficients = [1.0, 0.8]\ncorrelation = 0.8\n[learner]\n"
+        'initial = [0.2, 1.3]\ncurves = {kind = "geometric", alpha = 1.1}\n'
+    )
+    (tmp_path / "log.csv").write_text(
+        "participant,round,shown,values,prediction,outcome\nann,1,bmi,100,20,21\n"
+    )
+    (tmp_path / "costs.csv").write_text("name,cost\nbmi,1\nbp,1\nage,1\n")
+    (tmp_path / "beliefs.csv").write_text("name,weight\nbmi,1\nbp,1\nage,1\n")
+    (tmp_path / "learner.json").write_text("{}")
+    (tmp_path / "person.json").write_text("{}")
+    assert table.startswith("bmi,bp,age,y")
+    return tmp_path
+
+
+WRITERS = {
+    ("plan", "cases.csv", "--outcome", "y", "-o"): ["cases.csv"],
+    ("plan", "cases.csv", "--outcome", "y", "--report"): ["cases.csv"],
+    ("plan", "cases.csv", "--outcome", "y", "--costs", "costs.csv", "-o"): ["costs.csv"],
+    ("plan", "cases.csv", "--outcome", "y", "--beliefs", "beliefs.csv", "-o"): ["beliefs.csv"],
+    ("plan", "cases.csv", "--outcome", "y", "--learner", "learner.json", "-o"): ["learner.json"],
+    ("solve", "problem.toml", "-o"): ["problem.toml"],
+    ("solve", "problem.toml", "--plot"): ["problem.toml"],
+    ("simulate", "plan.json", "--log"): ["plan.json"],
+    ("next", "plan.json", "--log", "log.csv", "--report"): ["plan.json", "log.csv"],
+    ("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "-o"): ["log.csv", "cases.csv"],
+    ("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "--resume"): [
+        "log.csv", "cases.csv", "learner.json",
+    ],
+    ("diagnose", "cases.csv", "--outcome", "y", "-o"): ["cases.csv"],
+    ("diagnose", "cases.csv", "--outcome", "y", "--person", "person.json", "-o"): ["person.json"],
+    ("tutor", "cases.csv", "--outcome", "y", "--name", "ann", "--state"): ["cases.csv"],
+    ("tutor", "cases.csv", "--outcome", "y", "--name", "ann", "--log"): ["cases.csv"],
+    ("tutor", "cases.csv", "--outcome", "y", "--name", "ann", "--report"): ["cases.csv"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "target"),
+    [(command, target) for command, targets in WRITERS.items() for target in targets],
+)
+@pytest.mark.parametrize("by", ["name", "symlink", "hard link"])
+def test_no_command_overwrites_what_it_reads(run, reads, command, target, by):
+    if by == "symlink":
+        (reads / f"link{Path(target).suffix}").symlink_to(target)
+    elif by == "hard link":
+        (reads / f"link{Path(target).suffix}").hardlink_to(reads / target)
+    before = {path.name: path.read_bytes() for path in reads.iterdir()}
+    named = target if by == "name" else f"link{Path(target).suffix}"
+    result = run(*command, named)
+    message = no_traceback(result)
+    assert result.exit_code == 2, message
+    # A picture must also end in .png, which is found out first.
+    assert "already uses that file" in message or "must end in .png" in message
+    assert {path.name: path.read_bytes() for path in reads.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (("plan", "cases.csv", "--outcome", "y", "-o", "plan.txt"), "must end in .json"),
+        (("plan", "cases.csv", "--outcome", "y", "--report", "r.pdf"), "end in .html or .htm"),
+        (("solve", "problem.toml", "-o", "plan.toml"), "must end in .json"),
+        (("solve", "problem.toml", "--plot", "plan.txt"), "must end in .png"),
+        (("simulate", "plan.json", "--log", "log.txt"), "must end in .csv, .jsonl"),
+        (("next", "plan.json", "--log", "log.csv", "--report", "r"), "end in .html or .htm"),
+        (("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "-o", "l"), "end in .json"),
+        (("diagnose", "cases.csv", "--outcome", "y", "-o", "b.txt"), "must end in .csv or .json"),
+        (("examples", "--write", "diabetes", "-o", "d.xlsx"), "must end in .csv"),
+        (("tutor", "cases.csv", "--outcome", "y", "--name", "a", "--report", "r"), "(--report)"),
+    ],
+)  # fmt: skip
+def test_endings_are_checked_before_work_begins(run, reads, command, words):
+    before = sorted(reads.iterdir())
+    result = run(*command)
+    assert (result.exit_code, words in no_traceback(result)) == (2, True), result.stderr
+    assert sorted(reads.iterdir()) == before
+
+
+def test_two_names_that_differ_in_capitals_only(run, cases):
+    result = run("plan", cases, "--outcome", "y", "-o", "a.html", "--report", "A.html")
+    assert result.exit_code == 2
+
+
+def test_a_plan_without_a_report(run, cases, tmp_path):
+    result = run("plan", cases, "--outcome", "y", *QUICK, "--no-report")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cases.csv", "plan.json"]
+    assert "Wrote the plan to plan.json\n" in result.stderr
+
+
+def test_neither_file_if_the_second_cannot_be_written(run, cases, tmp_path, monkeypatch):
+    replace = Path.replace
+
+    def broken(self, target):
+        if Path(target).name == "report.html":
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", broken)
+    result = run("plan", cases, "--outcome", "y", *QUICK)
+    assert "report.html: the disk is full" in no_traceback(result)
+    assert [path.name for path in tmp_path.iterdir()] == ["cases.csv"]
+
+
+def test_a_report_into_a_device_leaves_it_one(run, cases):
+    result = run(
+        "plan", cases, "--outcome", "y", *QUICK, "-o", "/dev/null", "--report", "/dev/null"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert Path("/dev/null").is_char_device()
+
+
+def test_learner_files_and_sessions_are_private(tmp_path, monkeypatch):
+    from preceptor.cli import _session, fit
+
+    for module in (_session, fit):
+        source = Path(module.__file__).read_text("utf-8")
+        assert "private=True" in source
+    state = tmp_path / "ann.json"
+    monkeypatch.setattr(_session.Session, "check_unchanged", lambda *_: None)
+
+    class Nobody:
+        def to_dict(self):
+            return {}
+
+    _session.Session("ann", 0, {}, {}, Nobody()).save(state)
+    assert state.stat().st_mode & 0o777 == 0o600
+
+
+# --- small files that ask for much ---
+
+
+DRIVER = """
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, 4 * 2**30))
+from typer.testing import CliRunner
+from preceptor.cli import app
+runner = CliRunner(env={"NO_COLOR": "1"})
+for line in sys.stdin:
+    name, command = json.loads(line)
+    result = runner.invoke(app, command)
+    what = type(result.exception).__name__
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps([name, result.exit_code, what, result.stderr[:9000], peak]), flush=True)
+"""
+
+
+def test_a_small_file_cannot_exhaust_the_machine(tmp_path):
+    commands = []
+    for name, (_, write) in BAD_FILES.items():
+        (tmp_path / name).mkdir()
+        command = write(tmp_path / name)
+        size = sum(path.stat().st_size for path in (tmp_path / name).iterdir())
+        assert size < 1_000_000, name
+        commands.append([name, [str(part) for part in command]])
+    ran = subprocess.run(
+        [sys.executable, "-c", DRIVER],
+        input="\n".join(map(json.dumps, commands)),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert len(answers) == len(commands), ran.stderr[-2000:]
+    for name, code, what, message, peak in answers:
+        words = BAD_FILES[name][0]
+        assert (code in (1, 2), what) == (True, "SystemExit"), (name, what, message)
+        assert words in message, (name, message)
+        assert peak < 2_000, (name, peak)
+
+
+# --- streams and signals ---
+
+
+def preceptor(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "preceptor", *arguments],
+        **({"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options),
+    )
+
+
+def test_streams_that_fail_and_places_that_are_gone(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    ascii_only = {k: v for k, v in os.environ.items() if k != "HOME"} | {
+        "PYTHONIOENCODING": "ascii",
+        "LC_ALL": "C",
+    }
+    with Path("/dev/full").open("wb") as full:
+        started = {
+            "ascii": preceptor("schema", env=ascii_only),
+            "full": preceptor("methods", stdout=full),
+            "closed": preceptor("methods"),
+            "gone": preceptor("solve", "x.toml", "-o", "y.json", cwd=gone),
+        }
+    gone.rmdir()
+    started["closed"].stdout.close()
+    said = {}
+    for name, process in started.items():
+        out = b"" if process.stdout is None or process.stdout.closed else process.stdout.read()
+        errors = process.stderr.read()
+        code = process.wait()
+        process.stderr.close()
+        if process.stdout is not None:
+            process.stdout.close()
+        said[name] = (code, out, errors.decode())
+        assert "Traceback" not in said[name][2], said[name]
+        assert "Exception ignored" not in said[name][2], said[name]
+    assert said["ascii"][0] == 0
+    assert json.loads(said["ascii"][1]) == schema()
+    assert "φ" in json.dumps(schema(), ensure_ascii=False)
+    assert said["full"][0] == 1
+    assert said["full"][2] == "Error: standard output: cannot be written, the disk is full\n"
+    assert (said["closed"][0], said["closed"][2]) == (1, "")
+    assert said["gone"][0] == 2
+    assert said["gone"][2].startswith("Error: ")
+
+
+def test_control_c_while_loading_ends_at_once():
+    process = preceptor("methods")
+    # Its own signal handling is there as soon as the package begins to load.
+    deadline = time.monotonic() + 30
+    while not _catches_interrupts(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate()
+    assert process.returncode == 130
+    assert (out, errors) == (b"", b"")
+
+
+def _catches_interrupts(pid):
+    """Whether Python is up, and NumPy is being loaded: then our own module was before."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return False
+    return "numpy" in maps
+
+
+def test_control_c_during_a_command(run, plan_file, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("preceptor.Plan.load", stopped)
+    result = run("explain", plan_file)
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.endswith("Stopped.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (KeyboardInterrupt(), 130, "Stopped."),
+        (BrokenPipeError(32, "Broken pipe"), 1, ""),
+        (MemoryError(), 1, "Error: not enough memory for this; ask for less"),
+        (RecursionError("too deep"), 70, "(RecursionError in cli/_net.py, line"),
+        (OverflowError("much"), 70, "Please report it"),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), 70, "PRECEPTOR_TRACEBACK=1"),
+        (OSError(5, "Input/output error", "a.csv"), 1, "Error: a.csv: Input/output error"),
+        (SystemExit(3), 3, ""),
+    ],
+)
+def test_the_net_catches_what_is_left(capsys, monkeypatch, error, code, words):
+    monkeypatch.setattr(_net, "_silence", lambda: None)
+    monkeypatch.setattr(_net, "spell_out", lambda: None)
+    monkeypatch.delenv("PRECEPTOR_TRACEBACK", raising=False)
+
+    def command():
+        raise error
+
+    with pytest.raises(SystemExit) as left:
+        _net.run(command)
+    said = capsys.readouterr().err
+    assert (left.value.code, words in said) == (code, True), said
+    assert "Traceback" not in said
+
+
+def test_the_net_says_where_and_shows_more_if_asked(capsys, monkeypatch):
+    monkeypatch.setattr(_net, "spell_out", lambda: None)
+    monkeypatch.setenv("PRECEPTOR_TRACEBACK", "1")
+    from preceptor import World
+
+    with pytest.raises(SystemExit):
+        _net.run(lambda: World.equicorrelated(object(), "x"))
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert "in model/matrices.py, line " in said
+
+
+def test_letters_that_a_stream_cannot_show_are_spelled_out():
+    codecs.register_error("preceptor", _net._spelled)
+    text = "kg/m² σ 🙂 \udcff"
+    spelled = text.encode("ascii", "preceptor").decode()
+    assert json.loads(f'"{spelled}"') == text
+    with pytest.raises(UnicodeDecodeError):
+        b"\xff".decode("utf-8", "preceptor")
+
+
+def test_nobody_needs_a_terminal_or_an_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(SystemExit) as left:
+        _net.run(lambda: None)
+    assert left.value.code == 0
+
+
+# --- work that takes long ---
+
+
+def test_long_work_says_so_at_growing_intervals():
+    now, said = [0.0], []
+    waiting = Waiting("planning", said.append, clock=lambda: now[0])
+    lines = {}
+    for second in range(40):
+        now[0] = float(second)
+        if second == 5:
+            waiting.heard(Update("proving 17", value=8.0, lower_bound=4.0))
+        if (line := waiting.line()) is not None:
+            lines[second] = line
+    assert lines[2] == "planning: still working, 2 s"
+    assert lines[5] == ("planning: proving 17, still working, 5 s, best 8, lower bound 4, gap 100%")
+    assert list(lines) == [2, 5, 9, 17, 33]
+    waiting.heard(Update("proving 18"))  # the same stage further on
+    now[0] = 41.0
+    assert waiting.line() is None
+
+
+def test_short_work_says_nothing_and_long_work_stops_when_it_ends():
+    said = []
+    with Waiting("planning", said.append, first=30.0):
+        pass
+    assert said == []
+    with Waiting("planning", said.append, first=0.01) as waiting:
+        deadline = time.monotonic() + 10
+        while not said and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert said[0].startswith("planning: still working")
+    told = len(said)
+    waiting.said = -1e9
+    time.sleep(0.1)
+    assert len(said) == told
+
+
+def test_a_broken_stderr_ends_the_lines_not_the_work(capsys):
+    def broken(_):
+        raise BrokenPipeError
+
+    with Waiting("planning", broken, first=0.0):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_spinner_uses_it_without_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("preceptor.cli._console.Waiting", lambda *a: Waiting(*a, first=0.0))
+    with spinner("drawing") as tell:
+        tell(Update("lines", sentence="A sentence."))
+        time.sleep(0.2)
+    said = capsys.readouterr().err
+    assert "A sentence.\n" in said
+    assert "drawing: lines, still working, 0 s\n" in said
+
+
+# --- words of the command line ---
+
+
+def test_messages_name_options():
+    _OPTIONS.set({"method": "--method", "width": "--width", "memory_limit": "--memory-limit-gb"})
+    said = "use width=12 or less, method='search', or raise `memory_limit`; loss=ClosedForm()"
+    assert in_options(said) == (
+        "use --width 12 or less, --method search, or raise --memory-limit-gb; loss=ClosedForm()"
+    )
+    assert in_options("drop one (in Python: or impute, missing=SimpleImputer()); go on") == (
+        "drop one; go on"
+    )
+    _OPTIONS.set({})
+
+
+def test_too_much_memory_names_the_option(run, reads):
+    arguments = ("--method", "beam", "--width", 10_000_000, "--memory-limit-gb", 0.001)
+    result = run("solve", "problem.toml", *arguments)
+    message = no_traceback(result)
+    assert result.exit_code == 1
+    assert "or raise --memory-limit-gb" in message
+    assert "width=" not in message
+    assert issubclass(TooLarge, MemoryError)
+
+
+def test_a_message_that_fills_pages_is_cut():
+    assert len(_shortened("x" * 100_000)) < 2_100
+    many = _shortened("\n".join(f"  - {i}" for i in range(1000)))
+    assert many.endswith("  - and 960 more")
+
+
+# --- plans that were changed by hand, and proofs ---
+
+
+def test_a_value_that_does_not_fit_is_noted(run, plan_file):
+    assert "Note" not in run("explain", plan_file).stderr
+    data = json.loads(plan_file.read_text())
+    plan_file.write_text(json.dumps(data | {"value": 2 * data["value"]}))
+    for command in ("explain", "next", "simulate"):
+        more = ("--people", 2, "--rounds", 2) if command == "simulate" else ()
+        result = run(command, plan_file, *more)
+        assert result.exit_code == 0
+        assert "plan.json: says that the plan costs" in result.stderr, command
+
+
+def test_verify_on_the_command_line(run, reads, plan_file):
+    result = run("explain", plan_file, "--verify")
+    assert result.exit_code == 0, result.stderr
+    assert "Checked again, value and bound stand" in result.stderr
+    data = json.loads(plan_file.read_text())
+    plan_file.write_text(json.dumps(data | {"lower_bound": data["value"], "status": "optimal"}))
+    result = run("explain", plan_file, "--verify")
+    assert result.exit_code == 1
+    assert "does not hold" in no_traceback(result)
+    result = run("solve", "problem.toml", "--method", "truncated", "--length", 3, "--verify")
+    assert result.exit_code == 0, result.stderr
+    assert "Checked again" in result.stderr
+
+
+def test_input_that_never_ends_is_refused(monkeypatch, run, tmp_path):
+    monkeypatch.setattr("preceptor._base.files._MOST_BYTES", 1000)
+    result = run("explain", "/dev/zero")
+    assert "/dev/zero: more than" in no_traceback(result)
