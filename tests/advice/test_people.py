@@ -61,7 +61,9 @@ def test_by_showings_is_what_it_was():
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_kind_can_be_asked_for(kind):
-    advice = pr.advise(TABLE, "risk", person=kind, **QUICK)
+    # Those who are no faster or slower than others take no half-life.
+    fixed = {"half_life": None} if kind in ("bayesian", "no-learning") else {}
+    advice = pr.advise(TABLE, "risk", person=kind, **QUICK | fixed)
     person = advice.plan.problem.learner
     assert person.kind == kind
     assert not np.any(person.initial)
@@ -90,7 +92,8 @@ def test_first_showings_teach_all_kinds_alike():
         ({"person": "wizard"}, "person: 'wizard' is not known; there are crowd, by-showings"),
         ({"person": "crowd", "learner": pr.NoLearning([0.0, 0.0])}, "leave one of them out"),
         ({"person": "crowd", "alpha": 1.1, "half_life": None}, "alpha: says how fast"),
-        ({"person": "no-learning", "objective": "mean"}, "objective: compares the people"),
+        ({"person": "delta-rule", "objective": "mean"}, "objective: compares the people"),
+        ({"person": "no-learning"}, "half_life: says how fast somebody learns"),
         ({"objective": "median"}, "objective: 'median', must be one of regret, mean, cvar"),
         ({"person": pr.NoLearning([0.0, 0.0])}, "half_life: already decided"),
         ({"person": pr.NoLearning([0.0]), "half_life": None}, "lengths must agree"),

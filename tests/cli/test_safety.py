@@ -54,7 +54,7 @@ WRITERS = {
     ("solve", "problem.toml", "-o"): ["problem.toml"],
     ("solve", "problem.toml", "--plot"): ["problem.toml"],
     ("simulate", "plan.json", "--log"): ["plan.json"],
-    ("next", "plan.json", "--log", "log.csv", "--report"): ["plan.json", "log.csv"],
+    ("next", "plan.json", "--log", "log.csv", "--tutor", "--report"): ["plan.json", "log.csv"],
     ("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "-o"): ["log.csv", "cases.csv"],
     ("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "--resume"): [
         "log.csv", "cases.csv", "learner.json",
@@ -95,10 +95,10 @@ def test_no_command_overwrites_what_it_reads(run, reads, command, target, by):
         (("solve", "problem.toml", "-o", "plan.toml"), "must end in .json"),
         (("solve", "problem.toml", "--plot", "plan.txt"), "must end in .png"),
         (("simulate", "plan.json", "--log", "log.txt"), "must end in .csv, .jsonl"),
-        (("next", "plan.json", "--log", "log.csv", "--report", "r"), "end in .html or .htm"),
+        (("next", "plan.json", "--log", "log.csv", "--tutor", "--report", "r"), "in .html or .htm"),
         (("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "-o", "l"), "end in .json"),
         (("diagnose", "cases.csv", "--outcome", "y", "-o", "b.txt"), "must end in .csv or .json"),
-        (("examples", "--write", "diabetes", "-o", "d.xlsx"), "must end in .csv"),
+        (("examples", "--write", "diabetes", "-o", "d.doc"), "must end in .csv"),
         (("tutor", "cases.csv", "--outcome", "y", "--name", "a", "--report", "r"), "(--report)"),
     ],
 )  # fmt: skip

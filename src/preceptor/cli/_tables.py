@@ -47,7 +47,9 @@ def read_counts(path: Path) -> dict[str, int]:
     found = read_named_numbers(path, ("count",))["count"]
     wrong = [n for n, count in found.items() if count != int(count) or not 0 <= count <= 1e9]
     InvalidFile.raise_if(
-        f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0" for name in wrong
+        f"{path}, {name!r}: {found[name]:g}, must be a whole number of at least 0"
+        + (" and at most 1,000,000,000" if found[name] > 0 else "")
+        for name in wrong
     )
     return {name: int(count) for name, count in found.items()}
 
