@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.proofs import proofs_to_come, with_proofs
@@ -19,6 +20,10 @@ _WIDE = 0.05
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
 # Share of a time limit that all of these proofs may take.
 _PROOF_SHARE = 0.25
+# With more sets than this planning takes so long in one go.
+_MANY_SETS, MANY_SETS_SECONDS = 20_000, 5.0
+# Share of a limit on the whole advice that planning and proofs may take, and the least they get.
+_SHARE, _LEAST_SECONDS = 0.6, 0.05
 
 
 def plan_for(
@@ -26,21 +31,27 @@ def plan_for(
     *,
     objective: str | None,
     time_limit: float | None,
+    deadline: Deadline,
     seed: int,
     progress: Progress | None,
 ) -> Plan:
     """A plan in the time that fits the person; arguments are those of `advise`.
 
     For somebody who learns by showings quick first; if that leaves much unproven and nobody set a
-    limit, ten seconds more.
+    limit, ten seconds more. With a limit, planning takes its share of what is left of it.
     """
     check_objective(problem, objective)
+    if time_limit is not None:
+        time_limit = max(_SHARE * deadline.left, _LEAST_SECONDS)
     if isinstance(problem.learner, Crowd):
         return _plan_for_crowd(problem, objective, time_limit, seed, progress)
     if not problem.learns_by_showings:
         limit = PEOPLE_SECONDS if time_limit is None else time_limit
         return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
     seconds = QUICK_SECONDS if time_limit is None else time_limit
+    if time_limit is None and problem.budget.count(problem.size) > _MANY_SETS:
+        # Half a second is gone before the sets are listed; ten more would list them again.
+        seconds = time_limit = MANY_SETS_SECONDS
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
         said = (

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from preceptor._base.progress import Progress, report
-from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, person_for, refuse_choices
+from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, Time, person_for, refuse_choices
 from preceptor.advice.kinds import CROWD, WITH_CURVES, check_kind, person_of_kind
 from preceptor.advice.learner_file import read_learner
 from preceptor.errors import InvalidInput
@@ -19,7 +19,7 @@ from preceptor.problem import Problem
 def problem_for(
     world: World,
     budget: Budget,
-    discount: float,
+    time: Time,
     *,
     person: str | Person | None,
     learner: Person | str | Path | None,
@@ -34,7 +34,7 @@ def problem_for(
     kind = _kind(person, learner, alpha, progress)
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
     try:
-        problem = Problem(world, known, budget, discount)
+        problem = Problem(world, known, budget, time.discount, time.horizon)
         if kind is None:
             return problem
         showings = DEFAULT_HALF_LIFE if half_life is None else half_life

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +17,7 @@ from preceptor.cli._console import check_target, fail, readable_errors, say, spi
 from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
+from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.regrets import OBJECTIVES
 from preceptor.tables import Reading
 
@@ -28,6 +32,8 @@ _EXAMPLES = """[bold]Examples[/bold]
   preceptor plan cases.csv --outcome y --person by-showings --half-life 14
 
   preceptor plan cases.csv --outcome y --learner learner.json --json
+
+  preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv
 """
 
 
@@ -40,6 +46,7 @@ def plan(
     tests: _options.Tests = None,
     half_life: _options.HalfLife = None,
     cases: _options.Cases = None,
+    about: _options.About = None,
     beliefs: _options.Beliefs = None,
     standardised: _options.Standardised = False,
     costs: _options.Costs = None,
@@ -60,18 +67,35 @@ def plan(
     example: _options.Example = None,
     alpha: _options.Alpha = None,
     discount: _options.Discount = None,
+    simple: Annotated[
+        int | None,
+        typer.Option(
+            help="At most so many different sets; says what that costs (default: any number).",
+            metavar="SETS",
+        ),
+    ] = None,
+    full_plan: Annotated[
+        bool,
+        typer.Option(
+            "--full-plan",
+            help="Keep the plan where one fixed set is as good, as far as the cases can tell.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds to search and to prove (default: 4; for somebody who learns by showings "
-            "0.5, then 10 if the gap is wide).",
-            min=0.0,
-        ),
+        typer.Option(help="Seconds for the whole command (default: 20).", min=0.0),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The plan file to write.")] = Path(
         "plan.json"
     ),
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    schedule: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write what to show case by case, as a .csv that spreadsheets open.",
+            metavar="FILE",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
@@ -94,6 +118,10 @@ def plan(
             inputs = (data, beliefs, costs, learner)
             check_target(output, *inputs)
             check_target(report, output, *inputs)
+        if schedule is not None:
+            _check_schedule(
+                schedule, data, beliefs, costs, learner, output, report, dry_run=dry_run
+            )
         from preceptor.advice import advise
 
         found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
@@ -117,11 +145,16 @@ def plan(
                 half_life=half_life,
                 alpha=alpha,
                 cases=cases,
+                about=about,
                 discount=discount,
+                simple=simple,
+                full_plan=full_plan,
                 time_limit=time_limit,
                 verify=verify,
                 vary=not dry_run,
                 seed=seed,
+                when=datetime.date.today().isoformat(),
+                command=command_line(),
                 progress=tell,
             )
         proof = advice.verification
@@ -133,9 +166,28 @@ def plan(
             with spinner("drawing the report"):
                 advice.save(output, report)
             say(f"Wrote the plan to {output} and the report to {report}")
+            if schedule is not None:
+                advice.save_schedule(schedule)
+                say(f"Wrote what to show case by case to {schedule}")
         if as_json:
             typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))
         else:
             typer.echo(advice.explain())
             if not dry_run:
                 say(f"What to show one person next: preceptor next {output} --shown counts.json")
+
+
+def command_line() -> str:
+    """What was typed, as it could be typed again."""
+    return shlex.join(["preceptor", *sys.argv[1:]])
+
+
+def _check_schedule(path: Path, *used: Path | str | None, dry_run: bool) -> None:
+    """Refuse early what could not be written later, or not be opened by a spreadsheet."""
+    if dry_run:
+        raise InvalidInput(
+            "--schedule: writes a file, --dry-run writes none; leave one of them out"
+        )
+    if path.suffix.lower() != ".csv":
+        raise InvalidFile(f"{path}: ends in {path.suffix!r}, must end in .csv (--schedule)")
+    check_target(path, *used, option="--schedule")

@@ -136,7 +136,7 @@ def _solve_listed(
     progress: Progress | None,
 ) -> Plan:
     everybody = expectations(problem)
-    schedule = _Horizon.of(problem)
+    schedule = SearchedRounds.of(problem)
     tails = _words_to_repeat(everybody, problem.discount) if schedule.infinite else ()
     until = _until(watch)
     search = Search(
@@ -201,14 +201,15 @@ def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
 
 
 @dataclass(frozen=True)
-class _Horizon:
+class SearchedRounds:
     """How many rounds are searched, and whether something is repeated after them."""
 
     rounds: int
     infinite: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> _Horizon:
+    def of(cls, problem: Problem) -> SearchedRounds:
+        """All rounds of a short horizon; else until later ones weigh next to nothing."""
         if problem.horizon is not None:
             return cls(min(problem.horizon, _MOST_FINITE_ROUNDS), infinite=False)
         if problem.discount == 0.0:

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preceptor._base.discounting import negligible_after, total_weight
+from preceptor._base.discounting import cases_to_come, negligible_after, total_weight
 from preceptor._base.progress import Status
 from preceptor._base.words import counted, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
+from preceptor.problem import Problem
 from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
@@ -92,9 +93,12 @@ def _told(body: Sequence[_Part], *, code: bool) -> list[str | Row]:
 
 def _setting(plan: Plan) -> str:
     problem = plan.problem
-    endless = "an unlimited number of cases"
-    span = endless if problem.horizon is None else cases(problem.horizon)
-    text = f"A plan for {counted(len(problem.world.tests), 'test')} over {span}."
+    many = counted(len(problem.world.tests), "test")
+    if problem.horizon is None:
+        matter = f"{cases_to_come(problem.discount):,.0f}"
+        text = f"A plan for {many} over open-ended teaching, of which about {matter} cases matter."
+    else:
+        text = f"A plan for {many} over {cases(problem.horizon)}."
     if problem.discount < 1.0:
         factor = f"{problem.discount:.6g}"
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
@@ -239,7 +243,7 @@ def _what_it_costs(plan: Plan) -> list[str]:
     what = "Expected discounted loss" if problem.discount < 1.0 else "Expected loss"
     average = f"{plan.value / weight:.4g} per case on average"
     whose = ", averaged over the people" if plan.regrets is not None else ""
-    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}."]
+    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}{loss_unit(problem)}."]
     scale = scale_of(problem)
     if scale.unit:
         off = f"{per_case(problem, plan.value):.3g}"
@@ -250,10 +254,19 @@ def _what_it_costs(plan: Plan) -> list[str]:
     if commit is not None and length and summed <= _MAX_SUMMED_ROUNDS:
         fixed = evaluate(problem, Stationary(commit))
         lines.append(
-            f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g}"
+            f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g} in total"
             f"{_how_much_more(fixed, plan.value)}."
         )
     return lines
+
+
+def loss_unit(problem: Problem) -> str:
+    """What losses are in, in brackets: " (squared error of weight, kg)"; empty if nobody knows."""
+    scale = scale_of(problem)
+    if not scale.unit:
+        return ""
+    what = "squared error" if scale.is_squared else scale.label
+    return f" ({what} of {scale.unit})"
 
 
 def _how_much_more(other: float, value: float) -> str:
