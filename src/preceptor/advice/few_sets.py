@@ -15,7 +15,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.deadline import Deadline
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds, most_predictive_set
-from preceptor.advice.resampling import fixed_set_costs
+from preceptor.advice.resampling import fixed_costs_of, judged
 from preceptor.advice.simplify import with_policy
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.evaluation.expectations import expectations, expected_costs, weights_of
@@ -105,7 +105,7 @@ def _pool(free: Plan) -> list[TestSet]:
         others = sorted(near | first_candidates(problem))[:_LOOKED_AT]
     else:
         others = sorted(near)[:_PLAYED]
-    costs = fixed_set_costs(free, problem, others)
+    costs = judged(free, fixed_costs_of(problem, others))
     ranked = [others[int(i)] for i in np.argsort(costs, kind="stable")[:_FIXED]]
     return list(dict.fromkeys([first, *used, most_predictive_set(problem), *ranked]))
 

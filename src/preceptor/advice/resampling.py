@@ -20,6 +20,7 @@ from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expected_costs, family_of, people_of, weights_of
 from preceptor.evaluation.value import commit_value, evaluate
 from preceptor.model.sets import TestSet
+from preceptor.people.expected import Expected
 from preceptor.plan import Plan
 from preceptor.policies import Policy
 from preceptor.problem import Problem
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 RESAMPLES = 40
 # Fewer replicates than this say nothing about how far a gain spreads.
 _FEWEST = 8
+# For people who do not learn by showings, who have to be followed.
+_MOST_PLAYED = 24
 # Share of the draws inside the intervals.
 LEVEL = 0.9
 # Weights this small, as a share of what the outcome varies, have no sign to speak of.
@@ -152,18 +155,19 @@ def resample(
         return None
     among = list(dict.fromkeys([fixed, *contenders]))
     gains, winners = [], dict.fromkeys(among, 0)
-    for replicate in range(drawn.replicates):
+    played = drawn.replicates if plan.problem.learns_by_showings else _MOST_PLAYED
+    for replicate in range(min(played, drawn.replicates)):
         if deadline.is_over:
             break
         try:
             other = plan.problem.replace(world=drawn.world_of(replicate))
-            gain = gain_over(plan, other, habit)
-            costs = fixed_set_costs(plan, other, among)
+            costs = fixed_costs_of(other, among)
+            gain = _gain(plan, other, costs[0])
         except (InvalidInput, np.linalg.LinAlgError):
             continue
         if np.isfinite(gain):
             gains.append(gain)
-            winners[among[int(np.argmin(costs))]] += 1
+            winners[among[int(np.argmin(judged(plan, costs)))]] += 1
     if len(gains) < _FEWEST:
         return None
     ranked = sorted(((s, n) for s, n in winners.items() if n), key=lambda each: -each[1])
@@ -171,23 +175,22 @@ def resample(
     return Resampled(fixed, np.array(gains), tuple(ranked), weights, drawn.replicates)
 
 
-def gain_over(plan: Plan, problem: Problem, habit: Policy) -> float:
-    """What the plan saves in this problem, as a share of the habit's loss.
-
-    For a crowd whose worst off is looked after: how much less the worst off loses, where that is
-    more. Own best plans of the changed world are not searched for again; they are taken to cost as
-    much more or less as the plan itself does.
-    """
+def _gain(plan: Plan, problem: Problem, habit: FloatArray) -> float:
+    """What the plan saves in this problem beside what the habit costs its people (people,)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if plan.regrets is None:
-            spent = evaluate(problem, habit)
-            return 1.0 - evaluate(problem, plan.policy) / spent if spent > 0.0 else 0.0
-        ours, theirs = expected_costs(problem, plan.policy), expected_costs(problem, habit)
-        return crowd_gain(plan, ours, theirs)
+        if plan.regrets is not None:
+            return crowd_gain(plan, expected_costs(problem, plan.policy), habit)
+        spent = float(habit[0])
+        return 1.0 - evaluate(problem, plan.policy) / spent if spent > 0.0 else 0.0
 
 
 def crowd_gain(plan: Plan, ours: FloatArray, theirs: FloatArray) -> float:
-    """`gain_over` for a crowd, from what plan and habit cost each of its people."""
+    """What a plan saves a crowd, as a share of the habit's loss, from what both cost each person.
+
+    On average; or, where the worst off is looked after and that is more, how much less they lose.
+    Own best plans of a changed world are not searched for again: they are taken to cost as much
+    more or less as the plan itself does.
+    """
     assert plan.regrets is not None
     weights = weights_of(plan.problem)
     mean = 1.0 - float(weights @ ours) / float(weights @ theirs)
@@ -197,31 +200,32 @@ def crowd_gain(plan: Plan, ours: FloatArray, theirs: FloatArray) -> float:
     return max(mean, float(np.max(beyond * theirs / ours) - beyond.max()))
 
 
-def fixed_set_costs(plan: Plan, problem: Problem, sets: list[TestSet]) -> FloatArray:
-    """What each set costs if it is always shown, as the plan's objective judges it (sets,)."""
+def fixed_costs_of(problem: Problem, sets: list[TestSet]) -> FloatArray:
+    """What each set costs each person if it is always shown (sets, people)."""
+    horizon, discount = problem.horizon, problem.discount
     if problem.learns_by_showings:
         counts = np.array(problem.start_counts, dtype=np.int64)
-        return np.array([commit_value(problem, counts, s, problem.horizon).value for s in sets])
-    family, horizon = family_of(problem, sets), problem.horizon
-    costs = np.array(
-        [
-            [_throughout(expected, i, problem.discount, horizon) for i in range(len(sets))]
-            for expected in (
-                person.expected(problem.world, family, problem.start)
-                for person in people_of(problem).values()
-            )
-        ]
-    )
-    costs = np.where(np.isnan(costs), np.inf, costs)
+        return np.array([[commit_value(problem, counts, s, horizon).value] for s in sets])
+    family = family_of(problem, sets)
+    everybody = [
+        person.expected(problem.world, family, problem.start)
+        for person in people_of(problem).values()
+    ]
+
+    def throughout(who: Expected, position: int) -> float:
+        if horizon is None:
+            return who.total([], discount, (position,))
+        return who.total([position] * horizon, discount, ())
+
+    costs = np.array([[throughout(who, i) for who in everybody] for i in range(len(sets))])
+    return np.where(np.isnan(costs), np.inf, costs)
+
+
+def judged(plan: Plan, costs: FloatArray) -> FloatArray:
+    """Costs (sets, people) as the plan's objective judges them (sets,)."""
     if plan.regrets is None or plan.regrets.objective == "mean":
-        return np.asarray(weights_of(problem) @ costs)
-    return np.asarray(np.max(costs / plan.regrets.best[:, None], axis=0))
-
-
-def _throughout(expected: object, position: int, discount: float, horizon: int | None) -> float:
-    first = [] if horizon is None else [position] * horizon
-    tail = (position,) if horizon is None else ()
-    return float(expected.total(first, discount, tail))  # type: ignore[attr-defined]
+        return np.asarray(costs @ weights_of(plan.problem))
+    return np.asarray(np.max(costs / plan.regrets.best, axis=1))
 
 
 def _draws(estimate: WorldEstimate, deadline: Deadline, seed: int) -> WorldBootstrap | None:
