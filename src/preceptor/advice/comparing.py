@@ -14,12 +14,11 @@ import numpy as np
 from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, report
 from preceptor._base.words import counted, percent
-from preceptor.advice.alternatives import Alternative, alternatives, followed_rounds
-from preceptor.advice.resampling import Resampled, crowd_gain, resample
+from preceptor.advice.alternatives import Alternative, alternatives
+from preceptor.advice.resampling import Gain, Resampled, crowd_gain, resample
 from preceptor.advice.sensitivity import Change, sensitivity_until
-from preceptor.advice.simplify import as_rival, prefers_habit, with_policy
+from preceptor.advice.simplify import prefers_habit, with_policy
 from preceptor.evaluation.expectations import expected_costs
-from preceptor.evaluation.value import losses_along
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.planning.restricted import neighbours
@@ -70,17 +69,12 @@ def compare(
         if resampled is None:
             notes.append(
                 "How sure the weights are was not looked at: there were too few cases, or the time "
-                "was up (`time_limit`)."
+                "was up (--time-limit gives more)."
             )
-    searched = plan
     if estimate is not None and not full_plan and fixed.policy is not None:
         gain = gain_of(plan, fixed)
-        if plan.policy.commit != fixed.policy.commit and prefers_habit(gain, resampled):
-            plan = with_policy(plan, fixed.policy, fixed.value, _why(gain, resampled))
-    if plan is not searched or plan is not free:
-        rounds = followed_rounds(plan.problem)
-        losses = losses_along(plan.problem, free.policy.schedule(rounds))
-        rivals = (*rivals, as_rival(free, losses))
+        if plan.exploration_length != 0 and prefers_habit(gain.benefit, resampled):
+            plan = with_policy(plan, fixed.policy, fixed.value, _why(gain.mean, resampled))
     changes: tuple[Change, ...] = ()
     if vary:
         report(progress, "changing assumptions")
@@ -88,18 +82,19 @@ def compare(
         if missed:
             notes.append(
                 f"{counted(missed, 'changed assumption').capitalize()} left out: the time was up "
-                "(`time_limit`)."
+                "(--time-limit gives more)."
             )
     kept = None if plan is free else free
     return Compared(plan, rivals, changes, kept, resampled, tuple(notes))
 
 
-def gain_of(plan: Plan, habit: Alternative) -> float:
+def gain_of(plan: Plan, habit: Alternative) -> Gain:
     """What the plan saves in the estimated world, as a share of the habit's loss."""
     if plan.regrets is not None and habit.policy is not None:
         ours, theirs = plan.regrets.costs[0], expected_costs(plan.problem, habit.policy)
         return crowd_gain(plan, ours, theirs)
-    return 1.0 - plan.value / habit.value if habit.value > 0.0 else 0.0
+    saved = 1.0 - plan.value / habit.value if habit.value > 0.0 else 0.0
+    return Gain(saved, saved)
 
 
 def _why(gain: float, resampled: Resampled | None) -> str:
@@ -111,7 +106,8 @@ def _why(gain: float, resampled: Resampled | None) -> str:
     return (
         f"The plan found by search would save {saved} of the loss in the estimated world, and "
         f"{low:.1%} to {high:.1%} in {len(resampled.gains)} worlds estimated from other draws of "
-        "the cases: too little, or too unsure, for a schedule. `full_plan` keeps it."
+        "the cases: too little, or too unsure, for a schedule. --full-plan (full_plan=True in "
+        "Python) keeps it."
     )
 
 

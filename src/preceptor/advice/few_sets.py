@@ -75,8 +75,8 @@ def plan_with_few_sets(free: Plan, most: int, *, deadline: Deadline, seed: int =
     value = evaluate(free.problem, policy)
     more = percent(max(value / free.value - 1.0, 0.0)) if free.value > 0.0 else "nothing"
     note = (
-        f"At most {counted(most, 'different set')} were asked for: that costs {more} more than the "
-        f"plan found without that limit, which uses {len(_shown(free))}."
+        f"Limited to {counted(most, 'different set')}, as asked: that costs {more} more than the "
+        f"plan found without the limit, which uses {len(_shown(free))}."
     )
     return with_policy(free, policy, value, note)
 

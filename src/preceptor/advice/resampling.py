@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -77,7 +77,9 @@ class Resampled:
     habit
         The fixed set that the plan is compared with.
     gains
-        By replicate, what the plan saves: a share of the habit's loss.
+        By replicate, what the plan saves: a share of the habit's loss; for a crowd, on average.
+    benefits
+        The same; for a crowd, on average or for the worst off, whichever is more.
     winners
         How often each set was the best fixed one among those looked at, most often first.
     weights
@@ -90,6 +92,7 @@ class Resampled:
 
     habit: TestSet
     gains: FloatArray = field(repr=False)
+    benefits: FloatArray = field(repr=False)
     winners: tuple[tuple[TestSet, int], ...]
     weights: tuple[WeightInterval, ...] = field(repr=False)
     replicates: int
@@ -101,6 +104,11 @@ class Resampled:
         tail = (1.0 - self.level) / 2.0
         low, high = np.quantile(self.gains, [tail, 1.0 - tail])
         return float(low), float(high)
+
+    @property
+    def least_benefit(self) -> float:
+        """The lower end of the interval of benefits."""
+        return float(np.quantile(self.benefits, (1.0 - self.level) / 2.0))
 
     def share_of(self, shown: TestSet) -> float:
         """In which share of the replicates this set was the best fixed one.
@@ -165,29 +173,38 @@ def resample(
             gain = _gain(plan, other, costs[0])
         except (InvalidInput, np.linalg.LinAlgError):
             continue
-        if np.isfinite(gain):
+        if np.isfinite(gain.benefit):
             gains.append(gain)
             winners[among[int(np.argmin(judged(plan, costs)))]] += 1
     if len(gains) < _FEWEST:
         return None
     ranked = sorted(((s, n) for s, n in winners.items() if n), key=lambda each: -each[1])
     weights = _weights(estimate, drawn)
-    return Resampled(fixed, np.array(gains), tuple(ranked), weights, drawn.replicates)
+    saved, benefits = np.array(gains).T
+    return Resampled(fixed, saved, benefits, tuple(ranked), weights, drawn.replicates)
 
 
-def _gain(plan: Plan, problem: Problem, habit: FloatArray) -> float:
+class Gain(NamedTuple):
+    """What a plan saves as a share of the habit's loss; for a crowd, see `crowd_gain`."""
+
+    mean: float
+    benefit: float
+
+
+def _gain(plan: Plan, problem: Problem, habit: FloatArray) -> Gain:
     """What the plan saves in this problem beside what the habit costs its people (people,)."""
     with np.errstate(over="ignore", invalid="ignore"):
         if plan.regrets is not None:
             return crowd_gain(plan, expected_costs(problem, plan.policy), habit)
         spent = float(habit[0])
-        return 1.0 - evaluate(problem, plan.policy) / spent if spent > 0.0 else 0.0
+        saved = 1.0 - evaluate(problem, plan.policy) / spent if spent > 0.0 else 0.0
+        return Gain(saved, saved)
 
 
-def crowd_gain(plan: Plan, ours: FloatArray, theirs: FloatArray) -> float:
+def crowd_gain(plan: Plan, ours: FloatArray, theirs: FloatArray) -> Gain:
     """What a plan saves a crowd, as a share of the habit's loss, from what both cost each person.
 
-    On average; or, where the worst off is looked after and that is more, how much less they lose.
+    On average; the benefit is that or, where the worst off counts, how much less they lose.
     Own best plans of a changed world are not searched for again: they are taken to cost as much
     more or less as the plan itself does.
     """
@@ -195,9 +212,9 @@ def crowd_gain(plan: Plan, ours: FloatArray, theirs: FloatArray) -> float:
     weights = weights_of(plan.problem)
     mean = 1.0 - float(weights @ ours) / float(weights @ theirs)
     if plan.regrets.objective == "mean":
-        return mean
+        return Gain(mean, mean)
     beyond = plan.regrets.table[0] + 1.0
-    return max(mean, float(np.max(beyond * theirs / ours) - beyond.max()))
+    return Gain(mean, max(mean, float(np.max(beyond * theirs / ours) - beyond.max())))
 
 
 def fixed_costs_of(problem: Problem, sets: list[TestSet]) -> FloatArray:

@@ -12,8 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from preceptor._base.progress import Status
-from preceptor._base.values import FloatArray
-from preceptor.advice.alternatives import Alternative
 from preceptor.advice.resampling import Resampled
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.plan import Plan
@@ -26,13 +24,14 @@ WORTH_HAVING = 0.005
 SEARCHED = "plan found by search"
 
 
-def prefers_habit(gain: float, resampled: Resampled | None) -> bool:
+def prefers_habit(benefit: float, resampled: Resampled | None) -> bool:
     """Whether the habit is as good: the gain is tiny, or may well be less than worth having.
 
     Parameters
     ----------
-    gain
-        What the plan saves in the estimated world, as a share of the habit's loss.
+    benefit
+        What the plan saves in the estimated world, as a share of the habit's loss; for a crowd, on
+        average or for the worst off, whichever is more.
     resampled
         The same in worlds estimated from other draws; None if there were none.
 
@@ -41,9 +40,9 @@ def prefers_habit(gain: float, resampled: Resampled | None) -> bool:
     bool
         True where one fixed set should be preferred.
     """
-    if gain < WORTH_HAVING:
+    if benefit < WORTH_HAVING:
         return True
-    return resampled is not None and resampled.interval[0] < WORTH_HAVING
+    return resampled is not None and resampled.least_benefit < WORTH_HAVING
 
 
 def with_policy(plan: Plan, policy: Policy, value: float, note: str) -> Plan:
@@ -67,8 +66,3 @@ def with_policy(plan: Plan, policy: Policy, value: float, note: str) -> Plan:
         notes=(*plan.notes, note),
         regrets=regrets,
     )
-
-
-def as_rival(free: Plan, losses: FloatArray) -> Alternative:
-    """The plan that was found by search, beside the simpler one that is recommended."""
-    return Alternative("searched", "The plan found by search", free.policy, free.value, losses)

@@ -76,7 +76,10 @@ def _compared(advice: Advice) -> str:
     plan = advice.plan
     scale = scale_of(plan.problem)
     head = ("way to choose", scale.label, "loss vs plan", "excess loss")
-    rows = [(r.title, r.per_case, r.more, r.excess) for r in rival_rows(plan, advice.rivals)]
+    rows = [
+        (r.title, r.per_case, r.more, r.excess)
+        for r in rival_rows(plan, advice.rivals, advice.free)
+    ]
     unit = f", in {scale.unit}" if scale.unit else ""
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(

@@ -38,7 +38,7 @@ def _what_to_do(plan: Plan) -> str:
     if commit is not None and is_one_set(plan):
         return f"Nothing to plan: always show {joined(plan, commit)}."
     settled = settles_after(policy)
-    if horizon is not None and (length is None or length >= horizon or commit is None):
+    if horizon is not None and (length is None or 2 * length > horizon or commit is None):
         many = counted(len(set(policy.schedule(horizon))), "set")
         return f"Follow a schedule of {cases(horizon)} that rotates among {many}."
     if commit is not None and length is not None:
@@ -65,14 +65,16 @@ def _worth(advice: Advice) -> str:
     said = []
     if is_one_set(plan) and free is not None and not is_one_set(free):
         saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
-        said.append(f"A schedule would be worth {_share(saved)} of the loss: {_verdict(saved)}.")
+        said.append(f"A schedule would be worth {_share(saved)} of the loss{_verdict(saved)}.")
     elif fixed is not None and is_one_set(plan):
         said.append("No schedule was found that costs less: the simple habit is as good.")
     elif fixed is not None:
         saved = _saved(plan, fixed)
         against = f"always showing {_set_of(plan, fixed)}"
         tiny = ": the simple habit is as good" if saved < _WORTH_HAVING else ""
-        said.append(f"Worth {_share(saved)} of the loss against {against}{tiny}.")
+        worst = _worst_off(plan)
+        tiny = "" if worst else tiny
+        said.append(f"Worth {_share(saved)} of the loss against {against}{worst}{tiny}.")
     if predictive is not None and fixed is not None:
         said.append(_in_units(plan, fixed, predictive))
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
@@ -82,10 +84,20 @@ def _worth(advice: Advice) -> str:
     return " ".join(said) or "What it is worth was not compared."
 
 
+def _worst_off(plan: Plan) -> str:
+    """For a crowd: how much less the worst off loses than by the best fixed set, if it is less."""
+    if plan.regrets is None or plan.regrets.objective == "mean":
+        return ""
+    ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, 2))
+    if theirs - ours < _WORTH_HAVING:
+        return ""
+    return f" on average, and the worst off loses {percent(ours)} in place of {percent(theirs)}"
+
+
 def _verdict(saved: float) -> str:
     if saved < _WORTH_HAVING:
-        return "the simple habit is as good"
-    return "more than the cases can tell from nothing, so the simple habit is preferred"
+        return ": the simple habit is as good"
+    return ", which these cases cannot tell from next to nothing: the simple habit is preferred"
 
 
 def _in_units(plan: Plan, fixed: Alternative, predictive: Alternative) -> str:

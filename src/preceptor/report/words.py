@@ -133,7 +133,9 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     elif horizon is None or length == 0:
         closing = f"always show {joined(plan, commit)}"
     else:
-        closing = f"show {joined(plan, commit)} for the remaining {cases(horizon - length)}"
+        left = horizon - length
+        when = "in the last case" if left == 1 else f"for the remaining {cases(left)}"
+        closing = f"show {joined(plan, commit)} {when}"
     if length == 0:
         lines: list[_Part] = [sentence(closing)]
     else:
