@@ -1,5 +1,7 @@
 """Tables with very many sets: planned with promising ones, bounded over all, in little memory."""
 
+import importlib
+
 import numpy as np
 import pytest
 
@@ -59,7 +61,8 @@ def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
 def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
     plan = pr.solve(PROBLEM, "stationary")
     whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))
-    monkeypatch.setattr("preceptor.advice.sensitivity._MANY_SETS", 100)
+    room = importlib.import_module("preceptor.advice.sensitivity")
+    monkeypatch.setattr(room, "_MANY_SETS", 100)
     some, missed = sensitivity_until(plan, deadline=Deadline(None))
     assert none_missed == missed == 0
     by_change = {change.direction: change for change in whole}
