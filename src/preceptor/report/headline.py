@@ -9,6 +9,7 @@ from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.words import in_a_sentence
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice, Alternative
@@ -20,6 +21,8 @@ _WORTH_HAVING = 0.005
 _NOTHING = 5e-5
 # Cases of a plan that never settles over which its sets are counted.
 _COUNTED_CASES = 200
+# Schedules with no more changes of set than this are said in one sentence.
+_MOST_RUNS = 3
 
 
 def headline(advice: Advice) -> tuple[str, ...]:
@@ -37,6 +40,9 @@ def _what_to_do(plan: Plan) -> str:
     commit, length = policy.commit, plan.exploration_length
     if commit is not None and is_one_set(plan):
         return f"Nothing to plan: always show {joined(plan, commit)}."
+    brief = in_a_sentence(plan, _MOST_RUNS)
+    if brief:
+        return brief
     settled = settles_after(policy)
     if horizon is not None and (length is None or 2 * length > horizon or commit is None):
         many = counted(len(set(policy.schedule(horizon))), "set")
@@ -73,8 +79,8 @@ def _worth(advice: Advice) -> str:
         against = f"always showing {_set_of(plan, fixed)}"
         tiny = ": the simple habit is as good" if saved < _WORTH_HAVING else ""
         worst = _worst_off(plan)
-        tiny = "" if worst else tiny
-        said.append(f"Worth {_share(saved)} of the loss against {against}{worst}{tiny}.")
+        mean = " on average" if plan.regrets is not None else ""
+        said.append(f"Worth {_share(saved)} of the loss{mean} against {against}{worst or tiny}.")
     if predictive is not None and fixed is not None:
         said.append(_in_units(plan, fixed, predictive))
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
@@ -91,7 +97,7 @@ def _worst_off(plan: Plan) -> str:
     ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, 2))
     if theirs - ours < _WORTH_HAVING:
         return ""
-    return f" on average, and the worst off loses {percent(ours)} in place of {percent(theirs)}"
+    return f"; the worst off loses {percent(ours)} in place of {percent(theirs)}"
 
 
 def _verdict(saved: float) -> str:
@@ -132,8 +138,7 @@ def _how_sure(advice: Advice) -> str:
             said[-1] += f" against {joined(plan, found.habit)}, "
             said[-1] += f"which is the best fixed set in {share:.0%} of them."
         else:
-            habit = joined(plan, found.habit)
-            said.append(f"In {worlds}, {habit} is the best fixed set in {share:.0%}.")
+            said.append(f"In {worlds}, this set is the best fixed one in {share:.0%}.")
     elif advice.estimate is None:
         said.append("The world is taken as given; nothing says how sure it is.")
     return " ".join(said)

@@ -145,6 +145,18 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     return lines
 
 
+def in_a_sentence(plan: Plan, most: int) -> str:
+    """What to show, if it changes so rarely that one sentence says it; else empty."""
+    length, horizon = plan.exploration_length, plan.problem.horizon
+    if length is None or plan.policy.commit is None:
+        return ""
+    rounds = length if horizon is None else min(length, horizon)
+    if len(runs(plan.policy.schedule(rounds))) > most:
+        return ""
+    first = _what_to_show(plan)[0]
+    return first if isinstance(first, str) else ""
+
+
 def _word_in_words(plan: Plan, word: tuple[TestSet, ...]) -> str:
     """E.g. "over and over: abdomen + wrist in 5 of 9 cases and chest in 4"."""
     parts = [
