@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from preceptor._base.spreadsheets import as_text
 from preceptor.model.sets import TestSet
@@ -19,7 +20,8 @@ _MOST_WRITTEN = 10_000
 _ENDLESS = 200
 
 
-class ScheduleRow(NamedTuple):
+@dataclass(frozen=True)
+class ScheduleRow:
     """A case, or all cases from one on.
 
     Attributes
@@ -82,7 +84,7 @@ def schedule_rows(advice: Advice | Plan, most: int = 200) -> list[ScheduleRow]:
     else:
         listed = _rows(plan, first, 1)
         (row,) = _rows(plan, [word[0]], begin)
-        last = row._replace(case=f"from {begin} on" if first else "every case")
+        last = replace(row, case=f"from {begin} on" if first else "every case")
     if len(listed) + 1 > most:
         cut = ScheduleRow(f"{most - 1} to {len(listed)}", (), "left out here for want of room")
         listed = [*listed[: max(most - 2, 0)], cut]

@@ -39,7 +39,8 @@ def _what_to_do(plan: Plan) -> str:
     policy, horizon = plan.policy, plan.problem.horizon
     commit, length = policy.commit, plan.exploration_length
     if commit is not None and is_one_set(plan):
-        return f"Nothing to plan: always show {joined(plan, commit)}."
+        what = f"always show {joined(plan, commit)}" if commit else "show nothing, ever"
+        return f"Nothing to plan: {what}."
     brief = in_a_sentence(plan, _MOST_RUNS)
     if brief:
         return brief
