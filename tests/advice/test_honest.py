@@ -9,7 +9,7 @@ import preceptor as pr
 from preceptor._base.deadline import Deadline
 from preceptor.advice import alternatives
 from preceptor.advice.advising import advice_on
-from preceptor.advice.comparing import gain_of
+from preceptor.advice.comparing import gain_of, habit_beside
 from preceptor.advice.resampling import RESAMPLES, Resampled, resample
 from preceptor.advice.simplify import SEARCHED, WORTH_HAVING, prefers_habit, with_policy
 from preceptor.estimation.sources import fit_source
@@ -166,6 +166,14 @@ def test_what_a_crowd_gains():
     said = advice_on(plan, vary=False).headline
     assert "the worst off loses" in said[1]
     assert "loses most by it" in said[3]
+
+
+def test_a_plan_has_to_beat_both_habits():
+    plan = crowd_plan()
+    fixed, predictive, _ = alternatives(plan)
+    worse = replace(fixed, value=2 * fixed.value, policy=Stationary(()))
+    assert habit_beside(plan, (worse, predictive)) is predictive
+    assert habit_beside(plan, (predictive, worse)) is predictive
 
 
 def test_a_simpler_plan_for_a_crowd_keeps_its_books():

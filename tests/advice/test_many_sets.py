@@ -35,21 +35,6 @@ def test_the_bound_covers_every_set(monkeypatch):
     assert pr.verify(plan).ok
 
 
-def test_ample_time_looks_through_all_of_them(monkeypatch):
-    monkeypatch.setattr(deciding, "_MANY_SETS", 100)
-    asked = []
-
-    def solve(problem, method, *, time_limit, seed, progress):
-        asked.append((method, time_limit))
-        return pr.solve(problem, "stationary")
-
-    monkeypatch.setattr(deciding, "solve", solve)
-    whole = Deadline(100.0, clock=lambda: 0.0)
-    options = {"objective": None, "seed": 0, "progress": None}
-    deciding.plan_for(PROBLEM, time_limit=100.0, deadline=whole, **options)
-    assert asked == [("auto", 60.0)]
-
-
 def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
     late = Watch(1e-9)
     plan = solve_restricted(

@@ -58,7 +58,7 @@ def compare(
     """The plan, or one fixed set where that is as good; its rivals; what else could be true."""
     report(progress, "comparing")
     rivals = alternatives(plan, seed=seed)
-    fixed = rivals[0]
+    fixed = habit_beside(plan, rivals)
     notes: list[str] = []
     resampled = None
     if estimate is not None and fixed.policy is not None:
@@ -86,6 +86,15 @@ def compare(
             )
     kept = None if plan is free else free
     return Compared(plan, rivals, changes, kept, resampled, tuple(notes))
+
+
+def habit_beside(plan: Plan, rivals: tuple[Alternative, ...]) -> Alternative:
+    """The fixed set beside which the plan gains least.
+
+    For one person that is the best fixed set. For a crowd the set by which nobody loses much may
+    cost more on average than the most predictive tests, and a plan has to beat both.
+    """
+    return min(rivals[:2], key=lambda rival: gain_of(plan, rival).benefit)
 
 
 def gain_of(plan: Plan, habit: Alternative) -> Gain:

@@ -26,8 +26,8 @@ _WIDE = 0.05
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
 # Share of a time limit that all of these proofs may take.
 _PROOF_SHARE = 0.25
-# With more sets than this planning is among promising ones, for so long, unless time is ample.
-_MANY_SETS, MANY_SETS_SECONDS, _AMPLE_SECONDS = 20_000, 3.0, 30.0
+# With more sets than this planning is among promising ones, for so long if nobody says.
+_MANY_SETS, MANY_SETS_SECONDS = 20_000, 3.0
 # Share of a limit on the whole advice that planning and proofs may take, and the least they get.
 _SHARE, _LEAST_SECONDS = 0.6, 0.05
 
@@ -55,7 +55,7 @@ def plan_for(
         limit = PEOPLE_SECONDS if time_limit is None else time_limit
         return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
     seconds = QUICK_SECONDS if time_limit is None else time_limit
-    if problem.budget.count(problem.size) > _MANY_SETS and seconds < _AMPLE_SECONDS:
+    if problem.budget.count(problem.size) > _MANY_SETS:
         return _plan_among_many(problem, time_limit or MANY_SETS_SECONDS, seed, progress)
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
@@ -72,9 +72,10 @@ def plan_for(
 def _plan_among_many(
     problem: Problem, seconds: float, seed: int, progress: Progress | None
 ) -> Plan:
-    """For somebody who learns by showings, from so many sets that a dual over all takes minutes.
+    """For somebody who learns by showings, from very many sets.
 
-    Planned with the promising ones; the bound is over all of them.
+    A dual over all would take minutes and gigabytes: it is planned with the promising ones, and
+    bounded over all of them.
     """
 
     def search(small: Problem, limit: float | None) -> Plan:

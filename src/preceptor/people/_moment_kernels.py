@@ -75,15 +75,6 @@ def _reading(s, size, members, omega, solved, offset, reading):
 
 
 @jit
-def reading_of(
-    s, reading, members, sizes, omega, variance, solved, offset, residual, own, pull, second,
-    gain2, fourth, all_weights, cap, leak, away,
-):  # fmt: skip
-    """U of one set (k, n+1) into `reading`."""
-    _reading(s, sizes[s], members, omega, solved, offset, reading)
-
-
-@jit
 def _directions(s, size, members, reading, all_weights, directions):
     """B' (k, n): which weights a surprise moves."""
     n = directions.shape[1]

@@ -27,16 +27,14 @@ _ROUNDING = 1e-10
 
 def directions_of(person: Moments, tail: Tail) -> FloatArray:
     """Orthonormal rows (d, n + 1) that span all a turn of the word can charge."""
-    from preceptor.people._moment_kernels import reading_of
-
+    _members, _sizes, omega, _variance, solved, offset, *_ = person.arrays
     size = person.start.shape[0]
     rows = [np.eye(size)[-1:]]
     for s in dict.fromkeys(tail):
         shown = list(person.sets[s])
         rows.append(np.eye(size)[shown])
-        read = np.empty((len(shown), size))
-        reading_of(s, read, *person.arrays)
-        rows.append(read)
+        k = len(shown)
+        rows.append(np.column_stack([solved[s, :k, :k] @ omega[shown], offset[s, :k]]))
     everything = np.concatenate(rows)
     lengths = np.linalg.norm(everything, axis=1, keepdims=True)
     _, sizes, spanned = np.linalg.svd(everything / lengths, full_matrices=False)

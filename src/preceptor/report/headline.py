@@ -68,7 +68,7 @@ def _worth(advice: Advice) -> str:
     """What the plan saves, or what the simple habit forgoes."""
     plan, free = advice.plan, advice.free
     rivals = {rival.name: rival for rival in advice.rivals}
-    fixed, predictive = rivals.get("fixed"), rivals.get("predictive")
+    fixed, predictive = _habit(advice), rivals.get("predictive")
     said = []
     if is_one_set(plan) and free is not None and not is_one_set(free):
         saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
@@ -79,7 +79,7 @@ def _worth(advice: Advice) -> str:
         saved = _saved(plan, fixed)
         against = f"always showing {_set_of(plan, fixed)}"
         tiny = ": the simple habit is as good" if saved < _WORTH_HAVING else ""
-        worst = _worst_off(plan)
+        worst = _worst_off(plan, fixed)
         mean = " on average" if plan.regrets is not None else ""
         said.append(f"Worth {_share(saved)} of the loss{mean} against {against}{worst or tiny}.")
     if predictive is not None and fixed is not None:
@@ -91,11 +91,21 @@ def _worth(advice: Advice) -> str:
     return " ".join(said) or "What it is worth was not compared."
 
 
-def _worst_off(plan: Plan) -> str:
-    """For a crowd: how much less the worst off loses than by the best fixed set, if it is less."""
+def _habit(advice: Advice) -> Alternative | None:
+    """The fixed set that the plan was compared with in worlds drawn again; else the best one."""
+    found = advice.resampled
+    shown = {r.policy.commit: r for r in advice.rivals[:2][::-1] if r.policy is not None}
+    if found is not None and found.habit in shown:
+        return shown[found.habit]
+    return next((rival for rival in advice.rivals if rival.name == "fixed"), None)
+
+
+def _worst_off(plan: Plan, habit: Alternative) -> str:
+    """For a crowd: how much less the worst off loses than by the habit, if it is less."""
     if plan.regrets is None or plan.regrets.objective == "mean":
         return ""
-    ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, 2))
+    row = 2 if habit.name == "fixed" else 1
+    ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, row))
     if theirs - ours < _WORTH_HAVING:
         return ""
     return f"; the worst off loses {percent(ours)} in place of {percent(theirs)}"
@@ -113,7 +123,7 @@ def _in_units(plan: Plan, fixed: Alternative, predictive: Alternative) -> str:
     unit = f" ({scale.unit})" if scale.unit else ""
     own = f"{per_case(problem, plan.value):.4g}"
     others = []
-    if not is_one_set(plan):
+    if not is_one_set(plan) and fixed.name == "fixed":
         others.append(f"{per_case(problem, fixed.value):.4g} with the best fixed set")
     if not (is_one_set(plan) and predictive.policy is not None) or (
         predictive.policy is not None and predictive.policy.commit != plan.policy.commit
