@@ -100,7 +100,7 @@ def test_everybody_at_once(run, plan_file):
 
 def test_from_a_simulated_log_to_a_learner_to_a_plan(run, cases, tmp_path):
     table = ("--outcome", "y")
-    quick = ("--half-life", 4, "--cases", 4, "--tests", 2, "--person", "by-showings")
+    quick = ("--half-life", 4, "--about", 4, "--tests", 2, "--person", "by-showings")
     assert run("plan", cases, *table, *quick).exit_code == 0
     simulated = run("simulate", "plan.json", "--people", 6, "--rounds", 20, "--log", "log.csv")
     assert simulated.exit_code == 0, simulated.stderr

@@ -576,3 +576,13 @@ def test_the_truth_is_told_exactly():
     assert _asking.verdict(12.5, 12.5) == "It was 12.5: exactly right."
     assert _asking.verdict(10.0, 12.5) == "It was 12.5: you were 2.5 too low."
     assert _asking.verdict(13.0, 12.5) == "It was 12.5: you were 0.5 too high."
+
+
+def test_cases_are_counted_and_about_has_no_end(teach, tmp_path):
+    done(teach("20", options=("--rounds", 1)))
+    problem = Session.load(tmp_path / "ann.json").tutor.problem
+    assert (problem.horizon, problem.discount) == (5, 1.0)
+    begin = ("--person", "by-showings", "--about", 5, "--tests", 2)
+    done(teach("20", options=("--rounds", 1), name="bob", begin=begin))
+    problem = Session.load(tmp_path / "bob.json").tutor.problem
+    assert (problem.horizon, problem.discount) == (None, pytest.approx(0.8))

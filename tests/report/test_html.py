@@ -141,9 +141,9 @@ def test_the_same_plan_gives_the_same_bytes(page):
 
 def test_given_numbers_are_drawn_not_computed(monkeypatch, page):
     rivals = alternatives(PLAN)
-    for name in ("alternatives", "sensitivity"):
+    for name in ("alternatives", "sensitivity_until"):
         refuse = lambda *_, **__: pytest.fail("planned in a report")  # noqa: E731
-        monkeypatch.setattr(f"preceptor.advice.advising.{name}", refuse)
+        monkeypatch.setattr(f"preceptor.advice.comparing.{name}", refuse)
     assert render_report(advice(PLAN, rivals, CHANGES)) == page
 
 

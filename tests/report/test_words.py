@@ -125,7 +125,7 @@ def test_hints_are_for_programmers_alone():
 def test_start_counts_are_said():
     problem = PROBLEM.replace(start=(3, 0, 1))
     text = explain(plan_of(pr.Stationary((0,)), problem))
-    assert "already seen bmi 3 times and s5 once." in text
+    assert "already seen bmi 3 times and s5 once." in " ".join(text.split())
 
 
 @given(st.lists(st.sampled_from([(0,), (1,), (2,), (0, 1), ()]), min_size=1, max_size=300))
@@ -257,3 +257,15 @@ def test_how_it_ended_is_said():
         (pr.Status.INTERRUPTED, "was interrupted"),
     ]:
         assert words in said(replace(plan, status=status), "How it was found")
+
+
+@given(
+    st.lists(st.sampled_from([(0,), (1,), (2,), (0, 1)]), min_size=0, max_size=40),
+    st.integers(1, 50),
+)
+def test_no_phase_begins_after_the_last_case(prefix, horizon):
+    problem = PROBLEM.replace(discount=1.0, horizon=horizon)
+    text = explain(plan_of(pr.ExploreThenCommit(prefix, (2,)), problem), code=False)
+    numbers = [int(n) for n in re.findall(r"(?:from case|cases?) (\d+)", text)]
+    numbers += [int(n) for n in re.findall(r"cases \d+ to (\d+)", text)]
+    assert max(numbers, default=0) <= horizon

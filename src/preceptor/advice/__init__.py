@@ -4,8 +4,11 @@
 report need not: it gives values that are only drawn there.
 """
 
-from preceptor.advice.advising import Advice, Provenance, advise
+from preceptor.advice.advice import Advice, Provenance
+from preceptor.advice.advising import advise
 from preceptor.advice.alternatives import Alternative, alternatives
+from preceptor.advice.resampling import Resampled, WeightInterval
+from preceptor.advice.schedule import ScheduleRow
 from preceptor.advice.sensitivity import Change, sensitivity
 
 __all__ = [
@@ -13,6 +16,9 @@ __all__ = [
     "Alternative",
     "Change",
     "Provenance",
+    "Resampled",
+    "ScheduleRow",
+    "WeightInterval",
     "advise",
     "alternatives",
     "sensitivity",

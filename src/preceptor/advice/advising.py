@@ -1,22 +1,22 @@
-"""Table in, advice out: a plan with its rivals, what it depends on, and where it comes from."""
+"""Table in, advice out: a plan with its rivals, how sure it is, and where it comes from."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.files import write_all
+from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
-from preceptor._base.words import labelled
-from preceptor.advice.alternatives import Alternative, alternatives
-from preceptor.advice.choices import Beliefs, budget_for, discount_from, refuse_choices
+from preceptor.advice.advice import Advice, Provenance
+from preceptor.advice.choices import Beliefs, budget_for, refuse_choices, time_from
+from preceptor.advice.comparing import compare
 from preceptor.advice.deciding import plan_for
+from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.advice.from_here import from_here, remembering, so_far_from
-from preceptor.advice.sensitivity import Change, sensitivity
 from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
 from preceptor.people.person import Person
@@ -27,119 +27,11 @@ from preceptor.tables import Reading
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
     from preceptor.logs import Log
-    from preceptor.verification import Verification
 
-
-@dataclass(frozen=True)
-class Provenance:
-    """Where advice comes from.
-
-    Attributes
-    ----------
-    source
-        What the table is called.
-    outcome
-        What is predicted; empty for a bare problem.
-    cases
-        How many cases the world was estimated from, or None.
-    seed
-        Seed of everything random.
-    version
-        The version of this package.
-    """
-
-    source: str
-    outcome: str
-    cases: int | None
-    seed: int
-    version: str
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Advice:
-    """What `advise` found: a plan beside what else could be done, and what else could be true.
-
-    Attributes
-    ----------
-    plan
-        What to show.
-    rivals
-        What people would do without a plan, and what that costs.
-    changes
-        The plan under changed assumptions; empty where nothing was varied.
-    provenance
-        Where it all comes from.
-    estimate
-        The estimated world, or None where a problem was given instead of a table.
-    verification
-        Value and bound proven again, or None where nobody asked for it.
-    """
-
-    plan: Plan
-    rivals: tuple[Alternative, ...]
-    changes: tuple[Change, ...]
-    provenance: Provenance
-    estimate: WorldEstimate | None = None
-    verification: Verification | None = None
-
-    def __repr__(self) -> str:
-        rivals = [f"{rival.name} {rival.excess(self.plan):+.1%}" for rival in self.rivals]
-        origin = self.provenance
-        cases = "" if origin.cases is None else f", {origin.cases:,} cases"
-        rows = [
-            ("from", f"{origin.source}{cases}; seed {origin.seed}"),
-            ("plan", self.plan.how_sure()),
-            ("loss", f"{self.plan.value:.6g} in total"),
-            ("rivals' loss", ", ".join(rivals) or "not compared"),
-            ("changes", f"{len(self.changes)} assumptions varied"),
-        ]
-        return labelled("Advice", rows)
-
-    def explain(self) -> str:
-        """The plan in words, and a table of its rivals.
-
-        Returns
-        -------
-        str
-            What `preceptor plan` prints.
-        """
-        from preceptor.report.advice_words import explain_advice
-
-        return explain_advice(self)
-
-    def save(self, plan: str | Path, report: str | Path | None = None) -> None:
-        """Write the plan (JSON) and the report (HTML): both, or neither if one cannot be.
-
-        Parameters
-        ----------
-        plan
-            Where to write the plan.
-        report
-            Where to write the report; none if left out.
-
-        Raises
-        ------
-        MissingExtra
-            jinja2 is not installed.
-        """
-        contents: dict[str | Path, bytes] = {plan: (self.plan.to_json() + "\n").encode("utf-8")}
-        if report is not None:
-            from preceptor.report.html import render_report
-
-            contents[report] = render_report(self).encode("utf-8")
-        write_all(contents)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it as plain data.
-
-        Returns
-        -------
-        dict
-            Numbers, text, lists and tables, for JSON.
-        """
-        from preceptor.report.advice_words import advice_to_dict
-
-        return advice_to_dict(self)
+# All of it together, where nobody says how long it may take.
+DEFAULT_SECONDS = 20.0
+# What choosing few sets may take of the time that planning leaves.
+_SIMPLE_SHARE = 0.5
 
 
 def advise(
@@ -165,11 +57,16 @@ def advise(
     half_life: float | None = None,
     alpha: float | None = None,
     cases: float | None = None,
+    about: float | None = None,
     discount: float | None = None,
+    simple: int | None = None,
+    full_plan: bool = False,
     time_limit: float | None = None,
     verify: bool = False,
     vary: bool = True,
     seed: int = 0,
+    when: str = "",
+    command: str = "",
     progress: Progress | None = None,
 ) -> Advice:
     """Plan which tests to show, from a table of cases; what `preceptor plan` prints and reports.
@@ -224,18 +121,29 @@ def advise(
         What a showing divides a weight's error by, in place of `half_life`. It is about people who
         learn by showings, so it plans for one of them unless `person` says otherwise.
     cases
-        About how many cases are to come (100 if left out).
+        How many cases there will be; after them it ends. Open-ended teaching if left out.
+    about
+        For open-ended teaching: about how many cases matter (100 if left out).
     discount
-        The discount factor, in place of `cases`.
+        The discount factor, in place of `about`; beside `cases`, what later ones count.
+    simple
+        At most so many different sets; the plan says what that costs. Any number if left out.
+    full_plan
+        Keep the plan even where the best fixed set is as good, as far as the cases can tell.
     time_limit
-        Seconds to search and to prove. If left out: four; for somebody who learns by showings half
-        a second, then ten more if the gap is wide.
+        Seconds for all of it, from the table to the last comparison (20 if left out; searching
+        takes four of them, or half a second for somebody who learns by showings, then ten more if
+        the gap is wide). What does not fit is left out, and said. Not for `verify`.
     verify
         Prove value and bound again; may take minutes.
     vary
         Also plan with changed assumptions (not for a crowd: there, people are varied instead).
     seed
         Seed of everything random.
+    when
+        The day, for the report.
+    command
+        The command line, for the report.
     progress
         Called now and then with an `Update`.
 
@@ -260,6 +168,8 @@ def advise(
     >>> advice.plan.status.value, [rival.name for rival in advice.rivals]
     ('optimal', ['fixed', 'predictive', 'random'])
     """
+    check_simple(simple)
+    deadline = Deadline(DEFAULT_SECONDS if time_limit is None else time_limit)
     estimate: WorldEstimate | None = None
     if isinstance(data, Problem):
         refuse_choices(
@@ -267,7 +177,7 @@ def advise(
             person=person, learner=learner, beliefs=beliefs,
             participant=participant if log is None else None,
             half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
-            discount=discount, drop=tuple(drop) or None,
+            about=about, discount=discount, drop=tuple(drop) or None,
         )  # fmt: skip
         problem = data
     else:
@@ -275,7 +185,7 @@ def advise(
         from preceptor.estimation.sources import fit_source, name_of_source
 
         report(progress, "estimating")
-        weight = discount_from(cases, discount)
+        time = time_from(cases, about, discount)
         if isinstance(data, WorldEstimate):
             refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
             estimate = data
@@ -288,7 +198,7 @@ def advise(
         problem = problem_for(
             estimate.world,
             budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
-            weight,
+            time,
             person=person,
             learner=learner,
             participant=participant if in_file or log is None else None,
@@ -303,45 +213,81 @@ def advise(
     if so_far is not None:
         problem = from_here(problem, so_far)
     with one_blas_thread():
-        plan = plan_for(
-            problem, objective=objective, time_limit=time_limit, seed=seed, progress=progress
+        free = plan = plan_for(
+            problem,
+            objective=objective,
+            time_limit=time_limit,
+            deadline=deadline,
+            seed=seed,
+            progress=progress,
         )
-    if so_far is not None:
-        plan = remembering(plan, so_far)
-    return advice_on(
+        if simple is not None:
+            report(progress, "choosing few sets")
+            part = Deadline(max(_SIMPLE_SHARE * deadline.left, 0.1))
+            plan = plan_with_few_sets(free, simple, deadline=part, seed=seed)
+    found = advice_on(
         plan,
+        free=free,
         estimate=estimate,
         source=source or "a problem",
+        full_plan=full_plan,
         verify=verify,
         vary=vary,
         seed=seed,
+        deadline=deadline,
         progress=progress,
     )
+    if so_far is not None:
+        found = replace(found, plan=remembering(found.plan, so_far))
+    origin = replace(found.provenance, when=when, command=command)
+    return replace(found, simple=simple, provenance=origin)
 
 
 def advice_on(
     plan: Plan,
     *,
+    free: Plan | None = None,
     estimate: WorldEstimate | None = None,
     source: str = "a plan",
+    full_plan: bool = True,
     verify: bool = False,
     vary: bool = True,
     seed: int = 0,
+    deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> Advice:
-    """A plan that is there already beside its rivals and under changed assumptions."""
-    proof = None
+    """A plan that is there already beside its rivals and under changed assumptions.
+
+    `free` is what search found, where the plan is something simpler.
+    """
     with one_blas_thread():
-        report(progress, "comparing")
-        rivals = alternatives(plan, seed=seed)
-        changes = sensitivity(plan, seed=seed) if vary else ()
+        found = compare(
+            plan,
+            plan if free is None else free,
+            estimate=estimate,
+            full_plan=full_plan,
+            vary=vary,
+            seed=seed,
+            deadline=Deadline(None) if deadline is None else deadline,
+            progress=progress,
+        )
+        proof = None
         if verify:
             from preceptor.verification import verify as prove_again
 
             report(progress, "proving again")
-            proof = prove_again(plan)
+            proof = prove_again(found.plan)
     units = plan.problem.world.units
     outcome = "" if units is None else units.outcome
     cases = None if estimate is None else estimate.rows
-    provenance = Provenance(source, outcome, cases, seed, VERSION)
-    return Advice(plan, rivals, changes, provenance, estimate, proof)
+    return Advice(
+        plan=found.plan,
+        rivals=found.rivals,
+        changes=found.changes,
+        provenance=Provenance(source, outcome, cases, seed, VERSION),
+        estimate=estimate,
+        verification=proof,
+        free=found.free,
+        resampled=found.resampled,
+        notes=found.notes,
+    )

@@ -6,10 +6,12 @@ Arguments carry the names that users know; every message begins with the one it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.checks import is_number
 from preceptor._base.discounting import discount_for
 from preceptor._base.values import FloatArray
 from preceptor._base.words import unknown_names
@@ -23,6 +25,14 @@ from preceptor.people.curves import Geometric
 DEFAULT_TESTS = 3
 DEFAULT_HALF_LIFE = 14.0
 DEFAULT_CASES = 100.0
+
+
+class Time(NamedTuple):
+    """What a case counts against the one before, and how many there are (None for no end)."""
+
+    discount: float
+    horizon: int | None
+
 
 Beliefs = str | Mapping[str, float] | Sequence[float] | FloatArray
 
@@ -95,16 +105,33 @@ def budget_for(
     return Knapsack(_by_test(world, "costs", costs), limit, price=price)
 
 
-def discount_from(cases: float | None = None, discount: float | None = None) -> float:
-    """About so many more cases: each counts 1 - 1/cases of the one before."""
-    if cases is not None and discount is not None:
-        raise InvalidInput("cases: says the same thing as `discount`; give one of them")
+def time_from(
+    cases: float | None = None, about: float | None = None, discount: float | None = None
+) -> Time:
+    """How long it goes on: `cases` are counted, `about` so many matter of teaching without an end.
+
+    A discount factor says the same as `about`; beside `cases` it says how much later ones count.
+    """
+    faults = []
+    if about is not None and cases is not None:
+        faults.append(
+            "about: is for teaching without an end, which `cases` gives one; give one of them"
+        )
+    if about is not None and discount is not None:
+        faults.append("about: says the same thing as `discount`; give one of them")
+    if cases is not None and not (is_number(cases) and cases >= 1 and float(cases).is_integer()):
+        faults.append(
+            f"cases: {cases}, must be a whole number of at least 1; `about` is for teaching "
+            "without an end"
+        )
+    if about is not None and not (is_number(about) and about >= 1.0):
+        faults.append(f"about: {about}, must be a number of at least 1")
+    InvalidInput.raise_if(faults)
+    if cases is not None:
+        return Time(1.0 if discount is None else discount, int(cases))
     if discount is not None:
-        return discount
-    wanted = DEFAULT_CASES if cases is None else cases
-    if not wanted >= 1.0:
-        raise InvalidInput(f"cases: {wanted}, must be a number of at least 1")
-    return discount_for(wanted)
+        return Time(discount, None)
+    return Time(discount_for(DEFAULT_CASES if about is None else about), None)
 
 
 def _weights(world: World, named: Mapping[str, float], standardised: bool) -> npt.ArrayLike:

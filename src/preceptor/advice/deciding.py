@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.proofs import proofs_to_come, with_proofs
@@ -9,7 +12,11 @@ from preceptor.evaluation.expectations import people_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
+from preceptor.planning.anytime import watching
+from preceptor.planning.bounds import instant_bound
 from preceptor.planning.people_search import check_objective
+from preceptor.planning.restricted import solve_restricted
+from preceptor.planning.shape import shape_of
 from preceptor.problem import Problem
 
 # Enough for most tables; where the proof leaves a wide gap, more is taken.
@@ -19,6 +26,10 @@ _WIDE = 0.05
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
 # Share of a time limit that all of these proofs may take.
 _PROOF_SHARE = 0.25
+# With more sets than this planning is among promising ones, for so long if nobody says.
+_MANY_SETS, MANY_SETS_SECONDS = 20_000, 3.0
+# Share of a limit on the whole advice that planning and proofs may take, and the least they get.
+_SHARE, _LEAST_SECONDS = 0.6, 0.05
 
 
 def plan_for(
@@ -26,21 +37,26 @@ def plan_for(
     *,
     objective: str | None,
     time_limit: float | None,
+    deadline: Deadline,
     seed: int,
     progress: Progress | None,
 ) -> Plan:
     """A plan in the time that fits the person; arguments are those of `advise`.
 
     For somebody who learns by showings quick first; if that leaves much unproven and nobody set a
-    limit, ten seconds more.
+    limit, ten seconds more. With a limit, planning takes its share of what is left of it.
     """
     check_objective(problem, objective)
+    if time_limit is not None:
+        time_limit = max(_SHARE * deadline.left, _LEAST_SECONDS)
     if isinstance(problem.learner, Crowd):
         return _plan_for_crowd(problem, objective, time_limit, seed, progress)
     if not problem.learns_by_showings:
         limit = PEOPLE_SECONDS if time_limit is None else time_limit
         return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
     seconds = QUICK_SECONDS if time_limit is None else time_limit
+    if problem.budget.count(problem.size) > _MANY_SETS:
+        return _plan_among_many(problem, time_limit or MANY_SETS_SECONDS, seed, progress)
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
         said = (
@@ -51,6 +67,27 @@ def plan_for(
         longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
         plan = min(plan, longer, key=lambda each: (each.value, each.gap))
     return plan
+
+
+def _plan_among_many(
+    problem: Problem, seconds: float, seed: int, progress: Progress | None
+) -> Plan:
+    """For somebody who learns by showings, from very many sets.
+
+    A dual over all would take minutes and gigabytes: it is planned with the promising ones, and
+    bounded over all of them.
+    """
+
+    def search(small: Problem, limit: float | None) -> Plan:
+        return solve(small, "search", time_limit=limit, seed=seed, progress=progress)
+
+    with watching(seconds) as watch:
+        plan = solve_restricted(problem, search, watch, progress)
+        if shape_of(problem).too_many_sets:
+            return plan
+        report(progress, "bounding")
+        bound = min(instant_bound(problem), plan.value)
+        return replace(plan, lower_bound=max(bound, plan.lower_bound), seconds=watch.seconds)
 
 
 def _plan_for_crowd(

@@ -11,16 +11,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from preceptor._base.deadline import Deadline
 from preceptor.advice.improve import improve
 from preceptor.advice.what_if import faster, further_off, more_correlated
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
-from preceptor.planning.bounds import instant_bound
-from preceptor.planning.restricted import floor_over_all_sets
+from preceptor.planning.bounds import floor_bound, instant_bound
+from preceptor.planning.restricted import first_candidates, floor_over_all_sets, listed
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
 from preceptor.problem import Problem
+
+# Problems that are worked on at once.
+_AT_ONCE = 2
+# Larger families are not looked through whole by a descent, nor bounded by more than their floors.
+_MANY_SETS = 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +127,15 @@ def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Chang
     """
     if not 0.0 < share < 1.0:
         raise InvalidInput(f"share: {share}, must be between 0 and 1 (0.2 means 20%)")
+    return sensitivity_until(plan, share=share, seed=seed, deadline=Deadline(None))[0]
+
+
+def sensitivity_until(
+    plan: Plan, *, share: float = 0.2, seed: int = 0, deadline: Deadline
+) -> tuple[tuple[Change, ...], int]:
+    """As many changes as there is time for, and how many were left out."""
     if plan.regrets is not None:
-        return ()
+        return (), 0
     wanted = []
     for assumption, less, more, change in _ASSUMPTIONS:
         for words, factor in ((less, 1.0 - share), (more, 1.0 + share)):
@@ -130,23 +143,40 @@ def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Chang
             if changed is not None:
                 direction = words.format(f"{share:.0%}")
                 wanted.append((changed, assumption, direction, factor))
-    # Descents are compiled code that lets go of the interpreter lock.
-    with ThreadPoolExecutor() as pool:
-        changes = pool.map(lambda each: _live_with(plan, seed, *each), wanted)
-        return tuple(sorted(changes, key=lambda change: -change.saving))
+
+    def live(each: tuple[Problem, str, str, float]) -> Change | None:
+        return None if deadline.is_over else _live_with(plan, seed, *each)
+
+    # Descents are compiled code that lets go of the interpreter lock; two at a time are enough to
+    # keep small machines busy, and hold the tables of two problems only.
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = [change for change in pool.map(live, wanted) if change is not None]
+    changes = tuple(sorted(found, key=lambda change: -change.saving))
+    return changes, len(wanted) - len(changes)
 
 
 def _live_with(
     plan: Plan, seed: int, changed: Problem, assumption: str, direction: str, factor: float
 ) -> Change:
     kept = evaluate(changed, plan.policy)
-    policy = improve(changed, plan.policy, seed=seed)
+    policy = improve(_among_promising(changed, plan.policy), plan.policy, seed=seed)
     again = evaluate(changed, policy)
     bound = min(_instant_bound(changed), again)
     return Change(assumption, direction, factor, changed, kept, again, bound, policy)
 
 
+def _among_promising(problem: Problem, policy: Policy) -> Problem:
+    """The problem itself, or with the promising sets and the policy's own where there are many."""
+    if problem.budget.count(problem.size) <= _MANY_SETS:
+        return problem
+    return problem.replace(
+        budget=listed(problem, first_candidates(problem) | set(policy.used_sets()))
+    )
+
+
 def _instant_bound(problem: Problem) -> float:
     if shape_of(problem).too_many_sets:
         return floor_over_all_sets(problem)
+    if problem.budget.count(problem.size) > _MANY_SETS and problem.learns_by_showings:
+        return floor_bound(problem)
     return instant_bound(problem)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from preceptor._base.progress import Progress, report
-from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, person_for, refuse_choices
+from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, Time, person_for, refuse_choices
 from preceptor.advice.kinds import CROWD, WITH_CURVES, WITHOUT_SPEED, check_kind, person_of_kind
 from preceptor.advice.learner_file import read_learner
 from preceptor.errors import InvalidInput
@@ -19,7 +19,7 @@ from preceptor.problem import Problem
 def problem_for(
     world: World,
     budget: Budget,
-    discount: float,
+    time: Time,
     *,
     person: str | Person | None,
     learner: Person | str | Path | None,
@@ -40,7 +40,7 @@ def problem_for(
         learner, participant = read_learner(learner, world, participant, pooled=True), None
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
     try:
-        problem = Problem(world, known, budget, discount)
+        problem = Problem(world, known, budget, time.discount, time.horizon)
         if kind is None:
             return problem
         showings = DEFAULT_HALF_LIFE if half_life is None else half_life

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from preceptor._base.files import read_text
-from preceptor.advice.choices import budget_for, discount_from
+from preceptor.advice.choices import budget_for, time_from
 from preceptor.advice.whom import problem_for
 from preceptor.cli._cases import Cases
 from preceptor.cli._console import note_all, spinner
@@ -31,12 +31,12 @@ def begun(
     found = _read(*table, choices, seed)
     world = found.estimate.world
     shown = {key: choices.get(key) for key in ("tests", "costs", "prices", "limit")}
-    weight = discount_from(choices.get("cases"), choices.get("discount"))
+    time = time_from(choices.get("cases"), choices.get("about"), choices.get("discount"))
     with spinner("beginning") as tell:
         problem = problem_for(
             world,
             budget_for(world, **shown),
-            weight,
+            time,
             learner=learner,
             standardised="standardised" in choices,
             progress=tell,

@@ -34,7 +34,18 @@ HalfLife = Annotated[
     typer.Option(help="Showings of a test that halve the error of its weight (default: 14)."),
 ]
 Cases = Annotated[
-    float | None, typer.Option(help="Roughly how many cases lie ahead (default: 100).")
+    float | None,
+    typer.Option(
+        help="How many cases there will be, then it ends (default: open-ended, see --about).",
+        metavar="N",
+    ),
+]
+About = Annotated[
+    float | None,
+    typer.Option(
+        help="Without an end: about how many cases matter (default: 100).",
+        metavar="N",
+    ),
 ]
 Beliefs = Annotated[
     str | None,
@@ -139,7 +150,7 @@ Alpha = Annotated[
         "somebody who learns by showings."
     ),
 ]
-Discount = Annotated[float | None, typer.Option(help="Instead of --cases: the discount factor.")]
+Discount = Annotated[float | None, typer.Option(help="Instead of --about: the discount factor.")]
 
 
 def beliefs_from(named: str | None) -> str | dict[str, float] | None:

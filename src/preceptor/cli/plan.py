@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +17,7 @@ from preceptor.cli._console import check_target, fail, readable_errors, say, spi
 from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import read_counts, read_named_numbers
 from preceptor.cli._worlds import source_of
+from preceptor.errors import InvalidInput
 from preceptor.regrets import OBJECTIVES
 from preceptor.tables import Reading
 
@@ -30,6 +34,8 @@ _EXAMPLES = """[bold]Examples[/bold]
   preceptor plan cases.csv --outcome y --learner learner.json --json
 
   preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)
+
+  preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv
 """
 
 
@@ -42,6 +48,7 @@ def plan(
     tests: _options.Tests = None,
     half_life: _options.HalfLife = None,
     cases: _options.Cases = None,
+    about: _options.About = None,
     beliefs: _options.Beliefs = None,
     standardised: _options.Standardised = False,
     costs: _options.Costs = None,
@@ -64,13 +71,23 @@ def plan(
     example: _options.Example = None,
     alpha: _options.Alpha = None,
     discount: _options.Discount = None,
+    simple: Annotated[
+        int | None,
+        typer.Option(
+            help="At most so many different sets; says what that costs (default: any number).",
+            metavar="SETS",
+        ),
+    ] = None,
+    full_plan: Annotated[
+        bool,
+        typer.Option(
+            "--full-plan",
+            help="Keep the plan where one fixed set is as good, as far as the cases can tell.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds to search and to prove (default: 4; for somebody who learns by showings "
-            "0.5, then 10 if the gap is wide).",
-            min=0.0,
-        ),
+        typer.Option(help="Seconds for the whole command (default: 20).", min=0.0),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The plan file to write.")] = Path(
         "plan.json"
@@ -79,6 +96,13 @@ def plan(
     no_report: Annotated[
         bool, typer.Option("--no-report", help="Write the plan only, no report.")
     ] = False,
+    schedule: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write what to show case by case, as a .csv that spreadsheets open.",
+            metavar="FILE",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
@@ -102,6 +126,14 @@ def plan(
             check_target(output, *inputs, endings=(".json",))
             if not no_report:
                 check_target(report, output, *inputs, endings=(".html", ".htm"))
+            if schedule is not None:
+                check_target(
+                    schedule, output, report, *inputs, option="--schedule", endings=(".csv",)
+                )
+        elif schedule is not None:
+            raise InvalidInput(
+                "--schedule: writes a file, --dry-run writes none; leave one of them out"
+            )
         from preceptor.advice import advise
 
         found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
@@ -127,11 +159,16 @@ def plan(
                 half_life=half_life,
                 alpha=alpha,
                 cases=cases,
+                about=about,
                 discount=discount,
+                simple=simple,
+                full_plan=full_plan,
                 time_limit=time_limit,
                 verify=verify,
                 vary=not dry_run,
                 seed=seed,
+                when=datetime.date.today().isoformat(),
+                command=command_line(),
                 progress=tell,
             )
         proof = advice.verification
@@ -141,12 +178,19 @@ def plan(
             say(f"Checked again, value and bound stand: {proof.how}")
         if not dry_run:
             with spinner("drawing the report"):
-                advice.save(output, None if no_report else report)
+                advice.save(output, None if no_report else report, schedule=schedule)
             also = "" if no_report else f" and the report to {report}"
             say(f"Wrote the plan to {output}{also}")
+            if schedule is not None:
+                say(f"Wrote what to show case by case to {schedule}")
         if as_json:
             typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))
         else:
             typer.echo(advice.explain())
             if not dry_run:
                 say(f"What to show one person next: preceptor next {output} --shown counts.json")
+
+
+def command_line() -> str:
+    """What was typed, as it could be typed again."""
+    return shlex.join(["preceptor", *sys.argv[1:]])

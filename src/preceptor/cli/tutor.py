@@ -76,6 +76,7 @@ def tutor(
     ] = None,
     half_life: _options.HalfLife = None,
     cases: _options.Cases = None,
+    about: _options.About = None,
     beliefs: _options.Beliefs = None,
     standardised: _options.Standardised = False,
     costs: _options.Costs = None,
@@ -129,6 +130,7 @@ def tutor(
             "half_life": half_life,
             "alpha": alpha,
             "cases": cases,
+            "about": about,
             "discount": discount,
             "probes": probes or None,
         } | as_options(reading)

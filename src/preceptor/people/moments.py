@@ -34,8 +34,10 @@ from preceptor.people.person import Person
 if TYPE_CHECKING:
     from preceptor.people.moment_walk import MomentWalk
 
-# Beyond this many tests a tail is summed round by round instead of solved for.
+# Beyond this many tests a tail is not solved for in all directions at once.
 _SOLVED_SIZE = 40
+# A tail that can charge no more than this share of all directions is solved within those.
+_FEWER_DIRECTIONS = 0.7
 # Rounds of a tail that has no closed form: a decaying rate, capped surprises.
 _MOST_ROUNDS = 3_000
 
@@ -137,16 +139,27 @@ class Moments:
     def tail_adjoint(self, tail: Tail, discount: float) -> FloatArray | None:
         """Q with <Q, P> = cost of repeating a word forever from P; None if errors never settle.
 
-        One turn of the word is affine in Q. With few tests its matrix is written down and solved
-        for, otherwise turns are added until they weigh nothing. A positive definite solution for
-        a positive definite charge exists only if errors settle.
+        One turn of the word is affine in Q. Where the word can charge few directions it is solved
+        within them (`spanned_tail.py`), with few tests in all directions; otherwise turns are added
+        until they weigh nothing. A positive definite solution for a positive definite charge
+        exists only if errors settle.
         """
         key = (tail, discount)
         if key not in self._tails:
-            size = self.start.shape[0]
-            solve = size - 1 <= _SOLVED_SIZE
-            self._tails[key] = (self._solved_tail if solve else self._summed_tail)(tail, discount)
+            self._tails[key] = self._tail(tail, discount)
         return self._tails[key]
+
+    def _tail(self, tail: Tail, discount: float) -> FloatArray | None:
+        from preceptor.people.spanned_tail import MOST_DIRECTIONS, directions_of, spanned_tail
+
+        size = self.start.shape[0]
+        spanned = directions_of(self, tail)
+        # Unknowns grow with the square, the work to find them with its cube.
+        if spanned.shape[0] <= min(MOST_DIRECTIONS, _FEWER_DIRECTIONS * size):
+            return spanned_tail(self, spanned, tail, discount)
+        if size - 1 <= _SOLVED_SIZE:
+            return self._solved_tail(tail, discount)
+        return self._added_up(tail, discount)
 
     def _turn(self, adjoint: FloatArray, tail: Tail, discount: float) -> FloatArray:
         for s in reversed(tail):
@@ -173,7 +186,7 @@ class Moments:
             target[columns, rows] = values
         return found if np.linalg.eigvalsh(witness)[0] > 0.0 else None
 
-    def _summed_tail(self, tail: Tail, discount: float) -> FloatArray | None:
+    def _added_up(self, tail: Tail, discount: float) -> FloatArray | None:
         adjoint = np.zeros_like(self.start)
         for _ in range(-(-negligible_after(discount) // len(tail))):
             adjoint = self._turn(adjoint, tail, discount)

@@ -35,6 +35,11 @@ _OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
 }
 
 
+def objective_of(name: str, weights: FloatArray, best: FloatArray) -> Objective:
+    """What a plan for a crowd minimises, by its name, beside what own plans cost (people,)."""
+    return _OBJECTIVES[name](weights, best)
+
+
 @dataclass(frozen=True, eq=False)
 class OwnPlans:
     """The best known plan for each person alone.

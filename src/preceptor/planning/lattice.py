@@ -43,6 +43,8 @@ DEFAULT_EDGE_SECONDS = 10.0
 # A curve that never saturates is capped here at the latest.
 _LONGEST = 100_000
 _ROUGH_STATES = 100_000
+# Two values each of so many counts are more states than any memory holds.
+_HOPELESS = 36
 
 
 def solve_lattice(
@@ -425,6 +427,12 @@ def why_not_lattice(problem: Problem) -> str:
 
 def lattice_work(problem: Problem) -> Work:
     """States of the box that the default tolerance asks for."""
+    # Every count of a test has two values at least. Where that alone is out of reach, the sets need
+    # not be looked through, of which there may be a hundred thousand.
+    counted = coordinates(problem.sets)[1].shape[1]
+    if counted > _HOPELESS:
+        states = 2.0**counted
+        return Work(states, 8.0 * states, f"more than {many(states)} states")
     states, needed = states_needed(problem, DEFAULT_TOLERANCE)
     return Work(states, needed, f"{many(states)} states for an infinite horizon")
 

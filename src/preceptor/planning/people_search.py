@@ -136,7 +136,7 @@ def _solve_listed(
     progress: Progress | None,
 ) -> Plan:
     everybody = expectations(problem)
-    schedule = _Horizon.of(problem)
+    schedule = SearchedRounds.of(problem)
     tails = _words_to_repeat(everybody, problem.discount) if schedule.infinite else ()
     until = _until(watch)
     search = Search(
@@ -158,6 +158,11 @@ def _solve_listed(
     notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
     if not problem.world.is_gaussian:
         notes += (_NOT_GAUSSIAN,)
+    if problem.horizon is not None and problem.horizon > schedule.rounds:
+        notes += (
+            f"Only the first {schedule.rounds:,} of {problem.horizon:,} cases were searched; what "
+            "is shown last goes on to the end.",
+        )
     if not isinstance(problem.learner, Crowd):
         (found,) = own.plans
         policy = policy_of(problem, found)
@@ -201,14 +206,15 @@ def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
 
 
 @dataclass(frozen=True)
-class _Horizon:
+class SearchedRounds:
     """How many rounds are searched, and whether something is repeated after them."""
 
     rounds: int
     infinite: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> _Horizon:
+    def of(cls, problem: Problem) -> SearchedRounds:
+        """All rounds of a short horizon; else until later ones weigh next to nothing."""
         if problem.horizon is not None:
             return cls(min(problem.horizon, _MOST_FINITE_ROUNDS), infinite=False)
         if problem.discount == 0.0:
@@ -317,7 +323,10 @@ def regrets_of(
         rivals[f"plan for {name}"] = (own.schedule, own.tail)
     weigh = _beyond(problem, search)
     costs = np.array([weigh(*rival) for rival in rivals.values()])
-    best = positive_costs(np.minimum(found.own.best, costs.min(axis=0)))
+    # What own plans cost when they were searched leaves out the end of a long horizon.
+    whole = problem.horizon is None or problem.horizon <= search.rounds
+    known = np.minimum(found.own.best, costs.min(axis=0)) if whole else costs.min(axis=0)
+    best = positive_costs(known)
     bounds, kinds = bounds_of(problem)
     return Regrets(
         people=names,

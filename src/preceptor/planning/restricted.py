@@ -34,6 +34,8 @@ from preceptor.problem import Problem
 
 _KEPT = 250
 _ROUNDS_OF_GROWTH = 6
+# Finding candidates may take all the time there is; a first plan is made all the same.
+_LEAST_SECONDS = 0.05
 
 
 def solve_restricted(
@@ -51,7 +53,7 @@ def solve_restricted(
     for turn in range(_ROUNDS_OF_GROWTH):
         small = problem.replace(budget=listed(problem, candidates))
         # a little is kept for what comes after: evaluating, and finding neighbours
-        share = 0.9 * watch.left / (_ROUNDS_OF_GROWTH - turn)
+        share = max(0.9 * watch.left / (_ROUNDS_OF_GROWTH - turn), _LEAST_SECONDS)
         before = watch.seconds
         plan = solver(small, share if np.isfinite(share) else None)
         took = watch.seconds - before

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from preceptor.report.people_words import worst_off
-from preceptor.report.phrases import table
+from preceptor.report.phrases import section, table, wrap
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.tables import rival_rows
 from preceptor.report.words import explain
@@ -15,11 +15,60 @@ if TYPE_CHECKING:
     from preceptor.advice import Advice
     from preceptor.plan import Plan
 
+# Weights on the terminal; all of them are in the report and in the data.
+_MOST_WEIGHTS = 8
+
 
 def explain_advice(advice: Advice) -> str:
     """What `preceptor plan` prints; for a crowd the table of its people has the rivals too."""
-    text = explain(advice.plan, code=False)
-    return text if advice.plan.regrets is not None else f"{text}\n\n{_compared(advice)}"
+    parts = [section("In short", list(advice.headline)), explain(advice.plan, code=False)]
+    if advice.plan.regrets is None:
+        parts.append(_compared(advice))
+    parts += [part for part in (_weights(advice), _left_out(advice)) if part]
+    return "\n\n".join(parts)
+
+
+def _weights(advice: Advice) -> str:
+    """The estimated weights of the tests that the plan shows, with intervals."""
+    found, world = advice.resampled, advice.plan.problem.world
+    if found is None:
+        return ""
+    shown = {i for each in _sets_shown(advice.plan) for i in each}
+    rows = [(i, row) for i, row in enumerate(found.weights) if i in shown]
+    if not rows:
+        return ""
+    rows = sorted(rows, key=lambda each: -abs(each[1].weight))[:_MOST_WEIGHTS]
+    unit = f" ({world.units.outcome})" if world.units is not None else ""
+    head = ("test", "weight of 1 sd", f"{found.level:.0%} of draws", "correlation")
+    cells = [
+        (
+            row.name,
+            f"{row.weight:+.3g}",
+            f"{row.low:+.3g} to {row.high:+.3g}",
+            f"{row.correlation:+.2f}" + ("*" if row.disagrees else " "),
+        )
+        for _, row in rows
+    ]
+    legend = [
+        f"Estimated{unit}, in {found.replicates} draws of the cases; tests that the plan shows."
+    ]
+    if any(row.disagrees for _, row in rows):
+        legend.append(
+            "* The weight has the other sign than the test's own correlation with the outcome: it "
+            "stands for what the test adds to the others, and nearly copies share it between them."
+        )
+    lines = [line for text in legend for line in wrap(text, "  ", "  ")]
+    return "\n".join(["Estimated weights", *table([head, *cells]), *lines])
+
+
+def _sets_shown(plan: Plan) -> list[tuple[int, ...]]:
+    """What is shown while cases count."""
+    horizon = plan.problem.horizon
+    return plan.policy.used_sets() if horizon is None else plan.policy.schedule(horizon)
+
+
+def _left_out(advice: Advice) -> str:
+    return section("Left out", list(advice.notes)) if advice.notes else ""
 
 
 def _compared(advice: Advice) -> str:
@@ -27,7 +76,10 @@ def _compared(advice: Advice) -> str:
     plan = advice.plan
     scale = scale_of(plan.problem)
     head = ("way to choose", scale.label, "loss vs plan", "excess loss")
-    rows = [(r.title, r.per_case, r.more, r.excess) for r in rival_rows(plan, advice.rivals)]
+    rows = [
+        (r.title, r.per_case, r.more, r.excess)
+        for r in rival_rows(plan, advice.rivals, advice.free)
+    ]
     unit = f", in {scale.unit}" if scale.unit else ""
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
@@ -51,6 +103,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
         return None if shown is None else list(problem.world.name_of(shown))
 
     return {
+        "headline": list(advice.headline),
         "provenance": asdict(advice.provenance),
         "commit": names(plan.policy.commit),
         "exploration_length": plan.exploration_length,
@@ -84,12 +137,40 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
             for change in advice.changes
         ],
         **_people_to_dict(plan),
+        "simple": advice.simple,
+        "searched": None if advice.free is None else advice.free.value,
+        "resampled": _resampled_to_dict(advice),
+        "left_out": list(advice.notes),
+        "schedule": [
+            {"case": row.case, "show": list(row.shown), "text": row.text}
+            for row in advice.schedule()
+        ],
         "world": {
             "cases": None if estimate is None else estimate.rows,
             "notes": [] if estimate is None else list(estimate.notes),
             "doubts": [] if estimate is None else list(estimate.doubts),
         },
         "plan": plan.to_dict(),
+    }
+
+
+def _resampled_to_dict(advice: Advice) -> dict[str, Any] | None:
+    """Plan, habit and weights in worlds estimated from cases drawn again."""
+    found, world = advice.resampled, advice.plan.problem.world
+    if found is None:
+        return None
+    low, high = found.interval
+    return {
+        "habit": list(world.name_of(found.habit)),
+        "gain_low": low,
+        "gain_high": high,
+        "gains": found.gains.tolist(),
+        "best_fixed_sets": [
+            {"set": list(world.name_of(shown)), "replicates": often}
+            for shown, often in found.winners
+        ],
+        "weights": [asdict(each) for each in found.weights],
+        "replicates": found.replicates,
     }
 
 

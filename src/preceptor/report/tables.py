@@ -47,8 +47,10 @@ class RivalRow(NamedTuple):
     is_plan: bool
 
 
-def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
-    """The plan and its rivals, and the best achievable."""
+def rival_rows(
+    plan: Plan, rivals: Sequence[Alternative], free: Plan | None = None
+) -> list[RivalRow]:
+    """The plan and its rivals, and the best achievable; `free` is what search found beside it."""
     problem = plan.problem
     floor = least_loss(plan)
     weight = total_weight(problem.discount, problem.horizon)
@@ -58,6 +60,8 @@ def rival_rows(plan: Plan, rivals: Sequence[Alternative]) -> list[RivalRow]:
         commit = None if rival.policy is None else rival.policy.commit
         detail = "" if commit is None else joined(plan, commit)
         rows.append(_rival_row(plan, rival.title, detail, rival.value, rival.standard_error, best))
+    if free is not None:
+        rows.append(_rival_row(plan, "The plan found by search", "", free.value, 0.0, best))
     if best is not None:
         detail = "the best set, read by a person who knows every weight from the first case"
         least = f"{per_case(problem, best):.3g}"

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preceptor._base.discounting import negligible_after, total_weight
+from preceptor._base.discounting import cases_to_come, negligible_after, total_weight
 from preceptor._base.progress import Status
 from preceptor._base.words import counted, in_seconds, listed, sentence, times
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
+from preceptor.problem import Problem
 from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
@@ -92,9 +93,12 @@ def _told(body: Sequence[_Part], *, code: bool) -> list[str | Row]:
 
 def _setting(plan: Plan) -> str:
     problem = plan.problem
-    endless = "an unlimited number of cases"
-    span = endless if problem.horizon is None else cases(problem.horizon)
-    text = f"A plan for {counted(len(problem.world.tests), 'test')} over {span}."
+    many = counted(len(problem.world.tests), "test")
+    if problem.horizon is None:
+        matter = f"{cases_to_come(problem.discount):,.0f}"
+        text = f"A plan for {many} over open-ended teaching, of which about {matter} cases matter."
+    else:
+        text = f"A plan for {many} over {cases(problem.horizon)}."
     if problem.discount < 1.0:
         factor = f"{problem.discount:.6g}"
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
@@ -130,7 +134,9 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     elif horizon is None or length == 0:
         closing = f"always show {joined(plan, commit)}"
     else:
-        closing = f"show {joined(plan, commit)} for the remaining {cases(horizon - length)}"
+        left = horizon - length
+        when = "in the last case" if left == 1 else f"for the remaining {cases(left)}"
+        closing = f"show {joined(plan, commit)} {when}"
     if length == 0:
         lines: list[_Part] = [sentence(closing)]
     else:
@@ -138,6 +144,18 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     if isinstance(policy, CountPolicy):
         lines.append(_TABLE_HINT)
     return lines
+
+
+def in_a_sentence(plan: Plan, most: int) -> str:
+    """What to show, if it changes so rarely that one sentence says it; else empty."""
+    length, horizon = plan.exploration_length, plan.problem.horizon
+    if length is None or plan.policy.commit is None:
+        return ""
+    rounds = length if horizon is None else min(length, horizon)
+    if len(runs(plan.policy.schedule(rounds))) > most:
+        return ""
+    first = _what_to_show(plan)[0]
+    return first if isinstance(first, str) else ""
 
 
 def _word_in_words(plan: Plan, word: tuple[TestSet, ...]) -> str:
@@ -240,7 +258,7 @@ def _what_it_costs(plan: Plan) -> list[str]:
     what = "Expected discounted loss" if problem.discount < 1.0 else "Expected loss"
     average = f"{plan.value / weight:.4g} per case on average"
     whose = ", averaged over the people" if plan.regrets is not None else ""
-    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}."]
+    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}{loss_unit(problem)}."]
     scale = scale_of(problem)
     if scale.unit:
         off = f"{per_case(problem, plan.value):.3g}"
@@ -251,10 +269,19 @@ def _what_it_costs(plan: Plan) -> list[str]:
     if commit is not None and length and summed <= _MAX_SUMMED_ROUNDS:
         fixed = evaluate(problem, Stationary(commit))
         lines.append(
-            f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g}"
+            f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g} in total"
             f"{_how_much_more(fixed, plan.value)}."
         )
     return lines
+
+
+def loss_unit(problem: Problem) -> str:
+    """What losses are in, in brackets: " (squared error of weight, kg)"; empty if nobody knows."""
+    scale = scale_of(problem)
+    if not scale.unit:
+        return ""
+    what = "squared error" if scale.is_squared else scale.label
+    return f" ({what} of {scale.unit})"
 
 
 def _how_much_more(other: float, value: float) -> str:

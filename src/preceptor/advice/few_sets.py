@@ -1,0 +1,214 @@
+"""Plans of at most so many different sets: nobody follows twelve sets of three.
+
+Sets are taken from those that the free plan shows most and from the best fixed ones. One is chosen
+after the other, each time the one with which a plan gets cheapest; then single sets are exchanged
+as long as that helps. Every choice is judged by a plan made for it, whose value is exact.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from preceptor._base.checks import is_count
+from preceptor._base.deadline import Deadline
+from preceptor._base.words import counted, percent
+from preceptor.advice.alternatives import best_fixed_set, followed_rounds, most_predictive_set
+from preceptor.advice.resampling import fixed_costs_of, judged
+from preceptor.advice.simplify import with_policy
+from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.evaluation.expectations import expectations, expected_costs, weights_of
+from preceptor.evaluation.value import evaluate
+from preceptor.model.sets import TestSet
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.planning.crowd_plans import objective_of
+from preceptor.planning.objectives import Objective
+from preceptor.planning.people_search import SearchedRounds, policy_of
+from preceptor.planning.price_search import search_prices
+from preceptor.planning.restricted import first_candidates, listed, neighbours
+from preceptor.policies import Policy, Stationary
+
+# Sets to choose from: all if there are no more than the first; else so many of the plan's own,
+# the best fixed ones among the promising.
+_ALL, _USED, _FIXED = 30, 8, 8
+# Sets among which the best fixed ones are looked for.
+_LOOKED_AT, _PLAYED = 1_000, 40
+_KICKS, _SEARCH_SECONDS = 2, 0.3
+# A choice of sets is better if its plan costs this share less.
+_BETTER = 1e-9
+
+
+def check_simple(simple: int | None) -> None:
+    """Raise `InvalidInput` for what is not a number of sets."""
+    if simple is not None and not is_count(simple, least=1):
+        raise InvalidInput(f"simple: {simple!r}, must be a whole number of at least 1")
+
+
+def plan_with_few_sets(free: Plan, most: int, *, deadline: Deadline, seed: int = 0) -> Plan:
+    """The best plan found that shows at most `most` different sets.
+
+    Parameters
+    ----------
+    free
+        A plan of any number of sets.
+    most
+        How many different sets, at least 1.
+    deadline
+        When to have ended; the first choice is always finished.
+    seed
+        Seed of searches.
+
+    Returns
+    -------
+    Plan
+        For the same problem, with the free plan's bound; the free plan where that is so simple.
+    """
+    if len(_shown(free)) <= most:
+        return free
+    work = _Work(free, _pool(free), seed)
+    chosen, best = _grow(work, most, deadline)
+    if most > 1:
+        chosen, best = _exchange(work, chosen, best, deadline)
+    policy = min((best, _polished(work, chosen, deadline)), key=work.judge)
+    value = evaluate(free.problem, policy)
+    more = percent(max(value / free.value - 1.0, 0.0)) if free.value > 0.0 else "nothing"
+    note = (
+        f"Limited to {counted(most, 'different set')}, as asked: that costs {more} more than the "
+        f"plan found without the limit, which uses {len(_shown(free))}."
+    )
+    return with_policy(free, policy, value, note)
+
+
+def _shown(plan: Plan) -> Counter[TestSet]:
+    """How often each set comes while cases count."""
+    schedule = plan.policy.schedule(followed_rounds(plan.problem))
+    weights = plan.problem.discount ** np.arange(len(schedule), dtype=np.float64)
+    often: Counter[TestSet] = Counter()
+    for shown, weight in zip(schedule, weights.tolist(), strict=True):
+        often[shown] += weight
+    return often
+
+
+def _pool(free: Plan) -> list[TestSet]:
+    """Sets to choose from, the best fixed one first."""
+    problem = free.problem
+    best = None if free.regrets is None else free.regrets.best
+    first = best_fixed_set(problem, best)
+    if problem.budget.count(problem.size) <= _ALL:
+        return list(dict.fromkeys([first, *problem.sets]))
+    used = [shown for shown, _ in _shown(free).most_common(_USED)]
+    near = neighbours(problem, [first, *used[:2]])
+    # Playing a set takes longer than looking it up, so fewer are played.
+    if problem.learns_by_showings:
+        others = sorted(near | first_candidates(problem))[:_LOOKED_AT]
+    else:
+        others = sorted(near)[:_PLAYED]
+    costs = judged(free, fixed_costs_of(problem, others))
+    ranked = [others[int(i)] for i in np.argsort(costs, kind="stable")[:_FIXED]]
+    return list(dict.fromkeys([first, *used, most_predictive_set(problem), *ranked]))
+
+
+class _Work:
+    """Finds the best plan for some of the sets in a pool, and says what it is worth."""
+
+    def __init__(self, free: Plan, pool: list[TestSet], seed: int) -> None:
+        self.free, self.pool, self.seed = free, pool, seed
+        self.small = free.problem.replace(budget=listed(free.problem, pool))
+
+    def judge(self, policy: Policy) -> float:
+        """What is to be small: the expected loss, or the crowd's objective."""
+        if self.free.regrets is None:
+            return evaluate(self.free.problem, policy)
+        return float(self._objective().value(expected_costs(self.free.problem, policy)))
+
+    def plan(self, sets: list[TestSet]) -> Policy:
+        """A good policy that shows only these sets."""
+        if len(sets) == 1:
+            return Stationary(sets[0])
+        if self.free.problem.learns_by_showings:
+            return self.by_search(sets, "search", max_kicks=_KICKS, time_limit=_SEARCH_SECONDS)
+        where = {shown: i for i, shown in enumerate(self.small.sets)}
+        searched = SearchedRounds.of(self.small)
+        found = search_prices(
+            expectations(self.small),
+            rounds=searched.rounds,
+            discount=self.small.discount,
+            infinite=searched.infinite,
+            sets=len(self.small.sets),
+            objective=None if self.free.regrets is None else self._objective(),
+            candidates=np.array(sorted(where[shown] for shown in sets), dtype=np.int64),
+            seed=self.seed,
+            max_kicks=0,
+        )
+        return policy_of(self.small, found)
+
+    def by_search(self, sets: list[TestSet], method: str, **options: object) -> Policy:
+        few = self.free.problem.replace(budget=listed(self.free.problem, sets))
+        try:
+            return solve(few, method, seed=self.seed, **options).policy
+        except NotApplicable:
+            return solve(few, "beam", width=2, layers=10).policy
+
+    def _objective(self) -> Objective:
+        regrets = self.free.regrets
+        assert regrets is not None
+        return objective_of(regrets.objective, weights_of(self.free.problem), regrets.best)
+
+
+def _grow(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], Policy]:
+    """One set after the other, each time the one with which a plan gets cheapest."""
+    chosen = [work.pool[0]]
+    best = work.plan(chosen)
+    while len(chosen) < most and not (deadline.is_over and len(chosen) > 1):
+        options = [[*chosen, shown] for shown in work.pool if shown not in chosen]
+        if not options:
+            break
+        found = _cheapest(work, options, deadline)
+        if work.judge(found[1]) >= work.judge(best) * (1.0 - _BETTER):
+            break
+        chosen, best = found
+    return chosen, best
+
+
+def _exchange(
+    work: _Work, chosen: list[TestSet], best: Policy, deadline: Deadline
+) -> tuple[list[TestSet], Policy]:
+    """One set for another as long as that helps and there is time."""
+    improved = True
+    while improved and not deadline.is_over:
+        improved = False
+        for out in list(chosen):
+            kept = [shown for shown in chosen if shown != out]
+            options = [[*kept, shown] for shown in work.pool if shown not in chosen]
+            if not options or deadline.is_over:
+                continue
+            sets, policy = _cheapest(work, options, deadline)
+            if work.judge(policy) < work.judge(best) * (1.0 - _BETTER):
+                chosen, best, improved = sets, policy, True
+    return chosen, best
+
+
+def _cheapest(
+    work: _Work, options: list[list[TestSet]], deadline: Deadline
+) -> tuple[list[TestSet], Policy]:
+    """The choice of sets whose plan is best; the first one is always tried."""
+    best: tuple[float, list[TestSet], Policy] | None = None
+    for sets in options:
+        if best is not None and deadline.is_over:
+            break
+        policy = work.plan(sets)
+        value = work.judge(policy)
+        if best is None or value < best[0]:
+            best = value, sets, policy
+    assert best is not None
+    return best[1], best[2]
+
+
+def _polished(work: _Work, chosen: list[TestSet], deadline: Deadline) -> Policy:
+    """A longer search for the sets that were chosen; exact where that is quick."""
+    if len(chosen) == 1 or not work.free.problem.learns_by_showings:
+        return work.plan(chosen)
+    seconds = float(np.clip(deadline.left / 2.0, 0.2, 3.0))
+    return work.by_search(chosen, "auto", time_limit=seconds)

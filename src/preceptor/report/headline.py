@@ -1,0 +1,194 @@
+"""Advice in short: what to do, what it is worth, how sure that is, for whom it is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from preceptor._base.words import counted, listed, percent
+from preceptor.report.people_words import worst_off
+from preceptor.report.phrases import cases, joined
+from preceptor.report.scale import per_case, scale_of
+from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.words import in_a_sentence
+
+if TYPE_CHECKING:
+    from preceptor.advice import Advice, Alternative
+    from preceptor.plan import Plan
+
+# Savings below this share of the loss are not worth a schedule.
+_WORTH_HAVING = 0.005
+# Savings below this share are none.
+_NOTHING = 5e-5
+# Cases of a plan that never settles over which its sets are counted.
+_COUNTED_CASES = 200
+# Schedules with no more changes of set than this are said in one sentence.
+_MOST_RUNS = 3
+
+
+def headline(advice: Advice) -> tuple[str, ...]:
+    """What to do, what it is worth, how sure it is, for whom it would be wrong: a text each."""
+    return (_what_to_do(advice.plan), _worth(advice), _how_sure(advice), _wrong_for(advice))
+
+
+def is_one_set(plan: Plan) -> bool:
+    """Whether the plan shows one set from the first case to the last."""
+    return plan.policy.commit is not None and plan.exploration_length == 0
+
+
+def _what_to_do(plan: Plan) -> str:
+    policy, horizon = plan.policy, plan.problem.horizon
+    commit, length = policy.commit, plan.exploration_length
+    if commit is not None and is_one_set(plan):
+        what = f"always show {joined(plan, commit)}" if commit else "show nothing, ever"
+        return f"Nothing to plan: {what}."
+    brief = in_a_sentence(plan, _MOST_RUNS)
+    if brief:
+        return brief
+    settled = settles_after(policy)
+    if horizon is not None and (length is None or 2 * length > horizon or commit is None):
+        many = counted(len(set(policy.schedule(horizon))), "set")
+        return f"Follow a schedule of {cases(horizon)} that rotates among {many}."
+    if commit is not None and length is not None:
+        first = counted(len(set(policy.schedule(length))), "set")
+        last = f" (to the last, case {horizon})" if horizon is not None else ""
+        return (
+            f"Show {first} in the first {cases(length)} as the schedule says, then always "
+            f"{joined(plan, commit)}{last}."
+        )
+    word = repeated_word(policy)
+    if word:
+        many = counted(len(set(word)), "set")
+        first_cases = f"Follow the schedule for {cases(settled)}, then r" if settled else "R"
+        return f"{first_cases}epeat a cycle of {cases(len(word))} with {many}, over and over."
+    many = counted(len(set(policy.schedule(_COUNTED_CASES))), "set")
+    return f"Follow the schedule, which goes on changing among {many}."
+
+
+def _worth(advice: Advice) -> str:
+    """What the plan saves, or what the simple habit forgoes."""
+    plan, free = advice.plan, advice.free
+    rivals = {rival.name: rival for rival in advice.rivals}
+    fixed, predictive = _habit(advice), rivals.get("predictive")
+    said = []
+    if is_one_set(plan) and free is not None and not is_one_set(free):
+        saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
+        said.append(f"A schedule would be worth {_share(saved)} of the loss{_verdict(saved)}.")
+    elif fixed is not None and is_one_set(plan):
+        said.append("No schedule was found that costs less: the simple habit is as good.")
+    elif fixed is not None:
+        saved = _saved(plan, fixed)
+        against = f"always showing {_set_of(plan, fixed)}"
+        tiny = ": the simple habit is as good" if saved < _WORTH_HAVING else ""
+        worst = _worst_off(plan, fixed)
+        mean = " on average" if plan.regrets is not None else ""
+        said.append(f"Worth {_share(saved)} of the loss{mean} against {against}{worst or tiny}.")
+    if predictive is not None and fixed is not None:
+        said.append(_in_units(plan, fixed, predictive))
+    if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
+        more = max(plan.value / free.value - 1.0, 0.0)
+        limit = counted(advice.simple, "set")
+        said.append(f"At most {limit} in place of any number costs {_share(more)} more.")
+    return " ".join(said) or "What it is worth was not compared."
+
+
+def _habit(advice: Advice) -> Alternative | None:
+    """The fixed set that the plan was compared with in worlds drawn again; else the best one."""
+    found = advice.resampled
+    shown = {r.policy.commit: r for r in advice.rivals[:2][::-1] if r.policy is not None}
+    if found is not None and found.habit in shown:
+        return shown[found.habit]
+    return next((rival for rival in advice.rivals if rival.name == "fixed"), None)
+
+
+def _worst_off(plan: Plan, habit: Alternative) -> str:
+    """For a crowd: how much less the worst off loses than by the habit, if it is less."""
+    if plan.regrets is None or plan.regrets.objective == "mean":
+        return ""
+    row = 2 if habit.name == "fixed" else 1
+    ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, row))
+    if theirs - ours < _WORTH_HAVING:
+        return ""
+    return f"; the worst off loses {percent(ours)} in place of {percent(theirs)}"
+
+
+def _verdict(saved: float) -> str:
+    if saved < _WORTH_HAVING:
+        return ": the simple habit is as good"
+    return ", which these cases cannot tell from next to nothing: the simple habit is preferred"
+
+
+def _in_units(plan: Plan, fixed: Alternative, predictive: Alternative) -> str:
+    """The loss per case of plan and habits, in the unit of the outcome where there is one."""
+    problem, scale = plan.problem, scale_of(plan.problem)
+    unit = f" ({scale.unit})" if scale.unit else ""
+    own = f"{per_case(problem, plan.value):.4g}"
+    others = []
+    if not is_one_set(plan) and fixed.name == "fixed":
+        others.append(f"{per_case(problem, fixed.value):.4g} with the best fixed set")
+    if not (is_one_set(plan) and predictive.policy is not None) or (
+        predictive.policy is not None and predictive.policy.commit != plan.policy.commit
+    ):
+        theirs = _set_of(plan, predictive)
+        others.append(
+            f"{per_case(problem, predictive.value):.4g} with the most predictive tests ({theirs})"
+        )
+    against = f", against {listed(others)}" if others else ""
+    return f"{scale.label.capitalize()}{unit}: {own} per case{against}."
+
+
+def _how_sure(advice: Advice) -> str:
+    plan, found = advice.plan, advice.resampled
+    said = [f"How sure: {plan.how_sure()}."]
+    if found is not None:
+        low, high = found.interval
+        share = found.share_of(found.habit)
+        worlds = f"{len(found.gains)} worlds estimated from other draws of the cases"
+        which = "a schedule" if is_one_set(plan) else "the plan"
+        if not (is_one_set(plan) and advice.free is None):
+            said.append(f"In {worlds}, {which} saves {_signed(low)} to {_signed(high)}")
+            said[-1] += f" against {joined(plan, found.habit)}, "
+            said[-1] += f"which is the best fixed set in {share:.0%} of them."
+        else:
+            said.append(f"In {worlds}, this set is the best fixed one in {share:.0%}.")
+    elif advice.estimate is None:
+        said.append("The world is taken as given; nothing says how sure it is.")
+    return " ".join(said)
+
+
+def _wrong_for(advice: Advice) -> str:
+    plan = advice.plan
+    if plan.regrets is not None:
+        worst = worst_off(plan.regrets)
+        if worst is None:
+            return "Wrong for: nobody among the kinds of person it was made for, as far as found."
+        loses = percent(plan.regrets.table[0, worst])
+        return (
+            f'Wrong for: "{plan.regrets.people[worst]}" loses most by it, {loses} beyond a plan of '
+            "their own; and people unlike any of the kinds below."
+        )
+    text = f"Wrong for: whoever learns otherwise than assumed ({plan.problem.learner.kind})"
+    if advice.changes and advice.changes[0].saving >= _NOTHING:
+        worst_change = advice.changes[0]
+        missed = _share(worst_change.saving)
+        text += f"; if {worst_change.direction}, it misses {missed} of the loss"
+    return f"{text}."
+
+
+def _saved(plan: Plan, other: Alternative) -> float:
+    return max(1.0 - plan.value / other.value, 0.0) if other.value > 0.0 else 0.0
+
+
+def _set_of(plan: Plan, rival: Alternative) -> str:
+    shown = None if rival.policy is None else rival.policy.commit
+    return joined(plan, shown) if shown else "nothing"
+
+
+def _share(value: float) -> str:
+    """A saving as people read it: more digits the smaller it is."""
+    if value < _NOTHING:
+        return "less than 0.01%" if value > 0.0 else "0%"
+    return f"{value:.2%}" if value < 0.01 else f"{value:.1%}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:.1%}".replace("-0.0%", "0.0%")

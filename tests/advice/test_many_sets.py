@@ -1,0 +1,79 @@
+"""Tables with very many sets: planned with promising ones, bounded over all, in little memory."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor._base.deadline import Deadline
+from preceptor.advice import deciding
+from preceptor.advice.sensitivity import sensitivity_until
+from preceptor.planning.anytime import Watch
+from preceptor.planning.bounds import instant_bound
+from preceptor.planning.lattice import lattice_work
+from preceptor.planning.restricted import solve_restricted
+from preceptor.planning.search import solve_search
+
+RNG = np.random.default_rng(8)
+ROOT = RNG.normal(size=(40, 90))
+WIDE = pr.World(0.3 * RNG.normal(size=40), ROOT @ ROOT.T / 90 + 0.2 * np.eye(40), 1.0)
+NOVICE = pr.Learner(np.zeros(40), pr.Geometric(1.1))
+PROBLEM = pr.Problem(WIDE, NOVICE, 2, 0.9)
+WHOLE = Deadline(10.0, clock=lambda: 0.0)
+
+
+def test_the_bound_covers_every_set(monkeypatch):
+    monkeypatch.setattr(deciding, "_MANY_SETS", 100)
+    plan = deciding.plan_for(
+        PROBLEM, objective=None, time_limit=None, deadline=WHOLE, seed=0, progress=None
+    )
+    assert "promising sets out of 821" in plan.notes[-1]
+    assert plan.lower_bound == pytest.approx(min(instant_bound(PROBLEM), plan.value))
+    full = pr.solve(PROBLEM, "search", time_limit=2.0)
+    assert plan.value <= full.value * 1.01
+    assert pr.verify(plan).ok
+
+
+def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
+    late = Watch(1e-9)
+    plan = solve_restricted(
+        PROBLEM, lambda small, seconds: solve_search(small, time_limit=seconds), late, None
+    )
+    assert plan.value == pytest.approx(pr.evaluate(PROBLEM, plan.policy))
+
+
+def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
+    plan = pr.solve(PROBLEM, "stationary")
+    whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))
+    room = importlib.import_module("preceptor.advice.sensitivity")
+    monkeypatch.setattr(room, "_MANY_SETS", 100)
+    some, missed = sensitivity_until(plan, deadline=Deadline(None))
+    assert none_missed == missed == 0
+    by_change = {change.direction: change for change in whole}
+    assert len(some) == len(whole)
+    for change in some:
+        full = by_change[change.direction]
+        assert change.kept == pytest.approx(full.kept)
+        assert change.bound <= full.bound * (1 + 1e-9)
+        assert change.bound <= change.again <= change.kept * (1 + 1e-9)
+
+
+def test_without_time_no_assumption_is_changed():
+    now = iter(range(0, 10**6, 100))
+    over = Deadline(1.0, clock=lambda: float(next(now)))
+    changes, missed = sensitivity_until(pr.solve(PROBLEM, "stationary"), deadline=over)
+    assert changes == ()
+    assert missed == 6
+
+
+def test_hopeless_lattices_are_not_worked_out(monkeypatch):
+    def never(*_args):
+        raise AssertionError("looked through all sets")
+
+    monkeypatch.setattr("preceptor.planning.lattice.states_needed", never)
+    work = lattice_work(PROBLEM)
+    assert work.states == 2.0**40
+    few = PROBLEM.replace(budget=pr.Listed(((0, 1), (2,))))
+    with pytest.raises(AssertionError, match="looked through"):
+        lattice_work(few)

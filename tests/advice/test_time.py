@@ -1,0 +1,56 @@
+"""How long teaching goes on: cases are counted, or about so many matter."""
+
+import pytest
+
+from preceptor._base.deadline import Deadline
+from preceptor.advice.choices import time_from
+from preceptor.errors import InvalidInput
+
+
+def test_cases_are_counted_and_about_has_no_end():
+    assert time_from(40) == (1.0, 40)
+    assert time_from(40.0).horizon == 40
+    assert time_from(about=50) == (pytest.approx(0.98), None)
+    assert time_from() == (pytest.approx(0.99), None)
+    assert time_from(discount=0.9) == (0.9, None)
+    assert time_from(40, discount=0.9) == (0.9, 40)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"cases": 2.5}, "cases: 2.5, must be a whole number"),
+        ({"cases": 0}, "cases: 0, must be a whole number"),
+        ({"cases": float("nan")}, "cases: nan"),
+        ({"about": 0.5}, "about: 0.5, must be a number of at least 1"),
+        ({"about": float("inf")}, "about: inf"),
+        ({"cases": 3, "about": 3}, "about: is for teaching without an end"),
+        ({"about": 3, "discount": 0.5}, "about: says the same thing as `discount`"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given, words):
+    with pytest.raises(InvalidInput, match=words.split("`")[0]):
+        time_from(**given)
+
+
+def test_all_faults_are_said_at_once():
+    with pytest.raises(InvalidInput) as caught:
+        time_from(2.5, 0.5, 0.5)
+    assert len(caught.value.faults) == 4
+
+
+def test_a_deadline_is_shared():
+    now = [0.0]
+    deadline = Deadline(5.0, clock=lambda: now[0])
+    assert deadline.left == 5.0
+    now[0] = 4.0
+    assert (deadline.left, deadline.is_over) == (1.0, False)
+    now[0] = 9.0
+    assert (deadline.left, deadline.is_over) == (0.0, True)
+    assert Deadline(None).left == float("inf")
+
+
+@pytest.mark.parametrize("seconds", [0, -1.0, float("nan"), "long"])
+def test_a_deadline_needs_time(seconds):
+    with pytest.raises(InvalidInput, match="time_limit"):
+        Deadline(seconds)
