@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_text
@@ -44,6 +45,10 @@ class Provenance:
         Seed of everything random.
     version
         The version of this package.
+    when
+        The day, as in 2026-11-16; empty where nobody said it.
+    command
+        The command line; empty in Python.
     """
 
     source: str
@@ -51,6 +56,8 @@ class Provenance:
     cases: int | None
     seed: int
     version: str
+    when: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +86,21 @@ class Advice:
     provenance: Provenance
     estimate: WorldEstimate | None = None
     verification: Verification | None = None
+    resampled: Any = None
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """What to do, what that is worth, how sure it is, for whom it would be wrong."""
+        return (f"{self.plan.how_sure()}.",)
+
+    def schedule(self, most: int = 200) -> list[Any]:
+        """What to show case by case."""
+        rows = self.plan.policy.schedule(min(most, self.plan.problem.horizon or 60))
+        names = [self.plan.problem.world.name_of(shown) for shown in rows]
+        return [
+            SimpleNamespace(case=f"{i + 1:,}", shown=each, text=" + ".join(each) or "nothing")
+            for i, each in enumerate(names)
+        ]
 
     def __repr__(self) -> str:
         rivals = [f"{rival.name} {rival.excess(self.plan):+.1%}" for rival in self.rivals]
@@ -105,7 +127,7 @@ class Advice:
 
         return explain_advice(self)
 
-    def save(self, plan: str | Path, report: str | Path) -> None:
+    def save(self, plan: str | Path, report: str | Path, *, rows: bool = False) -> None:
         """Write the plan (JSON) and the report (HTML); neither if the report cannot be drawn.
 
         Parameters
@@ -114,6 +136,8 @@ class Advice:
             Where to write the plan.
         report
             Where to write the report.
+        rows
+            Also say in the report what is odd about single rows of the table.
 
         Raises
         ------
@@ -122,7 +146,7 @@ class Advice:
         """
         from preceptor.report.html import render_report
 
-        page = render_report(self)
+        page = render_report(self, rows=rows)
         self.plan.save(plan)
         write_text(report, page)
 

@@ -72,6 +72,10 @@ def plan(
         "plan.json"
     ),
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    rows: Annotated[
+        bool,
+        typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
@@ -131,7 +135,7 @@ def plan(
             say(f"Checked again, value and bound stand: {proof.how}")
         if not dry_run:
             with spinner("drawing the report"):
-                advice.save(output, report)
+                advice.save(output, report, rows=rows)
             say(f"Wrote the plan to {output} and the report to {report}")
         if as_json:
             typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))

@@ -159,6 +159,16 @@ class WorldEstimate:
         return tuple(found)
 
     @property
+    def rows_in_doubt(self) -> tuple[str, ...]:
+        """What is doubtful about single rows, a sentence each."""
+        return ()
+
+    @property
+    def signs_that_disagree(self) -> tuple[Any, ...]:
+        """Columns whose weight has not the sign of the correlation: name, weight, correlation."""
+        return ()
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         """What somebody who looks at nothing but the world must still be told."""
         left_out = [f"{name} was left out: {reason}." for name, reason in self.dropped]
