@@ -113,4 +113,4 @@ def test_a_crowd_says_who_loses_what():
     plan = with_regrets(0.10, 0.0, 0.05, 0.0)
     said = heard(figures.people(plan))
     for name, share in zip(plan.regrets.people, plan.regrets.table[0], strict=True):
-        assert f"{escaped(name)} {100 * share:.1f}%" in said
+        assert f"{100 * share:.1f}% for {escaped(name)}" in said

@@ -140,7 +140,7 @@ def test_dots_stand_where_their_values_are():
     x = [float(c.get("cx")) for c in circles][:4]
     assert x[1] == x[3] < x[2] < x[0]
     assert x[2] - x[1] == pytest.approx((x[0] - x[1]) / 2, abs=0.02)
-    assert "at most 10.0%, by ann" in tree.get("aria-label")
+    assert "by this plan: 10.0% for ann, 5.0% for" in tree.get("aria-label")
     words = [t.text for t in tree.iter(f"{SVG}text")]
     assert {"This plan", "Most predictive tests", "Best fixed set", "ann (40%)"} <= set(words)
 

@@ -249,12 +249,10 @@ def people(plan: Plan) -> str:
     shares = 100.0 * np.maximum(regrets.table[: len(_POLICIES)], 0.0)
     shown = shares[np.isfinite(shares)]
     is_log = bool(shown.max(initial=0.0) > _LOG_FROM)
-    own = [
-        f"{spoken(name)} {share:.1f}%"
-        for name, share in zip(regrets.people, shares[0], strict=True)
-    ]
+    told = sorted(zip(shares[0], regrets.people, strict=True), key=lambda pair: -pair[0])
+    own = [f"{share:.1f}% for {spoken(name)}" for share, name in told]
     worst = [
-        f"{values.max():.3g}% by {title.lower()}"
+        f"{values.max():.3g}% by the {title.lower()}"
         for (title, _, _), values in zip(_POLICIES[1:], shares[1:], strict=True)
     ]
     if is_log:
@@ -269,7 +267,7 @@ def people(plan: Plan) -> str:
     return dot_chart(
         "people",
         "What each person loses beyond the best plan found for them, by this plan: "
-        f"{some(own, 'person')}. The worst would be {' and '.join(worst)}.",
+        f"{some(own, 'person')}. At worst it would be {' and '.join(worst)}.",
         rows,
         [
             Dots(title, shares[i].tolist(), colour, shape)
