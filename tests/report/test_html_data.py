@@ -87,7 +87,10 @@ def test_single_rows_are_named_only_where_asked(tmp_path):
     for told in ("row 17", "1234.5"):
         assert told not in discreet
         assert told in frank
-    assert "A remark about single rows of the table is left out here." in words_of(discreet)
+    assert (
+        "A remark about single rows of the table is left out here; preceptor plan --rows"
+        in words_of(discreet)
+    )
     assert "left out here" not in frank
     for page in (discreet, frank):
         assert "A value of t0 lies <far> outside the rest." in words_of(page)
@@ -107,7 +110,7 @@ def test_saving_names_rows_only_where_asked(tmp_path):
 def test_what_was_done_to_the_table_comes_first_in_its_section():
     page = render_report(advice_on(FITTED))
     done = re.sub(r"<[^>]+>", " ", section(page, "What was done to the table"))
-    assert "fixed was left out" in done
+    assert done.count("fixed was left out") == 1
     assert "missing (t1 7)" in done
     places = [
         page.index(heading)
@@ -122,6 +125,23 @@ def test_what_was_done_to_the_table_comes_first_in_its_section():
     assert places == sorted(places)
     # Said once, and not again in the words of a terminal.
     assert "<pre>" not in page
+
+
+def test_what_is_said_twice_stands_there_once():
+    said = "fixed was left out: it is 1 in every case."
+
+    class Twice(Doubtful):
+        dropped = (("fixed", "it is 1 in every case"),)
+        notes = (said, "Nothing else.")
+
+    page = render_report(advice_on(FITTED, Twice(FITTED)))
+    assert page.count(said) == 1
+    assert "Nothing else." in page
+
+
+def test_what_there_was_no_time_for_is_said():
+    words = words_of(render_report(advice_on(FITTED, notes=("The time was up.",))))
+    assert "Notes The time was up." in words
 
 
 def test_weights_are_called_estimated_and_have_intervals():

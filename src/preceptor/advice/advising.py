@@ -87,6 +87,7 @@ class Advice:
     estimate: WorldEstimate | None = None
     verification: Verification | None = None
     resampled: Any = None
+    notes: tuple[str, ...] = ()
 
     @property
     def headline(self) -> tuple[str, ...]:

@@ -72,13 +72,13 @@ def plan(
         "plan.json"
     ),
     report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
-    rows: Annotated[
-        bool,
-        typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
-    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
+    ] = False,
+    rows: Annotated[
+        bool,
+        typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: Annotated[

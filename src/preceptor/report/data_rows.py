@@ -80,7 +80,16 @@ def about_rows(advice: Advice, *, rows: bool) -> list[str]:
         return found
     one = len(found) == 1
     remarks = "A remark" if one else f"{len(found):,} remarks"
-    return [f"{remarks} about single rows of the table {'is' if one else 'are'} left out here."]
+    left_out = f"{remarks} about single rows of the table {'is' if one else 'are'} left out here"
+    return [f"{left_out}; preceptor plan --rows tells them."]
+
+
+def what_was_done(advice: Advice) -> list[str]:
+    """What was left out, filled in or merged, a sentence each, nothing twice."""
+    if advice.estimate is None:
+        return []
+    left_out = [f"{name} was left out: {reason}." for name, reason in advice.estimate.dropped]
+    return list(dict.fromkeys([*left_out, *advice.estimate.notes]))
 
 
 def explained(advice: Advice) -> list[tuple[str, str]]:

@@ -113,7 +113,7 @@ def _cells(values: Sequence[Sequence[float]]) -> str:
 
 def _numbers(values: Sequence[Sequence[float]], left: float, cell: float) -> list[str]:
     """One decimal in each cell; those on the diagonal are 1 anyway."""
-    font = min(FONT_SIZE, 0.42 * cell)
+    font = min(FONT_SIZE, 0.36 * cell)
     parts = []
     for i, row in enumerate(values):
         for j, value in enumerate(row):

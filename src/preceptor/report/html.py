@@ -18,7 +18,14 @@ from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
 from preceptor.report.colours import places_of
-from preceptor.report.data_rows import about_rows, chips, column_rows, explained, in_parts
+from preceptor.report.data_rows import (
+    about_rows,
+    chips,
+    column_rows,
+    explained,
+    in_parts,
+    what_was_done,
+)
 from preceptor.report.morning import MOST_TICKED, stretches
 from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
@@ -118,6 +125,7 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         worth_of_knowing=[] if plan.regrets is None else worth_of_knowing(plan.regrets),
         changes=change_rows(plan, changes),
         most_sensitive=most_sensitive(changes),
+        notes=advice.notes,
         certificate=certificate_rows(plan, advice.verification),
         assumptions=assumptions(plan),
         figures=_figures(plan, rivals, changes),
@@ -169,12 +177,8 @@ def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
     if estimate is None:
         return {"data": None}
     data = {
-        "done": [
-            *(f"{name} was left out: {reason}." for name, reason in estimate.dropped),
-            *estimate.notes,
-        ],
-        "doubts": estimate.doubts,
-        "single_rows": about_rows(advice, rows=rows),
+        "done": what_was_done(advice),
+        "doubts": [*estimate.doubts, *about_rows(advice, rows=rows)],
         "columns": in_parts(column_rows(advice)),
         "replicates": 0 if advice.resampled is None else advice.resampled.replicates,
         "explained": explained(advice),
