@@ -10,9 +10,12 @@ import preceptor as pr
 from preceptor.advice import alternatives, sensitivity
 from preceptor.evaluation.value import losses_along
 from preceptor.report import figures
-from preceptor.report.plots import OKABE_ITO, rounds_shown
+from preceptor.report.palette import PLAN as PLAN_COLOUR
+from preceptor.report.palette import TESTS
+from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import scale_of
 
+COLOURS = [colour.light for colour in TESTS]
 SVG = "{http://www.w3.org/2000/svg}"
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "co$t & more"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1)), budget=2)
@@ -53,10 +56,11 @@ def test_bars_are_where_tests_are_shown(name):
     shown = sorted({test for tests in schedule for test in tests})
     found = {test: set() for test in shown}
     for box in ElementTree.fromstring(svg).iter(f"{SVG}rect"):
-        if box.get("fill") in OKABE_ITO:
+        if box.get("fill") in COLOURS:
             begin = 10 + (float(box.get("x")) - x) / case
             end = begin + float(box.get("width")) / case
-            test = shown[OKABE_ITO.index(box.get("fill"))]
+            # The world has its tests in the order of their weights, and so have the colours.
+            test = shown[COLOURS.index(box.get("fill"))]
             found[test] |= set(range(round(begin + 0.5), round(end + 0.5)))
     for test in shown:
         assert found[test] == {t + 1 for t, tests in enumerate(schedule) if test in tests}
@@ -91,7 +95,7 @@ def test_losses_are_those_of_the_plan_beside_all_others():
     own = next(
         path.get("d")
         for path in ElementTree.fromstring(svg).iter(f"{SVG}path")
-        if path.get("stroke") == "#000000"
+        if path.get("stroke") == PLAN_COLOUR.light
     )
     drawn = [float(y) for y in re.findall(r"(?:M\S+ |V)([\d.]+)", own)]
     jumps = losses[np.insert(np.abs(np.diff(losses)) > 1e-3, 0, True)]

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -93,12 +94,15 @@ def test_any_plan_becomes_a_well_formed_page(policy):
     parsed = Page(render_report(advice(plan, alternatives(plan), CHANGES)))
     assert len(parsed.ids) == len(set(parsed.ids))
     assert parsed.tags.count("h1") == 1
-    assert parsed.tags.count("h2") == 7
+    assert parsed.tags.count("h2") == 8
     assert parsed.tags.count("svg") == 5
 
 
 def test_nothing_comes_from_outside(page):
     parsed = Page(page)
+    policies = [g["content"] for tag, g in parsed.attributes if g.get("http-equiv")]
+    # The browser itself is told to fetch nothing, whatever a name may hold.
+    assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
     assert not {"script", "link", "iframe", "img", "object"} & set(parsed.tags)
     assert parsed.links == []
     assert "data:image" not in page
@@ -141,38 +145,40 @@ def test_the_same_plan_gives_the_same_bytes(page):
 
 def test_given_numbers_are_drawn_not_computed(monkeypatch, page):
     rivals = alternatives(PLAN)
-    for name in ("alternatives", "sensitivity_until"):
-        refuse = lambda *_, **__: pytest.fail("planned in a report")  # noqa: E731
-        monkeypatch.setattr(f"preceptor.advice.comparing.{name}", refuse)
+    refuse = lambda *_, **__: pytest.fail("planned in a report")  # noqa: E731
+    monkeypatch.setattr("preceptor.advice.advising.advice_on", refuse)
     assert render_report(advice(PLAN, rivals, CHANGES)) == page
 
 
 def test_it_says_where_it_comes_from():
-    said = f"From a plan; seed 0; Preceptor {pr.__version__}"
+    said = f"From a plan; Preceptor {pr.__version__}; seed 0"
     assert said in words_of(render_report(advice(PLAN)))
-    origin = Provenance("cases.csv", "fat", 60, 3, "1.2")
-    known = words_of(render_report(Advice(PLAN, (), (), origin)))
-    assert "From cases.csv, 60 cases; seed 3; Preceptor 1.2" in known
+    command = "preceptor plan cases.csv --outcome 'f & t'"
+    origin = Provenance("cases.csv", "fat", 60, 3, "1.2", "2026-11-16", command)
+    page = render_report(Advice(PLAN, (), (), origin))
+    known = words_of(page)
+    assert "From cases.csv, 60 cases; 2026-11-16; Preceptor 1.2; seed 3" in known
+    assert command in known
+    # Right under the title, before anything that the plan says.
+    title, origin_at, show = (page.index(mark) for mark in ("<h1>", "2026-11-16", 'id="show"'))
+    assert title < origin_at < page.index("</header>") < show
+
+
+def test_the_first_paragraph_answers_what_people_ask_first():
+    given = advice(PLAN, alternatives(PLAN), CHANGES)
+    page = render_report(given)
+    lead = page[page.index('class="lead"') : page.index('class="cards"')]
+    words = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", lead)))
+    assert given.headline
+    for said in given.headline:
+        assert re.sub(r"\s+", " ", said) in words
+    assert page.index("<h1>") < page.index('class="lead"') < page.index("<h2")
 
 
 def test_without_changes_and_rivals_there_is_still_a_page():
     text = render_report(advice(PLAN))
     assert Page(text).tags.count("svg") == 4
     assert "No assumption could be changed" in text
-
-
-class Estimate:
-    notes = ("Two rows were left out.",)
-    doubts = ("bmi and bp are <nearly> copies.",)
-
-    def summary(self):
-        return "A world of 3 tests\n" + "\n".join(self.notes + self.doubts)
-
-
-def test_doubts_of_the_estimate_are_told():
-    words = words_of(render_report(advice(PLAN, estimate=Estimate())))
-    assert "bmi and bp are <nearly> copies." in words
-    assert "Two rows were left out." in words
 
 
 def test_rows_of_rivals_are_shares_of_the_plan():

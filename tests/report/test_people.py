@@ -17,6 +17,7 @@ from preceptor.report.assumptions import assumptions
 from preceptor.report.axes import Axis
 from preceptor.report.charts import Dots, dot_chart
 from preceptor.report.html import render_report
+from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.people_words import person_rows, proven, share, worth_of_knowing
 from preceptor.report.plots import plot_plan, rounds_shown
 from preceptor.report.settling import repeated_word, settles_after
@@ -135,11 +136,11 @@ def test_assumptions_name_everybody():
 def test_dots_stand_where_their_values_are():
     svg = figures.people(with_regrets(0.10, 0.0, 0.05, 0.0))
     tree = ElementTree.fromstring(svg)
-    circles = [c for c in tree.iter(f"{SVG}circle") if c.get("fill") == "#000000"]
+    circles = [c for c in tree.iter(f"{SVG}circle") if c.get("fill") == PLAN_COLOUR.light]
     x = [float(c.get("cx")) for c in circles][:4]
     assert x[1] == x[3] < x[2] < x[0]
     assert x[2] - x[1] == pytest.approx((x[0] - x[1]) / 2, abs=0.02)
-    assert "at most 10.0%, by ann" in tree.get("aria-label")
+    assert "by this plan: 10.0% for ann, 5.0% for" in tree.get("aria-label")
     words = [t.text for t in tree.iter(f"{SVG}text")]
     assert {"This plan", "Most predictive tests", "Best fixed set", "ann (40%)"} <= set(words)
 
@@ -158,7 +159,7 @@ def test_huge_regrets_are_drawn_on_a_logarithmic_axis():
     svg = figures.people(with_regrets(40.0, 0.0, 0.01, np.inf))
     tree = ElementTree.fromstring(svg)
     words = [t.text for t in tree.iter(f"{SVG}text")]
-    assert any("0.1 or less at the left edge" in word for word in words if word)
+    assert "0.1 or less at the left edge" in " ".join(word for word in words if word)
 
 
 def test_the_report_of_a_crowd():

@@ -11,7 +11,8 @@ from matplotlib.colors import to_hex
 import preceptor as pr
 from preceptor.evaluation.value import losses_along
 from preceptor.report import plots
-from preceptor.report.plots import OKABE_ITO, plot_plan, rounds_shown
+from preceptor.report.palette import TESTS
+from preceptor.report.plots import plot_plan, rounds_shown
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "co$t $"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1)), budget=2)
@@ -74,8 +75,8 @@ def test_legends_lie_beside_the_data():
 
 def test_colours_tell_tests_apart():
     _, _, errors = plot_plan(plan_of(POLICIES["explores"])).axes
-    colours = {line.get_label(): to_hex(line.get_color()).upper() for line in errors.lines}
-    assert [colours[name] for name in ("bmi", "bp")] == list(OKABE_ITO[:2])
+    colours = {line.get_label(): to_hex(line.get_color()) for line in errors.lines}
+    assert [colours[name] for name in ("bmi", "bp")] == [colour.light for colour in TESTS[:2]]
 
 
 def test_window_is_bounded():

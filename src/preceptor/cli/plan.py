@@ -107,6 +107,10 @@ def plan(
     verify: Annotated[
         bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
     ] = False,
+    rows: Annotated[
+        bool,
+        typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the result as JSON instead of words.")
@@ -178,7 +182,8 @@ def plan(
             say(f"Checked again, value and bound stand: {proof.how}")
         if not dry_run:
             with spinner("drawing the report"):
-                advice.save(output, None if no_report else report, schedule=schedule)
+                page = None if no_report else report
+                advice.save(output, page, schedule=schedule, rows=rows)
             also = "" if no_report else f" and the report to {report}"
             say(f"Wrote the plan to {output}{also}")
             if schedule is not None:

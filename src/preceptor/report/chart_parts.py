@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import preceptor.report.palette as palette
 from preceptor.report.axes import Axis
 from preceptor.report.svg import (
     FONT_SIZE,
@@ -19,7 +20,7 @@ from preceptor.report.svg import (
     wrapped,
 )
 
-GRID, SHADE, RULE = "#dfe3e8", "#eff1f3", "#8c8c8c"
+GRID, SHADE, RULE = palette.GRID.light, palette.SHADE.light, palette.RULE.light
 INK = "currentColor"  # that of the page
 GAP = 6.0
 # What sticks out on the right: half of the last number, arrows.
@@ -112,9 +113,34 @@ def line_sample(colour: str, dash: str, width: float) -> str:
     return segment(0.0, 0.0, _SAMPLE, 0.0, colour, dash=dash, width=width)
 
 
-def box_sample(colour: str) -> str:
-    """A small box, for a legend."""
-    return box(_SAMPLE - 20.0, -5.0, 20.0, 10.0, colour)
+def box_sample(colour: str, words: str = "") -> str:
+    """A small box, for a legend; with a letter in it, if that is what it has in the picture."""
+    sample = box(_SAMPLE - 20.0, -6.0, 20.0, 12.0, colour)
+    return sample + (letter(words, _SAMPLE - 10.0, 0.0) if words else "")
+
+
+def outline_sample() -> str:
+    """A small empty box, for a legend."""
+    return outline(_SAMPLE - 20.0, -5.0, 20.0, 10.0)
+
+
+def letter(words: str, x: float, middle: float) -> str:
+    """A letter on a coloured ground, in the colour of the paper."""
+    y = middle + 0.35 * 11.0
+    return text(
+        words,
+        x,
+        y,
+        text_anchor="middle",
+        fill=palette.PAPER.light,
+        font_size=11.0,
+        font_weight="bold",
+    )
+
+
+def outline(x: float, y: float, width: float, height: float) -> str:
+    """An empty rectangle."""
+    return element("rect", x=x, y=y, width=max(width, 0.0), height=height, fill="none", stroke=RULE)
 
 
 def box(x: float, y: float, width: float, height: float, colour: str) -> str:

@@ -23,6 +23,8 @@ from preceptor.report.chart_parts import (
     box_sample,
     legend,
     line_sample,
+    outline,
+    outline_sample,
     segment,
 )
 from preceptor.report.svg import (
@@ -142,7 +144,7 @@ def timeline_chart(
 ) -> str:
     """A row for each name with bars while it is on; a note above, shaded from some point on."""
     left = widest([row.name for row in rows], _SHARE_OF_NAMES * WIDTH) + GAP
-    top = LINE_HEIGHT + 5.0
+    top = LINE_HEIGHT + 5.0 if note else 5.0
     bottom = top + _ROW * max(len(rows), 1) + 4.0
     frame = Frame(left, top, WIDTH - RIGHT_MARGIN, bottom, x_axis)
     start = frame.left if shaded_from is None else frame.x(shaded_from)
@@ -175,7 +177,7 @@ def bar_chart(
     most_name: str,
     colour: str,
 ) -> str:
-    """Horizontal bars from 0, each in front of a pale one for how large it can be at most."""
+    """Horizontal bars from 0, each within an empty one for how large it can be at most."""
     x_axis = Axis.covering([0.0, *(bar.value for bar in bars), *(bar.most for bar in bars)])
     right = WIDTH - max(widest([bar.words for bar in bars], WIDTH) + GAP, RIGHT_MARGIN)
     pitch = LINE_HEIGHT + _ROW + 2.0
@@ -187,10 +189,10 @@ def bar_chart(
         # Names are whole sentences, so they stand above their bars.
         parts.append(text(bar.name, frame.left, pitch * i + 13.0, room=WIDTH - frame.left))
         top, x = pitch * i + LINE_HEIGHT, frame.x(0.0)
-        for value, fill in ((bar.most, GRID), (bar.value, colour)):
-            parts.append(box(x, top, frame.x(value) - x, height, fill))
+        parts.append(box(x, top, frame.x(bar.value) - x, height, colour))
+        parts.append(outline(x, top, frame.x(max(bar.most, bar.value)) - x, height))
         parts.append(text(bar.words, frame.x(bar.value) + 4.0, top + height / 2 + TO_BASELINE))
-    names, end = legend([(box_sample(colour), value_name), (box_sample(GRID), most_name)], end)
+    names, end = legend([(box_sample(colour), value_name), (outline_sample(), most_name)], end)
     return drawing(name, description, end, parts + names)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from preceptor.report.chart_parts import GAP, TO_BASELINE
+from preceptor.report.palette import contrast
 from preceptor.report.svg import (
     FONT_SIZE,
     LINE_HEIGHT,
@@ -19,17 +20,21 @@ from preceptor.report.svg import (
     widest,
 )
 
-# Blue, nearly white, vermilion: told apart by everybody, and darker towards both ends.
-_LEAST, _MIDDLE, _MOST = (0, 84, 148), (247, 247, 247), (190, 74, 0)
+# Blue, nearly white, vermilion: told apart by everybody, and darker towards both ends, though not
+# so dark that a black frame could not be seen.
+_LEAST, _MIDDLE, _MOST = (0, 100, 165), (247, 247, 247), (190, 74, 0)
 _SHADES = 20  # on either side of zero
 # Beyond this many rows, numbers in the cells could not be read; beyond that many, names neither.
-_MOST_NUMBERED, _MOST_NAMED = 16, 40
+_MOST_NUMBERED, _MOST_NAMED = 11, 40
 _LARGEST_CELL, _SMALLEST_NAME = 46.0, 7.0
 # Names take at most this much of the width; less where small cells need it more.
 _ROOM_FOR_NAMES, _LITTLE_ROOM = 0.3 * WIDTH, 0.2 * WIDTH
 _BOLDER = 1.12  # how much wider bold letters are
 _KEY_WIDTH = 64.0  # the scale of colours on the right
 _TOP = LINE_HEIGHT + GAP  # above the cells, what the scale means
+
+# Cells look the same on a dark screen, so these are not colours of the page, which would change.
+_INKS = ("#000000", "#fefefe")
 
 _Colour = tuple[int, int, int]
 
@@ -108,7 +113,7 @@ def _cells(values: Sequence[Sequence[float]]) -> str:
 
 def _numbers(values: Sequence[Sequence[float]], left: float, cell: float) -> list[str]:
     """One decimal in each cell; those on the diagonal are 1 anyway."""
-    font = min(FONT_SIZE, 0.42 * cell)
+    font = min(FONT_SIZE, 0.36 * cell)
     parts = []
     for i, row in enumerate(values):
         for j, value in enumerate(row):
@@ -189,7 +194,5 @@ def _hex(colour: _Colour) -> str:
 
 
 def _ink_on(colour: _Colour) -> str:
-    """Black or white, whichever has more contrast: bright is what green mostly makes bright."""
-    linear = [(part / 255.0) ** 2.2 for part in colour]
-    brightness = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#111111" if brightness > 0.18 else "#ffffff"
+    """Black or white, whichever has more contrast."""
+    return max(_INKS, key=lambda ink: contrast(ink, _hex(colour)))

@@ -17,9 +17,22 @@ from preceptor._base.words import counted, percent
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
+from preceptor.report.colours import places_of
+from preceptor.report.data_rows import (
+    about_rows,
+    chips,
+    column_rows,
+    explained,
+    in_parts,
+    what_was_done,
+)
+from preceptor.report.morning import MOST_TICKED, stretches
+from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
+from preceptor.report.palette import TESTS, styles
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
 from preceptor.report.phrases import joined
+from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.settling import repeated_word, settles_after
 from preceptor.report.tables import (
@@ -35,8 +48,11 @@ from preceptor.report.words import sections
 if TYPE_CHECKING:
     from preceptor.advice import Advice, Alternative, Change, Provenance
 
+# Gaps up to this are rounding.
+_ROUNDING = 1e-9
 
-def write_report(advice: Advice | Plan, path: str | Path) -> None:
+
+def write_report(advice: Advice | Plan, path: str | Path, *, rows: bool = False) -> None:
     """Write the report of advice, or of a plan, as one HTML file: whole or not at all.
 
     Parameters
@@ -46,22 +62,27 @@ def write_report(advice: Advice | Plan, path: str | Path) -> None:
         assumptions, which takes a second or more.
     path
         Where to write it.
+    rows
+        Also say what is odd about single rows of the table. They may be about single patients, so
+        a page to be passed around has none of it.
 
     Raises
     ------
     MissingExtra
         jinja2 is not installed.
     """
-    write_text(path, render_report(advice))
+    write_text(path, render_report(advice, rows=rows))
 
 
-def render_report(advice: Advice | Plan) -> str:
+def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
     """The report as HTML text.
 
     Parameters
     ----------
     advice
         What `advise` gave, or a bare plan, as for `write_report`.
+    rows
+        Also say what is odd about single rows of the table.
 
     Returns
     -------
@@ -79,26 +100,41 @@ def render_report(advice: Advice | Plan) -> str:
 
         advice = advice_on(advice)
     plan, rivals, changes = advice.plan, advice.rivals, advice.changes
-    return page.render(
+    world = plan.problem.world
+    scale = scale_of(plan.problem)
+    names = Names([*world.tests, *world.labels, scale.unit])
+    rendered = page.render(
         **_heading(plan, rivals),
+        **_learning(plan),
+        **_data(advice, rows=rows),
+        brief=names.html,
+        short=names.short,
+        names_in_full=names.cut,
+        styles=styles(),
+        headline=advice.headline,
+        provenance=_provenance(advice.provenance),
+        command=advice.provenance.command,
+        schedule=stretches(advice.schedule(most=MOST_TICKED)),
         words=dict(sections(plan, code=False)),
         worth=worth(plan, rivals),
         rivals=rival_rows(plan, rivals),
-        scale=scale_of(plan.problem),
-        weights=weight_rows(plan),
+        scale=scale,
+        is_discounted=plan.problem.discount < 1.0,
         people=person_rows(plan),
         average=average_row(plan) if plan.regrets is not None else None,
         worth_of_knowing=[] if plan.regrets is None else worth_of_knowing(plan.regrets),
         changes=change_rows(plan, changes),
         most_sensitive=most_sensitive(changes),
+        notes=advice.notes,
         certificate=certificate_rows(plan, advice.verification),
         assumptions=assumptions(plan),
-        estimate=advice.estimate,
-        provenance=_provenance(advice.provenance),
         figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
         is_shaded=figures.commits_in_sight(plan),
+        columns_drawn=len(figures.correlated(plan)),
+        columns=world.size,
     )
+    return writable(rendered)
 
 
 def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
@@ -119,14 +155,48 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
     return {"outcome": scale.unit, "cards": cards}
 
 
+def _learning(plan: Plan) -> dict[str, Any]:
+    """Weights as they are learned, with the colours that tests have in pictures."""
+    world = plan.problem.world
+    weights = weight_rows(plan)
+    # Of many tests, those that are shown come first: the others have nothing to tell.
+    weights.sort(key=lambda row: not (row.showings or row.is_committed))
+    drawn, shown = figures.learned(plan)
+    places = places_of(world, plan.policy.schedule(rounds_shown(plan)))
+    return {
+        "weights": in_parts(weights),
+        "lines_drawn": len(drawn),
+        "lines_shown": shown,
+        "chips": chips(places, world.labels, len(TESTS)),
+    }
+
+
+def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
+    """What the table was like, or nothing where there was none."""
+    estimate = advice.estimate
+    if estimate is None:
+        return {"data": None}
+    data = {
+        "done": what_was_done(advice),
+        "doubts": [*estimate.doubts, *about_rows(advice, rows=rows)],
+        "columns": in_parts(column_rows(advice)),
+        "replicates": 0 if advice.resampled is None else advice.resampled.replicates,
+        "explained": explained(advice),
+    }
+    return {"data": data}
+
+
 def _provenance(origin: Provenance) -> str:
     """Where all this comes from, in a line."""
     cases = "" if origin.cases is None else f", {counted(origin.cases, 'case')}"
-    return f"From {origin.source}{cases}; seed {origin.seed}; Preceptor {origin.version}"
+    made = f"; {origin.when}" if origin.when else ""
+    return f"From {origin.source}{cases}{made}; Preceptor {origin.version}; seed {origin.seed}"
 
 
 def _commit_card(plan: Plan) -> tuple[str, str]:
-    length = plan.exploration_length
+    length, horizon = plan.exploration_length, plan.problem.horizon
+    if horizon is not None and (length is None or length >= horizon):
+        return "never", f"{counted(horizon, 'case')} in all"
     if length is None:
         word, first = repeated_word(plan.policy), settles_after(plan.policy)
         if not word:
@@ -142,6 +212,8 @@ def _commit_card(plan: Plan) -> tuple[str, str]:
 def _gap_card(plan: Plan) -> tuple[str, str]:
     if not np.isfinite(plan.gap):
         return "nothing", "about the best possible plan"
+    if plan.gap <= _ROUNDING:
+        return "the best", "no plan can do better"
     return f"at most {percent(plan.gap)}", "above the best possible plan"
 
 

@@ -1,7 +1,7 @@
 """A plan as a picture: what is shown when, what each case costs, how errors shrink.
 
 Drawn on a figure of its own, without pyplot, so it works without a display and leaves the
-user's matplotlib alone. Colours are Okabe and Ito's, which colour-blind readers can tell apart.
+user's matplotlib alone. Tests have the colours that they have in the report (`palette.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.model.sets import TestSet
+from preceptor.report.colours import colours_of
+from preceptor.report.palette import TESTS
 from preceptor.report.phases import runs
 from preceptor.report.settling import repeated_word, settles_after, shares
 from preceptor.report.words import least_loss
@@ -125,13 +127,14 @@ def draw_timeline(
     """One row per test, named by its first column; a bar while it is shown."""
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
+    colours = colours_of(world, schedule)
     for row, test in enumerate(rows):
         bars, at = [], 0.5
         for has, length in runs([(test,) if test in tests else () for tests in schedule]):
             if has:
                 bars.append((at, length))
             at += length
-        axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=colour_of(test), linewidth=0)
+        axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=colours.get(test, GREY), linewidth=0)
     axes.set_yticks(range(len(rows)), [short(names[test]) for test in rows])
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
@@ -190,12 +193,13 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
         if test not in seen:
             label = "_" if any(t not in seen for t in range(test)) else "never shown"
             axes.plot(cases, errors[:, test], color=GREY, linewidth=1.2, label=label)
-    for test in sorted(seen):
+    colours = colours_of(problem.world, schedule)
+    for position, test in enumerate(sorted(seen)):
         axes.plot(
             cases,
             errors[:, test],
-            color=colour_of(test),
-            linestyle=DASHES[test // len(OKABE_ITO) % len(DASHES)],
+            color=colours[test],
+            linestyle=DASHES[position // len(TESTS) % len(DASHES)],
             linewidth=1.8,
             drawstyle="steps-mid",
             label=short(problem.world.labels[test]),
@@ -219,7 +223,11 @@ def mark_commit(plan: Plan, rounds: int, panels: list[Axes]) -> None:
     """Shade what comes after exploration, and say above it what is shown from there on."""
     commit, length = plan.policy.commit, plan.exploration_length
     top = panels[0]
-    if commit is None or length is None:
+    horizon = plan.problem.horizon
+    if horizon is not None and (length is None or length >= horizon):
+        words = f"changes sets until the last case, {horizon:,}"
+        top.set_title(words, loc="left", fontsize=10)
+    elif commit is None or length is None:
         words = repeated_note(plan) or "never commits to one set"
         top.set_title(words, loc="left", fontsize=10)
         settled = settles_after(plan.policy)
@@ -278,11 +286,6 @@ def names_of(plan: Plan, shown: TestSet) -> str:
     labels = [short(name) for name in names[:4]]
     more = [f"{len(names) - 4} more"] if len(names) > 4 else []
     return " + ".join(labels + more) if shown else "nothing"
-
-
-def colour_of(test: int) -> str:
-    """The colour of a test, the same in every picture."""
-    return OKABE_ITO[test % len(OKABE_ITO)]
 
 
 def short(label: str) -> str:

@@ -13,10 +13,12 @@ from preceptor.report.chart_parts import (
     Frame,
     box_sample,
     legend,
+    letter,
     line_sample,
     segment,
 )
 from preceptor.report.charts import mark
+from preceptor.report.palette import PAPER
 from preceptor.report.svg import (
     LINE_HEIGHT,
     WIDTH,
@@ -30,6 +32,7 @@ from preceptor.report.svg import (
 
 _HEIGHT = 230.0
 _ROW = 22.0
+_ROOM_FOR_LETTER = 14.0
 # Names beside a chart take at most this share of its width.
 _SHARE_OF_NAMES = 0.4
 
@@ -66,7 +69,7 @@ def stacked_chart(
 ) -> str:
     """Layers that add up to one, the first at the bottom; the legend has them in the same order.
 
-    Thin lines between layers tell them apart without colours.
+    Thin lines between layers and a letter in each tell them apart without colours.
     """
     y_axis = Axis(0.0, 1.0, (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
     left, top = widest(y_axis.labels, WIDTH) + GAP, LINE_HEIGHT + 10.0
@@ -74,7 +77,8 @@ def stacked_chart(
     numbers, end = frame.draw_x_axis(x_label)
     parts = [text(y_label, 0.0, 13.0, room=WIDTH), *numbers]
     below = [0.0] * len(x)
-    for share in shares:
+    letters: list[str] = []
+    for position, share in enumerate(shares):
         above = [min(low + height, 1.0) for low, height in zip(below, share.heights, strict=True)]
         there, back = _points(frame, x, above), _points(frame, x, below)[::-1]
         outline = f"M{'L'.join(there)}L{'L'.join(back)}Z"
@@ -85,14 +89,23 @@ def stacked_chart(
                 element("title", escaped(words)),
                 d=outline,
                 fill=share.colour,
-                stroke="#ffffff",
+                stroke=PAPER.light,
                 stroke_width=0.8,
             )
         )
+        # Where the layer is thickest, but inside of the frame; a thin one has none.
+        inside = range(len(x) // 12, len(x) - len(x) // 12)
+        widest_at = max(inside, key=lambda i: share.heights[i])
+        middle = (below[widest_at] + above[widest_at]) / 2
+        if _HEIGHT * share.heights[widest_at] >= _ROOM_FOR_LETTER:
+            letters.append(letter(_letter(position), frame.x(x[widest_at]), frame.y(middle)))
         below = above
-    parts += frame.draw_y_axis()
+    parts += letters + frame.draw_y_axis()
     # From top to bottom, as the eye finds them in the picture.
-    samples = [(box_sample(share.colour), share.name) for share in reversed(shares)]
+    samples = [
+        (box_sample(share.colour, _letter(position)), share.name)
+        for position, share in reversed(list(enumerate(shares)))
+    ]
     names, end = legend(samples, end)
     return drawing(name, description, end, parts + names)
 
@@ -133,6 +146,11 @@ def interval_chart(
     ]
     names, end = legend(samples, end)
     return drawing(name, description, end, parts + names)
+
+
+def _letter(position: int) -> str:
+    """A, B, ..., Z, then numbers."""
+    return chr(ord("A") + position) if position < 26 else str(position + 1)
 
 
 def _points(frame: Frame, x: Sequence[float], y: Sequence[float]) -> list[str]:

@@ -5,34 +5,43 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor.model.sets import TestSet
+from preceptor.report import palette
 from preceptor.report.axes import Axis
 from preceptor.report.chart_parts import INK
 from preceptor.report.charts import DASHES, Line, Row, line_chart, timeline_chart
-from preceptor.report.figures import bars_of, colours_of
-from preceptor.report.plots import BLUE, GREY, OKABE_ITO, VERMILION
+from preceptor.report.colours import colours_of
+from preceptor.report.figures import bars_of
+from preceptor.report.heard import lines_heard, shown_heard, some, spoken
 from preceptor.report.run import Run, running
 from preceptor.report.run_charts import Interval, Share, interval_chart, stacked_chart
 from preceptor.tutoring import Tutor
 
 # Rounds over which errors are averaged.
 OVER = 10
-# Black is the colour of words, and grey that of nobody in particular.
-_COLOURS = tuple(colour for colour in OKABE_ITO if colour != "#000000")
+# Kinds of person have letters of their own; grey is the colour of nobody in particular.
+_COLOURS = tuple(colour.light for colour in palette.KINDS)
+_GREY = palette.GREY.light
+# Rows of beliefs; of more tests, those that weigh most are drawn.
+_MOST_ROWS = 24
 
 
 def kinds(tutor: Tutor, past: Run) -> str:
     """How likely each kind is, after each round."""
     names = list(tutor.kinds)
-    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(names) - 1)] + [GREY]
+    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(names) - 1)] + [_GREY]
     shares = [
         Share(name, past.kinds[:, i].tolist(), colour)
         for i, (name, colour) in enumerate(zip(names, colours, strict=True))
     ]
-    likeliest, share = max(tutor.kinds.items(), key=lambda item: item[1])
+    first, last = past.kinds[0], past.kinds[-1]
+    said = [
+        f"{spoken(names[i])} from {first[i]:.0%} to {last[i]:.0%}"
+        for i in np.argsort(-last, kind="stable")
+    ]
     return stacked_chart(
         "kinds",
-        f"How likely each kind of person is after each round; in the end {likeliest} has "
-        f"{share:.0%}",
+        f"How likely each kind of person is, from before the first round to round {past.rounds:,}: "
+        f"{some(said, 'kind')}.",
         shares,
         x_axis=Axis.counting(0.0, float(past.rounds)),
         x=range(past.rounds + 1),
@@ -45,19 +54,23 @@ def shown(tutor: Tutor) -> str:
     """Which tests were shown in which round: a row for each test that was."""
     world = tutor.problem.world
     schedule: list[TestSet] = [entry.shown for entry in tutor.record]
-    colours = colours_of(schedule)
+    colours = colours_of(world, schedule)
     rows = [
         Row(name, bars_of(block[0], schedule), colours[block[0]])
         for name, block in zip(world.tests, world.blocks, strict=True)
         if block[0] in colours
     ]
+    often = {
+        name: sum(block[0] in entry for entry in schedule)
+        for name, block in zip(world.tests, world.blocks, strict=True)
+    }
     untold = [i for i, entry in enumerate(tutor.record) if entry.outcome is None]
     bars = [(i + 0.5, i + 1.5) for i in untold]
     if untold:
-        rows.append(Row("truth not told", bars, GREY))
+        rows.append(Row("truth not told", bars, _GREY))
     return timeline_chart(
         "shown",
-        "Which tests were shown in which round",
+        shown_heard(often, len(schedule)),
         rows,
         x_axis=Axis.counting(0.5, len(schedule) + 0.5),
         x_label="round",
@@ -74,15 +87,15 @@ def errors(tutor: Tutor, past: Run) -> str:
     )
     lines = [
         Line("off by", rounds, running(past.errors, OVER).tolist(), INK, width=2.2),
-        Line("expected beforehand", rounds, expected.tolist(), BLUE, DASHES[1]),
-        Line("with the right weights", rounds, least.tolist(), GREY, DASHES[2]),
+        Line("expected beforehand", rounds, expected.tolist(), palette.ACCENT.light, DASHES[1]),
+        Line("with the right weights", rounds, least.tolist(), _GREY, DASHES[2]),
     ]
     units = tutor.problem.world.units
-    unit = f" ({units.outcome})" if units is not None else ""
+    unit = f" ({spoken(units.outcome)})" if units is not None else ""
+    what = f"Root-mean-square error{unit} of the last {OVER} answers, round by round"
     return line_chart(
         "errors",
-        f"Root-mean-square error of the last {OVER} answers after each round, beside what was "
-        "expected and what the right weights would have given",
+        lines_heard(what, [(line.name, line.y) for line in lines], past.rounds),
         lines,
         x_axis=Axis.counting(0.5, past.rounds + 0.5),
         x_label="round",
@@ -105,16 +118,25 @@ def belief_rows(tutor: Tutor) -> list[Interval]:
 def beliefs(tutor: Tutor) -> str:
     """What the person seems to believe now."""
     units = tutor.problem.world.units
-    unit = f" of {units.outcome}" if units is not None else ""
+    unit = f" of {spoken(units.outcome)}" if units is not None else ""
+    rows = belief_rows(tutor)
+    if len(rows) > _MOST_ROWS:
+        heavy = sorted(rows, key=lambda row: -abs(row.target))[:_MOST_ROWS]
+        rows = [row for row in rows if row in heavy]
+    said = [
+        f"{spoken(row.name)} {row.value:.2g} ({row.low:.2g} to {row.high:.2g}; right would be "
+        f"{row.target:.2g})"
+        for row in sorted(rows, key=lambda row: -abs(row.target))
+    ]
     return interval_chart(
         "beliefs",
-        "The weight that the person seems to give to each test now, with its 95% interval, beside "
-        "the true weight",
-        belief_rows(tutor),
+        "The weight that the person seems to give to each test now, with its 95% interval: "
+        f"{some(said, 'test')}.",
+        rows,
         x_label=f"weight: change{unit} for one standard deviation of the test",
         value_name="estimate",
         interval_name="95% interval",
         target_name="true weight",
-        colour=BLUE,
-        target_colour=VERMILION,
+        colour=palette.ACCENT.light,
+        target_colour=palette.PLAN.light,
     )

@@ -17,7 +17,10 @@ from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
 from preceptor.problem import Problem
 from preceptor.report import run_figures as figures
+from preceptor.report.data_rows import in_parts
+from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
+from preceptor.report.palette import styles
 from preceptor.report.run import Run
 from preceptor.tutoring import Tutor
 
@@ -97,21 +100,29 @@ def render_session(
     past = Run.of(run)
     units = run.problem.world.units
     advice = run.recommendation()
-    return page.render(
+    outcome = "" if units is None else units.outcome
+    world = run.problem.world
+    names = Names([*world.tests, *world.labels, outcome, name, *run.kinds])
+    rendered = page.render(
         name=name,
-        outcome="" if units is None else units.outcome,
+        outcome=outcome,
+        brief=names.html,
+        short=names.short,
+        names_in_full=names.cut,
+        styles=styles(),
         version=VERSION,
         rounds=run.rounds,
         cards=_cards(run, past),
         advice=advice,
         kinds=_kind_rows(run, past),
         doubts=run.doubts(),
-        beliefs=figures.belief_rows(run),
+        beliefs=in_parts(figures.belief_rows(run)),
         record=_record_rows(run, past, reasons),
         with_reasons=bool(reasons),
         figures=_figures(run, past),
         over=figures.OVER,
     )
+    return writable(rendered)
 
 
 def _figures(tutor: Tutor, past: Run) -> dict[str, str]:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import html
 import math
-import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from preceptor.report.names import clusters, writable
+
 # All pictures are equally wide, in units of their own, so that a page that scales them scales all
-# of their letters alike: at 390 pixels they are small but can be read.
-WIDTH = 560.0
+# of their letters alike: on a phone, 390 pixels wide, they are 11 pixels high.
+WIDTH = 440.0
 FONT_SIZE = 13.0
 LINE_HEIGHT = 17.0
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -34,8 +35,6 @@ _WIDTHS = {
     for letter in letters
 }
 _CAPITAL, _WIDE, _OTHER = 0.72, 1.0, 0.64
-# XML has no way to write these, escaped or not.
-_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def drawing(name: str, description: str, height: float, parts: Iterable[str]) -> str:
@@ -85,7 +84,7 @@ def number(value: float) -> str:
 
 def escaped(words: str) -> str:
     """Safe between tags and inside of quotes."""
-    return html.escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", words))
+    return html.escape(writable(words))
 
 
 def text_width(words: str, size: float = FONT_SIZE) -> float:
@@ -103,7 +102,7 @@ def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
         return words
     spare = room - text_width("…", size)
     head = _beginning(words, 0.55 * spare, size)
-    tail = _beginning(words[::-1], spare - text_width(head, size), size)[::-1]
+    tail = _end(words, spare - text_width(head, size), size)
     return f"{head.rstrip()}…{tail.lstrip()}"
 
 
@@ -126,14 +125,22 @@ def widest(names: Sequence[str], most: float, size: float = FONT_SIZE) -> float:
 
 def _beginning(words: str, room: float, size: float) -> str:
     """As many letters as there is room for."""
-    used = list(accumulate(size * _letter_width(letter) for letter in words))
-    return words[: bisect_right(used, room)]
+    letters = clusters(words)
+    used = list(accumulate(text_width(letter, size) for letter in letters))
+    return "".join(letters[: bisect_right(used, room)])
+
+
+def _end(words: str, room: float, size: float) -> str:
+    """As many letters from the end as there is room for."""
+    letters = clusters(words)[::-1]
+    used = list(accumulate(text_width(letter, size) for letter in letters))
+    return "".join(letters[: bisect_right(used, room)][::-1])
 
 
 def _letter_width(letter: str) -> float:
     if letter in _WIDTHS:
         return _WIDTHS[letter]
-    if unicodedata.combining(letter):
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF":
         return _WIDE
