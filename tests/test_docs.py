@@ -180,6 +180,7 @@ PACKAGES = [
     "experiments",
     "logs",
     "simulation",
+    "tables",
     "testing",
     "theory",
     "tutoring",

@@ -22,7 +22,7 @@ PACKAGES = [
         f"preceptor.{name}"
         for name in (
             *("advice", "datasets", "diagnosis", "estimation", "evaluation", "evidence"),
-            *("experiments", "logs", "planning", "simulation", "theory", "tutoring"),
+            *("experiments", "logs", "planning", "simulation", "tables", "theory", "tutoring"),
             "verification",
         )
     ),
@@ -34,6 +34,7 @@ BELIEFS = "preceptor.people.beliefs"
 RETURNED_BY = {
     "Advice": "advise",
     "Alternative": "alternatives",
+    "Cells": "read_cells",
     "Change": "sensitivity",
     "Comparison": "compare",
     "Converged": "run_until_converged",
@@ -58,6 +59,7 @@ RETURNED_BY = {
     "Resampled": "advise",
     "Rollout": "rollout",
     "ScheduleRow": "advise",
+    "Sheet": "read_sheet",
     "StationaryGap": "stationary_gap",
     "TailMargin": "least_tail_margin",
     "WeightInterval": "advise",

@@ -16,7 +16,7 @@ import preceptor as pr
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "preceptor"
 INSIDE = f"{PACKAGE}{os.sep}"
-CONDUCTOR = PACKAGE / "advice" / "advising.py"
+CONDUCTORS = {str(PACKAGE / "advice" / name) for name in ("advising.py", "advice.py")}
 # What every room may use says nothing about where one is.
 EVERYWHERE = {"_base", "errors", "__init__"}
 
@@ -30,9 +30,9 @@ def room_of(frame: FrameType) -> str | None:
 
 
 def rooms_entered(work) -> list[str]:
-    """Rooms in the order in which the conductor, `advice/advising.py`, enters them, and itself.
+    """Rooms in the order in which the conductors in `advice` enter them, and themselves.
 
-    What those rooms call in turn is their own business: whoever follows the conductor need not
+    What those rooms call in turn is their own business: whoever follows them need not
     open another door.
     """
     entered: list[str] = []
@@ -45,7 +45,7 @@ def rooms_entered(work) -> list[str]:
         while caller is not None and room_of(caller) is None:
             caller = caller.f_back
         files = [each.f_code.co_filename for each in (frame, caller) if each is not None]
-        if str(CONDUCTOR) in files:
+        if CONDUCTORS & set(files):
             entered.append(room)
 
     sys.setprofile(watch)

@@ -73,7 +73,7 @@ __version__ = VERSION
 # Loaded when they are named, because they need more than the core or take long to import.
 _PACKAGES = (
     *("datasets", "diagnosis", "estimation", "evidence", "experiments", "simulation"),
-    *("testing", "theory", "tutoring"),
+    *("tables", "testing", "theory", "tutoring"),
 )
 _FUNCTIONS = {
     "advise": "preceptor.advice",

@@ -115,8 +115,7 @@ def _why(gain: float, resampled: Resampled | None) -> str:
     return (
         f"The plan found by search would save {saved} of the loss in the estimated world, and "
         f"{low:.1%} to {high:.1%} in {len(resampled.gains)} worlds estimated from other draws of "
-        "the cases: too little, or too unsure, for a schedule. --full-plan (full_plan=True in "
-        "Python) keeps it."
+        "the cases: too little, or too unsure, for a schedule. --full-plan keeps it."
     )
 
 

@@ -236,7 +236,7 @@ def _say_fixed(problem: Problem, costs: FloatArray, progress: Progress | None) -
     names = " + ".join(problem.world.name_of(problem.sets[best])) or "nothing"
     said = (
         f"At once: always show {names}; against the fixed set that suits them best, nobody loses "
-        f"more than about {percent(float(worst[best]))}; searching for better"
+        f"more than about {percent(max(float(worst[best]), 0.001))}; searching for better"
     )
     report(progress, "searching each person's own plan", sentence=said)
 

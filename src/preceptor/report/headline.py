@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preceptor._base.words import counted, listed, percent
+from preceptor.advice.simplify import WORTH_HAVING
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
 from preceptor.report.scale import per_case, scale_of
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from preceptor.advice import Advice, Alternative
     from preceptor.plan import Plan
 
-# Savings below this share of the loss are not worth a schedule.
-_WORTH_HAVING = 0.005
 # Savings below this share are none.
 _NOTHING = 5e-5
 # Cases of a plan that never settles over which its sets are counted.
@@ -76,12 +75,7 @@ def _worth(advice: Advice) -> str:
     elif fixed is not None and is_one_set(plan):
         said.append("No schedule was found that costs less: the simple habit is as good.")
     elif fixed is not None:
-        saved = _saved(plan, fixed)
-        against = f"always showing {_set_of(plan, fixed)}"
-        tiny = ": the simple habit is as good" if saved < _WORTH_HAVING else ""
-        worst = _worst_off(plan, fixed)
-        mean = " on average" if plan.regrets is not None else ""
-        said.append(f"Worth {_share(saved)} of the loss{mean} against {against}{worst or tiny}.")
+        said.append(_beside_habit(plan, fixed))
     if predictive is not None and fixed is not None:
         said.append(_in_units(plan, fixed, predictive))
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
@@ -89,6 +83,21 @@ def _worth(advice: Advice) -> str:
         limit = counted(advice.simple, "set")
         said.append(f"At most {limit} in place of any number costs {_share(more)} more.")
     return " ".join(said) or "What it is worth was not compared."
+
+
+def _beside_habit(plan: Plan, habit: Alternative) -> str:
+    """What the plan saves or costs beside one fixed set, on average and for the worst off."""
+    saved = 1.0 - plan.value / habit.value if habit.value > 0.0 else 0.0
+    always = f"always showing {_set_of(plan, habit)}"
+    worst = _worst_off(plan, habit)
+    mean = " on average" if plan.regrets is not None else ""
+    if saved <= -_NOTHING and worst:
+        return f"Costs {_share(-saved)} more{mean} than {always}, but{worst}."
+    if worst:
+        worst = f"; {worst.lstrip()}"
+    elif saved < WORTH_HAVING:
+        worst = ": the simple habit is as good"
+    return f"Worth {_share(max(saved, 0.0))} of the loss{mean} against {always}{worst}."
 
 
 def _habit(advice: Advice) -> Alternative | None:
@@ -106,13 +115,13 @@ def _worst_off(plan: Plan, habit: Alternative) -> str:
         return ""
     row = 2 if habit.name == "fixed" else 1
     ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, row))
-    if theirs - ours < _WORTH_HAVING:
+    if theirs - ours < WORTH_HAVING:
         return ""
-    return f"; the worst off loses {percent(ours)} in place of {percent(theirs)}"
+    return f" the worst off loses {percent(ours)} in place of {percent(theirs)}"
 
 
 def _verdict(saved: float) -> str:
-    if saved < _WORTH_HAVING:
+    if saved < WORTH_HAVING:
         return ": the simple habit is as good"
     return ", which these cases cannot tell from next to nothing: the simple habit is preferred"
 
@@ -172,10 +181,6 @@ def _wrong_for(advice: Advice) -> str:
         missed = _share(worst_change.saving)
         text += f"; if {worst_change.direction}, it misses {missed} of the loss"
     return f"{text}."
-
-
-def _saved(plan: Plan, other: Alternative) -> float:
-    return max(1.0 - plan.value / other.value, 0.0) if other.value > 0.0 else 0.0
 
 
 def _set_of(plan: Plan, rival: Alternative) -> str:

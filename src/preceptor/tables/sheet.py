@@ -23,7 +23,15 @@ from preceptor.tables.workbooks import read_workbook
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A table of cases: a pandas frame, and what was assumed while it was read, in sentences."""
+    """A table of cases, as `read_sheet` gives it.
+
+    Attributes
+    ----------
+    frame
+        A pandas frame.
+    notes
+        What was assumed while it was read, in sentences.
+    """
 
     frame: Any
     notes: tuple[str, ...] = ()
@@ -31,9 +39,18 @@ class Sheet:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A table cell by cell: columns of equal length, and what to call each row in a message.
+    """A table cell by cell, as `read_cells` gives it.
 
-    `decimal` is what stands before decimals in cells that are text.
+    Attributes
+    ----------
+    columns
+        Cells by column, all columns of the same length.
+    places
+        What to call each row in a message.
+    decimal
+        What stands before decimals in cells that are text.
+    notes
+        What was assumed while it was read, in sentences.
     """
 
     columns: Mapping[str, list[Any]]
@@ -64,6 +81,14 @@ def read_sheet(path: Path, reading: Reading | None = None) -> Sheet:
         The file holds no table; the message says why, and where.
     MissingExtra
         pandas, or what reads this kind of file, is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "cases.csv"
+    >>> _ = path.write_text("bmi;risk\\n21,5;2\\n30,1;5\\n")
+    >>> read_sheet(path).frame["bmi"].tolist()
+    [21.5, 30.1]
     """
     how, assumed = reading or Reading(), Assumed(path)
     suffix = suffix_of(path)
@@ -93,7 +118,36 @@ def read_sheet(path: Path, reading: Reading | None = None) -> Sheet:
 
 
 def read_cells(path: Path, reading: Reading | None = None) -> Cells:
-    """The table in a file cell by cell, nothing but blanks taken for missing; see `read_sheet`."""
+    """The table in a file cell by cell, nothing but blanks taken for missing.
+
+    Parameters
+    ----------
+    path
+        As for `read_sheet`.
+    reading
+        How it is written, where guessing would go wrong.
+
+    Returns
+    -------
+    Cells
+        Columns of cells, and what to call each row.
+
+    Raises
+    ------
+    InvalidFile
+        The file holds no table; the message says why, and where.
+    MissingExtra
+        What reads this kind of file is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("participant,round\\nann,1\\n")
+    >>> cells = read_cells(path)
+    >>> cells.columns["round"], cells.places
+    (['1'], ['line 2'])
+    """
     how, assumed = reading or Reading(), Assumed(path)
     suffix = suffix_of(path)
     if suffix in TEXT:
