@@ -192,9 +192,15 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
     "counts-4000": ("is not a number", counts('{"x1": ' + "1" * 4_000 + "}")),
     "counts-1e300": ("at most 1,000,000,000", counts('{"x1": 1e300}')),
     "counts-wide": ("field larger than", counts(f'name,count\n"{"x" * 200_000}",1\n', "c.csv")),
-    "learner": ("l.json, person, initial: [1, 2, 3]", learner_file(LEARNER | {"initial": [1, 2, 3]})),
+    "learner": (
+        "l.json, person, initial: [1, 2, 3]",
+        learner_file(LEARNER | {"initial": [1, 2, 3]}),
+    ),
     "learner-scales": ("l.json: scales: [1]", learner_file(LEARNER, scales=[1])),
-    "learner-nobody": ("l.json, person: people: none", learner_file({"kind": "crowd", "members": []})),
+    "learner-nobody": (
+        "l.json, person: people: none",
+        learner_file({"kind": "crowd", "members": []}),
+    ),
     "learner-nested": (
         "nested more than 50",
         with_table("plan", DEEP, "l.json", "cases.csv", "--learner", "l.json"),

@@ -158,6 +158,13 @@ def test_available_keeps_the_plan_or_takes_the_best_of_the_rest(followed):
 
 def test_a_case_is_recorded_and_the_next_one_said(run, followed, tmp_path):
     """A log that is not there yet is begun."""
+    begin = followed(None, "--participant", "p07")
+    assert begin.stdout.startswith("Case 1, before the plan settles at case 3: show bp.")
+    assert "log.csv is not there yet" in begin.stderr
+    (tmp_path / "log.csv").write_text(
+        "participant,round,shown,values,prediction,outcome,when\n"
+    )  # nobody in it
+    assert followed(None, "--participant", "p07").stdout == begin.stdout
     first = ("--record", "--values", "91.5", "--answer", "3.2", "--outcome", "4")
     result = followed(None, "--participant", "p07", *first)
     assert result.exit_code == 0, result.stderr

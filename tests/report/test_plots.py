@@ -118,7 +118,7 @@ def test_a_failed_picture_leaves_nothing(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(pr.InvalidFile, match="plan.png: the disk is full"):
+    with pytest.raises(pr.InvalidFile, match=r"plan\.png: the disk is full"):
         plan_of(POLICIES["explores"]).plot(tmp_path / "plan.png")
     assert list(tmp_path.iterdir()) == []
 

@@ -1,8 +1,8 @@
 """When one fixed set is as good as the plan, as far as the cases can tell: then that is the advice.
 
 Nobody should follow a schedule of twelve sets that may be worth nothing. The plan is kept if what
-it saves over the best fixed set is worth having, in the estimated world and in nearly all worlds
-that other draws of the cases would have given.
+it saves over the best fixed set is worth having in the estimated world, and more than nothing in
+nearly all worlds that other draws of the cases would have given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEARCHED = "plan found by search"
 
 
 def prefers_habit(benefit: float, resampled: Resampled | None) -> bool:
-    """Whether the habit is as good: the gain is tiny, or may well be less than worth having.
+    """Whether the habit is as good: the gain is tiny, or the cases cannot tell it from none.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def prefers_habit(benefit: float, resampled: Resampled | None) -> bool:
     """
     if benefit < WORTH_HAVING:
         return True
-    return resampled is not None and resampled.least_benefit < WORTH_HAVING
+    return resampled is not None and resampled.least_benefit <= 0.0
 
 
 def with_policy(plan: Plan, policy: Policy, value: float, note: str) -> Plan:

@@ -53,8 +53,9 @@ def by_log(
     from preceptor.logs.appending import LogFile
 
     world, file = plan.problem.world, LogFile.at(log)
-    begins = file.content is None and just_shown is not None
-    rounds = None if begins else Log.read(log, world, columns=columns)
+    rounds = Log.read(log, world, columns=columns) if file.has_rows else None
+    if file.content is None and just_shown is None:
+        say(f"Note: {log} is not there yet, so nobody has seen anything; --record begins it")
     who = _who(participant, rounds, log)
     chosen = along(plan, _so_far(plan, rounds, who), at_hand)
     if just_shown is not None:

@@ -83,6 +83,12 @@ class LogFile:
         """
         return cls(Path(path), _content(Path(path)))
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether there is anything but a header."""
+        lines = [line for line in (self.content or b"").splitlines() if line.strip()]
+        return len(lines) > (1 if self.path.suffix.lower() == ".csv" else 0)
+
     def append(
         self,
         log: Log | None,

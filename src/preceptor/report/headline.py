@@ -123,7 +123,7 @@ def _worst_off(plan: Plan, habit: Alternative) -> str:
 def _verdict(saved: float) -> str:
     if saved < WORTH_HAVING:
         return ": the simple habit is as good"
-    return ", which these cases cannot tell from next to nothing: the simple habit is preferred"
+    return ", which these cases cannot tell from nothing: the simple habit is preferred"
 
 
 def _in_units(plan: Plan, fixed: Alternative, predictive: Alternative) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from preceptor._base.parsing import parse_json_line
 from preceptor.errors import InvalidFile
 from preceptor.tables.assumed import Assumed
 from preceptor.tables.letters import decode, in_words
@@ -16,8 +16,6 @@ from preceptor.tables.reading import Reading
 
 # Cells that are laid out although nobody wrote them: so many, or so many for each that is there.
 _MOST_BLANK, _MOST_BLANK_EACH = 1_000_000, 10
-# Digits beyond which a whole number is infinite as a double, and slow to read as a whole one.
-_MOST_DIGITS = 300
 
 
 def read_lines(
@@ -37,12 +35,9 @@ def read_lines(
             continue
         place = f"line {number}"
         try:
-            record = json.loads(line, parse_int=_whole)
-        except json.JSONDecodeError as error:
-            faults.append(f"{place}: not valid JSON ({error.msg}, column {error.colno})")
-            continue
-        except (ValueError, RecursionError):
-            faults.append(f"{place}: not valid JSON (nested too deeply, or too long a number)")
+            record = parse_json_line(line)
+        except InvalidFile as error:
+            faults.append(f"{place}: {error}")
             continue
         if type(record) is not dict:
             faults.append(f"{place}: expected a table with names")
@@ -70,10 +65,6 @@ def _by_column(
         for name, key in zip(names, keys, strict=True)
     }
     return columns, [place for place, _ in records]
-
-
-def _whole(digits: str) -> float:
-    return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
 def _written(cell: Any) -> Any:
