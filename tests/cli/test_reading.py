@@ -9,7 +9,7 @@ import pytest
 
 import preceptor.estimation
 from preceptor.cli._options import beliefs_from
-from preceptor.cli._reading import as_options, for_log, from_options
+from preceptor.cli._reading import as_options, from_options
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation.sources import fit_source
@@ -128,8 +128,8 @@ def test_readings_and_options_are_the_same(tmp_path):
     reading = Reading(sheet="A", separator=";", missing=["9"], positive="M")
     assert from_options(as_options(reading)) == reading
     assert as_options(Reading()) == dict.fromkeys(as_options(reading))
-    assert for_log(reading, tmp_path / "log.csv") == Reading(separator=";")
-    assert for_log(reading, tmp_path / "log.xlsx") == Reading(sheet="A", separator=";")
+    assert reading.for_log(tmp_path / "log.csv") == Reading(separator=";")
+    assert reading.for_log(tmp_path / "log.xlsx") == Reading(sheet="A", separator=";")
 
 
 def test_names_and_numbers_from_any_table(tmp_path, capsys):

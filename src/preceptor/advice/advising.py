@@ -209,8 +209,12 @@ def advise(
             alpha=alpha,
             progress=progress,
         )
-    so_far = so_far_from(problem.world, shown=shown, log=log, participant=participant)
+    so_far = so_far_from(
+        problem.world, shown=shown, log=log, participant=participant, reading=reading
+    )
     if so_far is not None:
+        for note in () if so_far.log is None else so_far.log.notes:
+            report(progress, "estimating", sentence=f"Note: {note}")
         problem = from_here(problem, so_far)
     with one_blas_thread():
         free = plan = plan_for(

@@ -26,6 +26,7 @@ from preceptor.people.followed import Followed
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.problem import Problem
+from preceptor.tables import Reading
 
 # Counts alone do not say which cases somebody saw: so many typical histories are averaged.
 _HISTORIES = 128
@@ -64,6 +65,7 @@ def so_far_from(
     shown: Mapping[str, int] | None = None,
     log: Log | str | Path | None = None,
     participant: str | None = None,
+    reading: Reading | None = None,
 ) -> SoFar | None:
     """What is known about somebody, from counts by name or from a log; None if neither is given.
 
@@ -77,6 +79,8 @@ def so_far_from(
         What they were shown and told, or the path of such a file.
     participant
         Who in the log, if there are several.
+    reading
+        How the table is read; files of logs are written alike.
 
     Returns
     -------
@@ -94,7 +98,10 @@ def so_far_from(
         return SoFar(_counts_by_name(world, shown))
     if log is None:
         return None
-    found = log if isinstance(log, Log) else Log.read(log, world)
+    found = log
+    if not isinstance(found, Log):
+        how = None if reading is None else reading.for_log(found)
+        found = Log.read(found, world, reading=how)
     require_tests(world, found)
     if participant is None and len(found.participants) > 1:
         people = first_few(found.participants, 8)

@@ -11,7 +11,7 @@ import typer
 
 import preceptor
 from preceptor._base.words import counted, first_few
-from preceptor.cli._console import say, spinner
+from preceptor.cli._console import note_all, say, spinner
 from preceptor.cli._recording import Recorded, results_in
 from preceptor.cli._tables import renamed_columns
 from preceptor.errors import InvalidInput
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from preceptor.advice.next_case import NextCase
     from preceptor.logs import Log
     from preceptor.logs.appending import LogFile
+    from preceptor.tables import Reading
 
 
 def along(plan: preceptor.Plan, so_far: SoFar, at_hand: tuple[int, ...] | None) -> NextCase:
@@ -45,6 +46,7 @@ def by_log(
     log: Path,
     participant: str | None,
     columns: dict[str, str],
+    reading: Reading,
     at_hand: tuple[int, ...] | None,
     just_shown: Recorded | None,
 ) -> tuple[NextCase, str]:
@@ -53,7 +55,8 @@ def by_log(
     from preceptor.logs.appending import LogFile
 
     world, file = plan.problem.world, LogFile.at(log)
-    rounds = Log.read(log, world, columns=columns) if file.has_rows else None
+    rounds = Log.read(log, world, columns=columns, reading=reading) if file.has_rows else None
+    note_all(*(() if rounds is None else rounds.notes))
     if file.content is None and just_shown is None:
         say(f"Note: {log} is not there yet, so nobody has seen anything; --record begins it")
     who = _who(participant, rounds, log)
@@ -137,6 +140,7 @@ def by_tutor(
     log: Path,
     participant: str | None,
     columns: list[str] | None,
+    reading: Reading,
     report: Path | None,
     *,
     as_json: bool,
@@ -147,7 +151,9 @@ def by_tutor(
     from preceptor.tutoring import Tutor
 
     problem = preceptor.Plan.load(plan).problem
-    rounds = Log.read(log, problem.world, columns=renamed_columns(columns or []))
+    renamed = renamed_columns(columns or [])
+    rounds = Log.read(log, problem.world, columns=renamed, reading=reading)
+    note_all(*rounds.notes)
     if participant is not None:
         rounds = rounds.for_participant(participant)
     elif len(rounds.participants) > 1:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from preceptor.cli._console import readable_errors
 from preceptor.tables import Reading
-from preceptor.tables.opening import WORKBOOKS
 
 _PANEL = "How the table (and a log beside it) is read"
+
+# Options about how a file is written, not about what its values mean.
+_ABOUT_FILES = ("sheet", "separator", "decimal", "encoding")
 
 _OPTIONS: dict[str, Any] = {
     "sheet": Annotated[
@@ -82,32 +82,30 @@ def from_options(options: Mapping[str, Any]) -> Reading:
     return Reading(**{name: options[name] for name in _OPTIONS if options.get(name) is not None})
 
 
-def for_log(reading: Reading, log: Path) -> Reading:
-    """How to read a log beside a table: the same options hold for every file that is text.
-
-    A sheet is that of a workbook, and what values of the table mean is no matter of the log.
-    """
-    is_book = log.suffix.lower() in WORKBOOKS
-    return replace(reading, sheet=reading.sheet if is_book else None, missing=(), positive=None)
-
-
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command these options; it takes one argument `reading` made of them.
+    """Give a command these options; it takes one argument `reading` made of them."""
+    return _with_options(command, _OPTIONS)
 
-    Typer reads options off the signature, so the signature is where they are put.
-    """
+
+def reads_log(command: Callable[..., None]) -> Callable[..., None]:
+    """The same for a command that reads a log and no table: what values mean is no option."""
+    return _with_options(command, {name: _OPTIONS[name] for name in _ABOUT_FILES})
+
+
+def _with_options(command: Callable[..., None], options: Mapping[str, Any]) -> Callable[..., None]:
+    """Typer reads options off the signature, so the signature is where they are put."""
     own = inspect.signature(command, eval_str=True)
     kept = [each for each in own.parameters.values() if each.name != "reading"]
     keyword = inspect.Parameter.KEYWORD_ONLY
     added = [
         inspect.Parameter(name, keyword, default=None, annotation=annotation)
-        for name, annotation in _OPTIONS.items()
+        for name, annotation in options.items()
     ]
 
     @functools.wraps(command)
     def with_reading(**given: Any) -> None:
         with readable_errors():
-            reading = from_options({name: given.pop(name) for name in _OPTIONS})
+            reading = from_options({name: given.pop(name) for name in options})
         command(reading=reading, **given)
 
     with_reading.__dict__["__signature__"] = own.replace(parameters=[*kept, *added])

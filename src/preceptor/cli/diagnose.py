@@ -18,7 +18,7 @@ from preceptor.cli._console import (
     say,
     spinner,
 )
-from preceptor.cli._reading import for_log, reads_table
+from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
@@ -144,7 +144,7 @@ def diagnose(
 
             block = None if source is None else Block.read(source, world.labels)
             renamed = renamed_columns(columns or [])
-            log = Log.read(read, world, columns=renamed, reading=for_log(reading, read))
+            log = Log.read(read, world, columns=renamed, reading=reading.for_log(read))
             note_all(*log.notes)
             if workers is None and len(log.participants) < _MANY_PEOPLE:
                 workers = 1

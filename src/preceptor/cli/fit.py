@@ -19,7 +19,7 @@ from preceptor.cli._console import (
     say,
     spinner,
 )
-from preceptor.cli._reading import for_log, reads_table
+from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.tables import Reading
@@ -100,7 +100,7 @@ def fit(
         )
         note_all(*estimate.warnings)
         world = estimate.world
-        rounds = Log.read(log, world, columns=renamed, reading=for_log(reading, log))
+        rounds = Log.read(log, world, columns=renamed, reading=reading.for_log(log))
         note_all(*rounds.notes)
         foreign = log_refusals(estimate, rounds)
         if foreign:

@@ -15,9 +15,11 @@ from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors
 from preceptor.cli._following import along, by_log, by_tutor, say_how_to_record, since
 from preceptor.cli._plans import load_plan
+from preceptor.cli._reading import reads_log
 from preceptor.cli._recording import typed
 from preceptor.cli._tables import read_counts, renamed_columns
 from preceptor.errors import InvalidInput
+from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     from preceptor.advice.next_case import NextCase
@@ -43,6 +45,7 @@ _RECORDING = "Recording a case"
 
 
 @app.command(name="next", epilog=_EXAMPLES)
+@reads_log
 def next_tests(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
     shown: _options.Shown = None,
@@ -118,6 +121,8 @@ def next_tests(
         typer.Option(help="With --tutor: write a page that shows the run.", metavar="FILE"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    *,
+    reading: Reading,
 ) -> None:
     """Say what to show one person next, given what they have seen so far.
 
@@ -134,7 +139,7 @@ def next_tests(
                 raise InvalidInput(f"{option}: goes along the plan; leave it out, or --tutor")
             if report is not None:
                 check_target(report, plan, log, endings=(".html", ".htm"))
-            by_tutor(plan, log, participant, columns, report, as_json=as_json)
+            by_tutor(plan, log, participant, columns, reading, report, as_json=as_json)
             return
         found = load_plan(plan)
         at_hand = None if available is None else _columns_of(found, available)
@@ -150,7 +155,7 @@ def next_tests(
             if record:
                 check_target(log, plan)
             renamed = renamed_columns(columns or [])
-            chosen, who = by_log(found, log, participant, renamed, at_hand, just_shown)
+            chosen, who = by_log(found, log, participant, renamed, reading, at_hand, just_shown)
             if not as_json:
                 say_how_to_record(plan, log, who, columns, chosen)
         said = _in_json(found, chosen) if as_json else _in_words(found, chosen, log is not None)

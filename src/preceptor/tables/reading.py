@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from preceptor._base.checks import is_count
 from preceptor.errors import InvalidInput
+from preceptor.tables.opening import WORKBOOKS
 
 # How people write a tab where none can be typed.
 _TABS = ("tab", "\\t")
@@ -51,6 +53,26 @@ class Reading:
     encoding: str | None = None
     missing: Sequence[str] = ()
     positive: str | None = None
+
+    def for_log(self, path: str | Path) -> Reading:
+        """How to read a log beside a table that is read like this.
+
+        How files are written holds for both; which sheet only if the log is a workbook, and what
+        values of the table mean is no matter of the log.
+
+        Parameters
+        ----------
+        path
+            The file of the log.
+
+        Returns
+        -------
+        Reading
+            For that file.
+        """
+        is_book = Path(path).suffix.lower() in WORKBOOKS
+        sheet = self.sheet if is_book else None
+        return replace(self, sheet=sheet, missing=(), positive=None)
 
     def __post_init__(self) -> None:
         if self.separator in _TABS:
