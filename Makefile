@@ -12,6 +12,10 @@ BENCH_ARGS  ?=
 LOCK_ARGS   ?=
 UV_VERSION  := 0.13.7
 
+# Some machines forbid Python to keep what it compiled; then every process compiles every module that it
+# imports again, which takes longer than most tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test coverage test-slow test-kernels lint format docs bench dist lock clean
 .DELETE_ON_ERROR:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from preceptor.logs import Log
 
 # All of it together, where nobody says how long it may take.
-DEFAULT_SECONDS = 20.0
+DEFAULT_SECONDS = 15.0
 # What choosing few sets may take of the time that planning leaves.
 _SIMPLE_SHARE = 0.5
 
