@@ -95,13 +95,19 @@ def text_width(words: str, size: float = FONT_SIZE) -> float:
 def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
     """The words, or as much of both ends as there is room for: names often differ in the last.
 
+    A level of a category matters more than the category's name.
+
     >>> fitted("length of the left foot", 110.0), fitted("short", 110.0)
     ('length…ft foot', 'short')
+    >>> fitted("chapter=neoplasms", 110.0)
+    'ch…neoplasms'
     """
     if text_width(words, size) <= room:
         return words
     spare = room - text_width("…", size)
-    head = _beginning(words, 0.55 * spare, size)
+    _, equals, level = words.partition("=")
+    beside = spare - text_width(equals + level, size)
+    head = _beginning(words, max(beside, 0.2 * spare) if equals else 0.55 * spare, size)
     tail = _end(words, spare - text_width(head, size), size)
     return f"{head.rstrip()}…{tail.lstrip()}"
 
