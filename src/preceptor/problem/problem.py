@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,32 +11,31 @@ from typing import Annotated, Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import is_count
 from preceptor._base.discounting import cases_to_come
 from preceptor._base.fields import Count, Index, InFiles, Items, Limits, Share
 from preceptor._base.parsing import parse_toml
-from preceptor._base.schema import json_schema
 from preceptor._base.values import FloatArray, Value, plain, remembered
 from preceptor._base.words import counted, first_few, labelled, times
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem, NotApplicable
 from preceptor.loss import ClosedForm, LossModel, LossOracle
 from preceptor.model.budgets import Budget, as_budget
-from preceptor.model.grouped import Grouped
-from preceptor.model.matrices import equicorrelation
 from preceptor.model.risks import Risk, SquaredError
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.person import BY_SHOWINGS, Person, size_faults
+from preceptor.problem.checks import (
+    MOST_NUMBERS,
+    MOST_ROUNDS,
+    checked_start,
+    discount_faults,
+    horizon_faults,
+    over_tests,
+)
+from preceptor.problem.parts import Parts, budget_in, world_in
 
 FORMAT = "preceptor-problem/1"
-_MOST_ROUNDS = 10_000_000
-# More than anybody has seen of anything; sums with rounds stay far from overflowing.
-MOST_SHOWINGS = 1_000_000_000
-# A file of 80 kB may ask for so many tests that their covariance alone takes gigabytes.
-_MOST_TESTS = 1_000
-# Losses, counts and beliefs round by round: 400 MB an array.
-_MOST_NUMBERS = 50_000_000
 # So many tests are named when a problem shows itself.
 _NAMED = 8
 
@@ -93,7 +91,7 @@ class Problem(Value):
     ] = 0.99
     horizon: Annotated[
         int | None,
-        Limits(at_least=1, at_most=_MOST_ROUNDS),
+        Limits(at_least=1, at_most=MOST_ROUNDS),
         "Number of rounds (cases). Left out: no end.",
     ] = None
     risk: Risk = field(default_factory=SquaredError)
@@ -123,26 +121,26 @@ class Problem(Value):
         InvalidProblem.raise_if(faults)
         allowed: Budget | None = None
         try:
-            allowed = _over_tests(as_budget(budget), world)
+            allowed = over_tests(as_budget(budget), world)
             faults += allowed.size_faults(world.size)
         except InvalidInput as error:
             faults += error.faults
         faults += size_faults(learner, world)
-        faults += _horizon_faults(horizon) + _discount_faults(discount, horizon)
+        faults += horizon_faults(horizon) + discount_faults(discount, horizon)
         if np.abs(learner.initial).max() > 1e50:
             faults.append(
                 f"initial: up to {np.abs(learner.initial).max():.1e}, so large that losses overflow"
             )
-        if is_count(horizon, least=1) and horizon * world.size > _MOST_NUMBERS:  # type: ignore[operator]
+        if is_count(horizon, least=1) and horizon * world.size > MOST_NUMBERS:  # type: ignore[operator]
             faults += (
                 []
-                if _horizon_faults(horizon)
+                if horizon_faults(horizon)
                 else [
                     f"horizon: {horizon:,} rounds of {world.size} tests, must be at most "
-                    f"{_MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
+                    f"{MOST_NUMBERS // world.size:,} rounds; leave it out for no end"
                 ]
             )
-        shown_before = _start(start, world.size, faults)
+        shown_before = checked_start(start, world.size, faults)
         faults += learner.start_faults(shown_before)
         set_field = object.__setattr__
         set_field(self, "world", world)
@@ -350,10 +348,10 @@ class Problem(Value):
         given = fields.pop("format", FORMAT)
         if given != FORMAT:
             raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
-        reading = _Parts(dict(fields))
-        fields["world"] = reading.part("world", _world)
+        reading = Parts(dict(fields), [each.name for each in dataclasses.fields(cls)])
+        fields["world"] = reading.part("world", world_in)
         fields["learner"] = reading.part("learner", Person.from_dict)
-        fields["budget"] = reading.part("budget", _budget)
+        fields["budget"] = reading.part("budget", budget_in)
         if "risk" in fields:
             fields["risk"] = reading.part("risk", Risk.from_dict)
         if "loss" in fields:
@@ -453,227 +451,3 @@ class Problem(Value):
 
         text = self.to_toml() if suffix_of(path) == ".toml" else self.to_json() + "\n"
         write_text(path, text)
-
-
-def schema(*, own_kinds: bool = False) -> dict[str, Any]:
-    """The JSON schema of problem files, built from the fields of the classes.
-
-    Parameters
-    ----------
-    own_kinds
-        Also allow curves, budgets, risks and losses that you have defined, not only those that come
-        with the package.
-
-    Returns
-    -------
-    dict
-        A JSON schema as plain data, for editors and validators.
-
-    Examples
-    --------
-    >>> sorted(schema()["required"])
-    ['budget', 'learner', 'world']
-    """
-    table = json_schema(Problem, (lambda kind: True) if own_kinds else _comes_with_the_package)
-    version = {"format": {"description": "Version of this file format.", "const": FORMAT}}
-    table["properties"] = version | table["properties"]
-    _allow_correlation(table["$defs"]["world"])
-    # A learner of no kind is the paper's.
-    table["$defs"][f"{BY_SHOWINGS}-learner"]["required"].remove("kind")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:preceptor:schema:problem-1",
-        **table,
-        "title": "Preceptor problem",
-        # Rounds without end must be discounted.
-        "if": {"required": ["horizon"], "properties": {"horizon": {"type": "integer"}}},
-        "else": {"properties": {"discount": {"exclusiveMaximum": 1}}},
-    }
-
-
-def _allow_correlation(world: dict[str, Any]) -> None:
-    """Tell the schema of a world what `_world` reads."""
-    world["properties"]["correlation"] = {
-        "description": "Instead of a covariance: variances of 1, and this between every two tests.",
-        "type": "number",
-        "exclusiveMinimum": -1,
-        "exclusiveMaximum": 1,
-    }
-    world["required"].remove("covariance")
-    world["oneOf"] = [{"required": ["covariance"]}, {"required": ["correlation"]}]
-
-
-def _comes_with_the_package(cls: type) -> bool:
-    """Whether a class is where it says it is: in a module of this package."""
-    home = sys.modules.get(cls.__module__)
-    return cls.__module__.startswith("preceptor.") and getattr(home, cls.__name__, None) is cls
-
-
-class _Parts:
-    """Reads the parts of a file one by one and keeps what is wrong until all were read."""
-
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self.fields = fields
-        self.errors: list[InvalidInput] = []
-        needed = ("world", "learner", "budget")
-        missing = [name for name in needed if name not in fields]
-        if missing:
-            self._fault(f"problem file: {', '.join(missing)} missing")
-        known = [each.name for each in dataclasses.fields(Problem)]
-        unknown = sorted(str(name) for name in set(fields) - set(known))
-        if unknown:
-            self._fault(
-                f"Problem: unknown key {', '.join(map(repr, unknown))}; it takes {', '.join(known)}"
-            )
-
-    def part(self, name: str, read: Callable[[Any], Any]) -> Any:
-        """What a field holds; None if it is missing or wrong."""
-        if name not in self.fields:
-            return None
-        given = self.fields[name]
-        if name != "budget" and not isinstance(given, Mapping):
-            self._fault(f"{name}: got {given!r}, expected a table")
-            return None
-        try:
-            return read(given)
-        except InvalidInput as error:
-            self.errors.append(error)
-            return None
-
-    def together(self, world: Any, fields: Mapping[str, Any]) -> None:
-        """What can be said about the whole although a part of it is wrong."""
-        size, learner, budget = _length(world, "coefficients"), fields["learner"], fields["budget"]
-        faults = []
-        people = learner.size if learner else _length(self.fields.get("learner"), "initial")
-        if size and people and size != people:
-            faults.append(_other_length(people, size))
-        if size and isinstance(budget, Budget) and not _length(world, "groups"):
-            faults += budget.size_faults(size)
-        horizon = fields.get("horizon")
-        faults += _horizon_faults(horizon) + _discount_faults(fields.get("discount", 0.99), horizon)
-        if size:
-            _start(fields.get("start"), size, faults)
-        if faults:
-            self.errors.append(InvalidProblem(faults))
-
-    def raise_all(self) -> None:
-        """All of it in one message."""
-        if not self.errors:
-            return
-        kinds = {type(error) for error in self.errors}
-        kind = kinds.pop() if len(kinds) == 1 else InvalidFile
-        raise kind(list(dict.fromkeys(f for error in self.errors for f in error.faults)))
-
-    def _fault(self, sentence: str) -> None:
-        self.errors.append(InvalidFile(sentence))
-
-
-def _length(table: Any, name: str) -> int:
-    """How many items a list in a file has; 0 if it is no list."""
-    given = table.get(name) if isinstance(table, Mapping) else None
-    return len(given) if isinstance(given, (list, tuple, Mapping, np.ndarray)) else 0
-
-
-def _world(table: Mapping[str, Any]) -> World:
-    """In a file, `correlation = 0.8` may stand for unit variances and one correlation."""
-    fields = dict(table)
-    if "correlation" not in fields:
-        return World.from_dict(fields)
-    faults = []
-    correlation, size = fields.pop("correlation"), max(_length(fields, "coefficients"), 1)
-    if "covariance" in fields:
-        faults.append("world: give covariance or correlation, not both")
-    elif not is_number(correlation):
-        faults.append(f"world: correlation {correlation!r}, must be a number")
-    elif size > _MOST_TESTS:
-        faults.append(
-            f"coefficients: {size:,} tests with one correlation, at most {_MOST_TESTS:,}; leave "
-            "out tests that matter little"
-        )
-    elif not -1.0 < correlation < 1.0:
-        faults.append(f"world: correlation {correlation}, must be above -1 and below 1")
-    fits = not faults and size <= _MOST_TESTS
-    # A wrong correlation is put right for a moment, to hear what else is wrong with the world.
-    usable = correlation if fits else 0.0
-    if size <= _MOST_TESTS:
-        fields["covariance"] = equicorrelation(size, usable)
-        try:
-            world = World.from_dict(fields)
-        except InvalidInput as error:
-            if not faults:
-                raise
-            raise InvalidFile([*faults, *error.faults]) from None
-    InvalidFile.raise_if(faults)
-    return world
-
-
-def _budget(given: Any) -> Budget:
-    """A number k, or a table with a kind."""
-    return Budget.from_dict(given) if isinstance(given, Mapping) else as_budget(given)
-
-
-def _other_length(people: int, tests: int) -> str:
-    return (
-        f"learner: {people} initial coefficients, but the world has {tests} tests; lengths must "
-        "agree"
-    )
-
-
-def _over_tests(budget: Budget, world: World) -> Budget:
-    """Budgets count tests, sets hold columns: translate where a test has several columns."""
-    if all(len(block) == 1 for block in world.blocks):
-        return budget
-    if not isinstance(budget, Grouped):
-        return Grouped(budget, world.blocks)
-    if budget.blocks != world.blocks:
-        raise InvalidProblem(
-            f"budget: groups columns as {budget.blocks}, but the world as {world.blocks}; give the "
-            "budget over tests"
-        )
-    return budget
-
-
-def _horizon_faults(horizon: object) -> list[str]:
-    if is_count(horizon, least=_MOST_ROUNDS + 1):
-        return [f"horizon: {horizon}, at most {_MOST_ROUNDS:,} rounds; leave it out for no end"]
-    if horizon is not None and not is_count(horizon, least=1):
-        return [
-            f"horizon: {horizon!r}, must be a whole number of rounds of at least 1; leave it out "
-            "for no end"
-        ]
-    return []
-
-
-def _discount_faults(discount: object, horizon: object) -> list[str]:
-    if not is_number(discount):
-        return [f"discount: {discount!r}, must be a number"]
-    value = float(discount)  # type: ignore[arg-type]
-    if horizon is None and not 0.0 <= value < 1.0:
-        return [
-            f"discount: {value}, must be at least 0 and below 1 for an infinite horizon "
-            "(1 - 1/100 = 0.99 means about 100 cases; or set a horizon)"
-        ]
-    if not 0.0 <= value <= 1.0:
-        return [f"discount: {value}, must be between 0 and 1"]
-    return []
-
-
-def _start(
-    start: Sequence[int] | npt.NDArray[np.integer] | None, size: int, faults: list[str]
-) -> tuple[int, ...] | None:
-    if start is None:
-        return None
-    try:
-        given = np.asarray(start)
-        counts = tuple(int(c) for c in given)
-    except (TypeError, ValueError, OverflowError):
-        faults.append(f"start: {start!r}, must be one whole number for each test")
-        return None
-    if len(counts) != size:
-        faults.append(f"start: {len(counts)} counts for {size} tests; lengths must agree")
-    if any(c < 0 or c != g for c, g in zip(counts, given, strict=True)):
-        faults.append(f"start: {list(given)}, counts must be whole numbers of at least 0")
-    if any(c > MOST_SHOWINGS for c in counts):
-        faults.append(f"start: up to {max(counts):.3g}, must be at most {MOST_SHOWINGS:,} showings")
-        return None
-    return counts if any(counts) else None
