@@ -104,7 +104,12 @@ def _setting(plan: Plan) -> str:
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
     if plan.regrets is not None:
         many = counted(len(plan.regrets.people), "kind")
-        text += f" How the person learns is not known, so it is for {many} of person at once."
+        from preceptor.advice.kinds import is_anybody
+
+        if is_anybody(problem):
+            text += f" How the person learns is not known, so it is for {many} of person at once."
+        else:
+            text += f" The person may be any of {many}, as likely as below; it is for all at once."
     elif not problem.learns_by_showings:
         text += f" How the person learns: {problem.learner.learning_in_words()}."
     before = problem.start_counts if plan.seen_before is None else plan.seen_before
