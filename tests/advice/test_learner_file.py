@@ -87,7 +87,10 @@ def test_planning_with_a_learner_file_does_not_say_that_nothing_is_known(tmp_pat
     table = {"bmi": drawn.features[:, 0], "bp": drawn.features[:, 1], "y": drawn.outcomes}
     path = _written(tmp_path, person=two.to_dict())
     quick = {"tests": 1, "cases": 3, "time_limit": 0.2, "vary": False}
-    for given, words in (({"learner": path}, "any of 2 kinds"), ({}, "is not known")):
+    for given, words in (
+        ({"learner": path}, "any of those below, so it is for 2 kinds of person"),
+        ({}, "is not known"),
+    ):
         said: list[Update] = []
         advice = pr.advise(table, "y", **given, **quick, progress=said.append)
         heard = " ".join(update.sentence or "" for update in said)

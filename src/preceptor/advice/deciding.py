@@ -7,9 +7,8 @@ from dataclasses import replace
 from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.words import counted, percent
-from preceptor.advice.kinds import is_anybody
 from preceptor.advice.proofs import proofs_to_come, with_proofs
-from preceptor.evaluation.expectations import people_of
+from preceptor.evaluation.expectations import is_anybody, people_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve

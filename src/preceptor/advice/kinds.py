@@ -61,25 +61,6 @@ def check_kind(kind: object) -> None:
         raise InvalidInput(f"person: {kind!r} is not known; there are {', '.join(KINDS)}")
 
 
-def is_anybody(problem: Problem) -> bool:
-    """Whether nothing is known about how the person learns: they may be any of the usual kinds.
-
-    Parameters
-    ----------
-    problem
-        With any person.
-
-    Returns
-    -------
-    bool
-        False for people of a learner file, and for crowds that somebody made.
-    """
-    learner = problem.learner
-    if not isinstance(learner, Crowd):
-        return False
-    return set(learner.names) <= set(Crowd.default(problem.world).names)
-
-
 def _crowd(problem: Problem, half_life: float) -> Person:
     at_once = len(problem.budget.maximise(np.ones(problem.size)))
     return Crowd.default(problem.world, problem.learner.initial, half_life=half_life, tests=at_once)
