@@ -151,6 +151,10 @@ def test_all_that_a_world_draws_is_taken():
     everything = pr.Stationary(tuple(range(world.size)))
     log = rollout(problem, everything, 200, people=200, rng=3).log
     assert log_refusals(coded, log) == []
+    # Of so few numbers even the middle may be beyond the ends.
+    assert all(log_refusals(coded, log.tail(rows)) == [] for rows in range(5, 80))
+    below = [log.tail(rows).values[:, 2] for rows in range(5, 80)]
+    assert any(np.median(values) < 0.0 for values in below)
 
 
 def test_an_outcome_of_another_scale_or_range_is_refused():

@@ -30,7 +30,8 @@ _OTHER_SCALE = 5.0
 _DRAWN = 20
 # Rounds from which on outcomes are compared with what the tests predict, ...
 _MANY_ROUNDS = 20
-# ... the slope (1 is right) below which they have nothing to do with it, and how sure that must be.
+# ... the slope (1 is right) below which they have nothing to do with it, and how sure that, and
+# where the middle of some numbers is, must be (in standard errors).
 _NO_SLOPE, _SURE = 0.25, 4.0
 
 _UNITS = {
@@ -118,7 +119,9 @@ def _numbers(
         ]
     beyond = int(np.sum(away > 0.0))
     middle = float(np.median(given))
-    elsewhere = given.size >= _SOME and not low <= middle <= high
+    # Of few numbers the middle is not known well: drawn for a rare yes, it may well be below no.
+    unsure = _SURE * 1.25 * float(np.std(known)) / np.sqrt(given.size)
+    elsewhere = given.size >= _SOME and not low - unsure <= middle <= high + unsure
     factor = _factor(known, given)
     # Of few levels even the ends are near to the average: drawn numbers go far beyond them.
     believed = FARTHEST * float(np.std(known))
