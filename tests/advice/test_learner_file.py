@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice.learner_file import learner_to_dict, read_learner
+from preceptor._base.progress import Update
+from preceptor.advice.learner_file import learner_to_dict, read_known, read_learner
 from preceptor.model.units import Units
 
 
@@ -54,6 +55,48 @@ def test_people_who_are_not_there_are_named(tmp_path: Path) -> None:
     path = _written(tmp_path, person=pr.NoLearning([0.0, 0.0]).to_dict(), people={})
     with pytest.raises(pr.InvalidInput, match="'bob' is not in"):
         read_learner(path, _world([1.0, 4.0]), "bob")
+
+
+def test_it_is_said_what_is_known_and_what_was_left_out(tmp_path: Path) -> None:
+    rest = pr.NoLearning([0.0, 0.0])
+    crowd = pr.Crowd({"floor, ignoring": (rest, 0.76), "none, knowing": (rest, 0.24)})
+    shares = {
+        "everybody": {"floor, ignoring": 0.7, "none, knowing": 0.22, "bayesian": 0.08},
+        "people": {"ann": {"floor, ignoring": 0.95, "bayesian": 0.05}},
+    }
+    path = _written(tmp_path, person=crowd.to_dict(), people={"ann": rest.to_dict()}, shares=shares)
+    world = _world([1.0, 4.0])
+    assert read_known(path, world, "new", pooled=True).in_words() == (
+        f"How this one learns is known from {path}: floor, ignoring 76%; not learning, knowing "
+        "24%; left out as less likely: bayesian 8%"
+    )
+    alone = read_known(path, world, "ann").in_words()
+    assert alone.startswith(f"How ann learns is known from {path}: {rest.learning_in_words()}; ")
+    assert alone.endswith("left out as less likely: bayesian 5%")
+
+
+@pytest.mark.parametrize("shares", [None, [], {"everybody": 3}, {"everybody": {"a": "b"}}])
+def test_a_file_without_shares_leaves_them_out(tmp_path: Path, shares: object) -> None:
+    path = _written(tmp_path, person=pr.NoLearning([0.0, 0.0]).to_dict(), shares=shares)
+    assert "left out" not in read_known(path, _world([1.0, 4.0])).in_words()
+
+
+def test_planning_with_a_learner_file_does_not_say_that_nothing_is_known(tmp_path: Path) -> None:
+    two = pr.Crowd({"one": pr.NoLearning([0.0, 0.0]), "two": pr.DeltaRule([0.0, 0.0], 0.1)})
+    drawn = pr.World.equicorrelated([1.0, 0.5], 0.3, names=["bmi", "bp"]).sample(50, rng=0)
+    table = {"bmi": drawn.features[:, 0], "bp": drawn.features[:, 1], "y": drawn.outcomes}
+    path = _written(tmp_path, person=two.to_dict())
+    quick = {"tests": 1, "cases": 3, "time_limit": 0.2, "vary": False}
+    for given, words in (
+        ({"learner": path}, "any of those below, so it is for 2 kinds of person"),
+        ({}, "is not known"),
+    ):
+        said: list[Update] = []
+        advice = pr.advise(table, "y", **given, **quick, progress=said.append)
+        heard = " ".join(update.sentence or "" for update in said)
+        assert ("how this one learns is not known" in heard) == (not given)
+        assert (f"How this one learns is known from {path}: " in heard) == bool(given)
+        assert words in " ".join(advice.explain().split())
 
 
 def _person(**changes: object) -> dict[str, object]:

@@ -62,6 +62,8 @@ def test_bad_tables(run, folder, table, complaint):
         (["cases.csv", "--outcome", "y", "--tests", "9"], "only 2"),
         (["cases.csv", "--outcome", "y", "--half-life", "-1"], "half-life: -1"),
         (["cases.csv", "--outcome", "y", "--cases", "0.5"], "--cases: 0.5"),
+        (["cases.csv", "--outcome", "y", "--cases", "0"], "--cases: 0, must be"),
+        (["cases.csv", "--outcome", "y", "--about", "-3"], "--about: -3, must be"),
         (["cases.csv", "--outcome", "y", "--cases", "nan"], "--cases: nan"),
         (["cases.csv", "--outcome", "y", "--discount", "1"], "discount: 1"),
         (["cases.csv", "--outcome", "y", "--alpha", "0.5"], "alpha: 0.5"),

@@ -221,8 +221,8 @@ RECORD = ("--record", "--values", "88", "--answer", "2.5", "--outcome", "3")
         (("--answer", "2"), "--answer: is about a case that was shown; give --record too"),
         ((*RECORD, "--case", "7"), "--case: 7, but by log.csv the next case of p07 is 2"),
         (
-            ("--record", "--values", "1,2", "--answer", "2"),
-            "must be 1 results, of bp in this order",
+            ("--record", "--values", "1;2", "--answer", "2"),
+            "must be 1 result, of bp in this order",
         ),
         (("--record", "--values", "bpp=1", "--answer", "2"), "did you mean 'bp'?"),
         (("--record", "--values", "bp=x", "--answer", "2"), "--values: bp 'x' is not a number"),

@@ -104,6 +104,59 @@ def test_a_column_of_two_values_takes_no_third():
     assert refusal.startswith("sex: 2 in ann, round 3, but the table has only 0 and 1")
 
 
+def coded_log(coded, first, chf):
+    """One person who was shown the column chf only."""
+    rows = len(chf)
+    values = np.full((rows, len(coded.world.labels)), np.nan)
+    values[:, 0] = chf
+    shown = ~np.isnan(values)
+    return Log(coded.world.labels, ["ann"] * rows, range(1, rows + 1), shown, values, first)
+
+
+def test_drawn_numbers_of_two_values_are_taken_and_other_codings_are_not():
+    rng = np.random.default_rng(0)
+    chf, few = rng.integers(0, 2, 80), rng.integers(0, 3, 80)
+    outcome = chf + few + rng.normal(size=80) > 1.5
+    coded = fit_world({"chf": chf, "few": few, "y": outcome.astype(int)}, "y")
+    answers = rng.normal(size=60)
+    drawn = coded_log(coded, answers, rng.normal(0.5, 0.5, 60))
+    assert log_refusals(coded, drawn) == []
+    # Rounded to a digit or two they are still drawn.
+    assert log_refusals(coded, coded_log(coded, answers, np.round(drawn.values[:, 0], 2))) == []
+    for other in (rng.integers(1, 3, 60), rng.choice([-0.5, 0.5], 60), np.r_[chf[:59], 25]):
+        [refusal] = log_refusals(coded, coded_log(coded, answers, other.astype(float)))
+        assert "but the table has only 0 and 1; write the log as the table is" in refusal
+    far = drawn.values[:, 0].copy()
+    far[7] = 25.5
+    [refusal] = log_refusals(coded, coded_log(coded, answers, far))
+    assert "the farthest 25.5" in refusal
+
+
+def test_all_that_a_world_draws_is_taken():
+    """Three whole numbers, yes or no, a rare one, and an outcome of two values."""
+    from preceptor.simulation import rollout
+
+    rng = np.random.default_rng(1)
+    table = {
+        "few": rng.integers(0, 3, 200),
+        "even": rng.integers(0, 2, 200),
+        "rare": rng.random(200) < 0.03,
+        "grade": rng.choice(["I", "II", "III"], 200),
+    }
+    table["y"] = (table["few"] + table["even"] + rng.normal(size=200) > 1.5).astype(int)
+    coded = fit_world(table, "y")
+    world = coded.world
+    person = pr.Learner([0.0] * world.size, pr.Geometric(1.1))
+    problem = pr.Problem(world, person, len(world.tests), horizon=200)
+    everything = pr.Stationary(tuple(range(world.size)))
+    log = rollout(problem, everything, 200, people=200, rng=3).log
+    assert log_refusals(coded, log) == []
+    # Of so few numbers even the middle may be beyond the ends.
+    assert all(log_refusals(coded, log.tail(rows)) == [] for rows in range(5, 80))
+    below = [log.tail(rows).values[:, 2] for rows in range(5, 80)]
+    assert any(np.median(values) < 0.0 for values in below)
+
+
 def test_an_outcome_of_another_scale_or_range_is_refused():
     [small] = log_refusals(estimate(), changed(outcome=a_log().outcome / 100.0))
     assert small.startswith("outcome, fat: ")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.estimation import LearnerEstimator, fit_learner
+from preceptor.evidence.words import kinds_in_words
 from preceptor.logs import Log
 from preceptor.people.crowd import Crowd
 from tests.evidence.playing import WORLD, played, someone
@@ -52,6 +55,23 @@ def test_the_summary_says_it(fitted):
     said = fitted.summary()
     assert "How common each way of learning is" in said
     assert "Plan for somebody who learns like one of these" in said
+    # One curve for everybody is another model than that, and says so.
+    assert "If they learn by showings, all along one curve" in said
+    assert "Imputation along this curve" in said
+
+
+def test_kinds_that_are_not_planned_for_are_named_with_their_shares(fitted):
+    found, who = fitted.kinds_, fitted.verdict_
+    more = {"none, knowing correlations": 0.03, "folding": 0.011, "indirect": 0.001}
+    rest = {name: 0.958 * share for name, share in who.shares.items()}
+    said = " ".join(kinds_in_words(found, dataclasses.replace(who, shares=rest | more)))
+    assert "Left out, 0.04 together" in said
+    assert "not learning, knowing correlations (0.03); folding (0.01)." in said
+    assert "indirect" not in said
+    assert "Left out" not in " ".join(kinds_in_words(found, who))
+    written = fitted.to_dict()["shares"]
+    assert set(written["people"]) == {"p0", "p1", "p2", "p3"}
+    assert set(fitted.person_.names) <= set(written["everybody"])
 
 
 def test_of_one_person_the_answer_is_about_that_person():

@@ -93,15 +93,15 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return folded[near[0]] if near else None
 
 
-def first_few(items: Sequence[str], most: int, noun: str = "more") -> str:
+def first_few(items: Sequence[str], most: int, noun: str = "more", *, separator: str = ", ") -> str:
     """At most so many of them, and how many were left out.
 
     >>> first_few(["bmi", "bp", "age"], 2), first_few(["bmi"], 2)
     ('bmi, bp and 1 more', 'bmi')
     """
     if len(items) <= most:
-        return ", ".join(items)
-    return f"{', '.join(items[:most])} and {len(items) - most:,} {noun}"
+        return separator.join(items)
+    return f"{separator.join(items[:most])} and {len(items) - most:,} {noun}"
 
 
 def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:

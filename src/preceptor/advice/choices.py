@@ -6,7 +6,7 @@ Arguments carry the names that users know; every message begins with the one it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -121,17 +121,23 @@ def time_from(
         faults.append("about: says the same thing as `discount`; give one of them")
     if cases is not None and not (is_number(cases) and cases >= 1 and float(cases).is_integer()):
         faults.append(
-            f"cases: {cases}, must be a whole number of at least 1; `about` is for teaching "
-            "without an end"
+            f"cases: {_as_typed(cases)}, must be a whole number of at least 1; `about` is for "
+            "teaching without an end"
         )
     if about is not None and not (is_number(about) and about >= 1.0):
-        faults.append(f"about: {about}, must be a number of at least 1")
+        faults.append(f"about: {_as_typed(about)}, must be a number of at least 1")
     InvalidInput.raise_if(faults)
     if cases is not None:
         return Time(1.0 if discount is None else discount, int(cases))
     if discount is not None:
         return Time(discount, None)
     return Time(discount_for(DEFAULT_CASES if about is None else about), None)
+
+
+def _as_typed(number: Any) -> str:
+    """The command line reads 0 as 0.0, which nobody typed."""
+    whole = isinstance(number, float) and number.is_integer()
+    return f"{number:.0f}" if whole and abs(number) < 1e15 else f"{number}"
 
 
 def _weights(world: World, named: Mapping[str, float], standardised: bool) -> npt.ArrayLike:

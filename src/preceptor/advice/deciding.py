@@ -8,7 +8,7 @@ from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, Update, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.proofs import proofs_to_come, with_proofs
-from preceptor.evaluation.expectations import people_of
+from preceptor.evaluation.expectations import is_anybody, people_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
@@ -99,7 +99,8 @@ def _plan_for_crowd(
 ) -> Plan:
     """One plan for everybody, and what can be proven about it in the time that is left."""
     many = counted(len(people_of(problem)), "kind")
-    said = f"Planning for {many} of person at once, since how this one learns is not known"
+    why = "how this one learns is not known" if is_anybody(problem) else "they may be any of these"
+    said = f"Planning for {many} of person at once, since {why}"
     report(progress, "planning", sentence=said)
     proofs = proofs_to_come(problem)
     if time_limit is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,54 @@ import numpy as np
 from preceptor._base.checks import is_number
 from preceptor._base.files import read_json
 from preceptor._base.values import FloatArray
+from preceptor._base.words import first_few
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
+from preceptor.people.crowd import Crowd
 from preceptor.people.person import Person, size_faults
 
 FORMAT = "preceptor-learner/2"
 # Had people by showings only.
 _BEFORE = "preceptor-learner/1"
+# So many kinds are named in a sentence.
+_NAMED = 4
+_NOT_LEARNING = "none"
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Somebody in a learner file.
+
+    Attributes
+    ----------
+    person
+        Whom to plan for.
+    path
+        The file.
+    who
+        Their name there; None for somebody like all who are in it.
+    shares
+        How likely each kind is by the log, those included that are not planned for; empty where
+        the file does not say.
+    """
+
+    person: Person
+    path: str
+    who: str | None = None
+    shares: Mapping[str, float] = field(default_factory=dict)
+
+    def in_words(self) -> str:
+        """What is known about how they learn, and which kinds were left out; a sentence."""
+        if isinstance(self.person, Crowd):
+            kinds = {each.name: each.weight for each in self.person.members}
+            what = _in_percent(kinds)
+        else:
+            kinds = dict.fromkeys(list(self.shares)[:1], 1.0)
+            what = self.person.learning_in_words()
+        left = {name: share for name, share in self.shares.items() if name not in kinds}
+        gone = f"; left out as less likely: {_in_percent(left)}" if left else ""
+        who = "this one" if self.who is None else self.who
+        return f"How {who} learns is known from {self.path}: {what}{gone}"
 
 
 def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
@@ -29,6 +71,13 @@ def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
 def read_learner(
     path: str | Path, world: World, participant: str | None = None, *, pooled: bool = False
 ) -> Person:
+    """The person in a file, as `read_known` finds them."""
+    return read_known(path, world, participant, pooled=pooled).person
+
+
+def read_known(
+    path: str | Path, world: World, participant: str | None = None, *, pooled: bool = False
+) -> Known:
     """The person in a file, everybody together or one participant, for this world.
 
     Weights in the file are for one standard deviation of the table that the log was fitted with;
@@ -46,11 +95,11 @@ def read_learner(
     if missing:
         raise InvalidFile(f"{path}: {', '.join(missing)} missing; fit the log again")
     InvalidFile.raise_if(f"{path}: {fault}; fit the log again" for fault in _head_faults(data, who))
-    chosen, place = data[whom], whom
+    chosen, place, name = data[whom], whom, None
     if participant is not None:
         people = data.get(who, {})
         if participant in people:
-            chosen, place = people[participant], f"{who}, {participant!r}"
+            chosen, place, name = people[participant], f"{who}, {participant!r}", participant
         elif not pooled:
             there = ", ".join(people) or "no people of their own"
             raise InvalidInput(f"participant: {participant!r} is not in {path}; there are {there}")
@@ -67,7 +116,29 @@ def read_learner(
     ratio = _scales(world) / np.array(data["scales"], dtype=float)
     person = _person_in(path, place, chosen, ratio)
     InvalidFile.raise_if(f"{path}, {place}: {fault}" for fault in size_faults(person, world))
-    return person
+    return Known(person, str(path), name, _shares(data.get("shares"), name))
+
+
+def _shares(data: Any, name: str | None) -> dict[str, float]:
+    """Shares of kinds for one participant or for everybody; nothing in files without them."""
+    found: Any = data if isinstance(data, Mapping) else {}
+    for key in ("everybody",) if name is None else ("people", name):
+        found = found.get(key, {}) if isinstance(found, Mapping) else {}
+    if not isinstance(found, Mapping):
+        return {}
+    return {str(kind): float(share) for kind, share in found.items() if is_number(share)}
+
+
+def _in_percent(shares: Mapping[str, float]) -> str:
+    """Kinds with their shares, the likeliest first; their names have commas of their own."""
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    names = [
+        f"{'not learning' + kind.removeprefix(_NOT_LEARNING)} {share:.0%}"
+        if kind.startswith(_NOT_LEARNING)
+        else f"{kind} {share:.0%}"
+        for kind, share in ordered
+    ]
+    return first_few(names, 2 * _NAMED, separator="; ")
 
 
 def _person_in(path: str | Path, place: str, data: Any, ratio: FloatArray) -> Person:

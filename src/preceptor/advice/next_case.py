@@ -236,7 +236,9 @@ class _Choice:
         ]
         what = listed(more).replace(TOGETHER, " ") if more else "single columns of a test"
         if done == 0:
-            return f"They are off the plan: before its first case they have seen {what}."
+            first = world.name_of((prefix or word)[0])
+            begins = listed(first) if first else "nothing shown"
+            return f"They are off the plan: it begins with {begins}, but they have seen {what}."
         cases = "its first case" if done == 1 else f"its first {done:,} cases"
         return f"They are off the plan: beyond what {cases} show, they have seen {what}."
 

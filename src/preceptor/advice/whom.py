@@ -8,7 +8,7 @@ from pathlib import Path
 from preceptor._base.progress import Progress, report
 from preceptor.advice.choices import DEFAULT_HALF_LIFE, Beliefs, Time, person_for, refuse_choices
 from preceptor.advice.kinds import CROWD, WITH_CURVES, WITHOUT_SPEED, check_kind, person_of_kind
-from preceptor.advice.learner_file import read_learner
+from preceptor.advice.learner_file import read_known
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget
 from preceptor.model.world import World
@@ -36,8 +36,13 @@ def problem_for(
     A `newcomer` need not be in the learner file: they are taken for one of those who are.
     """
     kind = _kind(person, learner, alpha, half_life, progress)
-    if newcomer and isinstance(learner, (str, Path)):
-        learner, participant = read_learner(learner, world, participant, pooled=True), None
+    if isinstance(learner, (str, Path)):
+        refuse_choices(
+            beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
+        )
+        known_from = read_known(learner, world, participant, pooled=bool(newcomer))
+        report(progress, "estimating", sentence=f"Note: {known_from.in_words()}")
+        learner, participant = known_from.person, None
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
     try:
         problem = Problem(world, known, budget, time.discount, time.horizon)
@@ -88,15 +93,15 @@ def _kind(
 def _person(
     world: World,
     person: str | Person | None,
-    learner: Person | str | Path | None,
+    learner: Person | None,
     participant: str | None,
     beliefs: Beliefs | None,
     standardised: bool,
     half_life: float | None,
     alpha: float | None,
 ) -> Person:
-    """The person who was given, or who is in a file, or who is made of first beliefs and speed."""
-    if participant is not None and not isinstance(learner, (str, Path)):
+    """The person who was given, or who is made of first beliefs and speed."""
+    if participant is not None:
         raise InvalidInput(
             "participant: names somebody in a learner file or a log; give `learner` or `log`"
         )
@@ -112,4 +117,4 @@ def _person(
     refuse_choices(
         beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
     )
-    return given if isinstance(given, Person) else read_learner(given, world, participant)
+    return given

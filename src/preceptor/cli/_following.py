@@ -12,7 +12,7 @@ import typer
 import preceptor
 from preceptor._base.words import counted, first_few
 from preceptor.cli._console import note_all, say, spinner
-from preceptor.cli._recording import Recorded, results_in
+from preceptor.cli._recording import Recorded
 from preceptor.cli._tables import renamed_columns
 from preceptor.errors import InvalidInput
 
@@ -62,7 +62,7 @@ def by_log(
     who = _who(participant, rounds, log)
     chosen = along(plan, _so_far(plan, rounds, who), at_hand)
     if just_shown is not None:
-        rounds = _recorded(plan, file, rounds, who, columns, chosen, just_shown)
+        rounds = _recorded(plan, file, rounds, who, columns, reading, chosen, just_shown)
         chosen = along(plan, _so_far(plan, rounds, who), at_hand)
     return chosen, who
 
@@ -93,11 +93,14 @@ def _recorded(
     rounds: Log | None,
     who: str,
     columns: dict[str, str],
+    reading: Reading,
     chosen: NextCase,
     just_shown: Recorded,
 ) -> Log:
     """Add the case that was shown to the log."""
     from preceptor.logs.appending import NewRound
+    from preceptor.logs.levels import Tests, cells_of
+    from preceptor.logs.plausible import implausible
     from preceptor.tutoring.rounds import Round, check_size
 
     world = plan.problem.world
@@ -106,19 +109,25 @@ def _recorded(
             f"--case: {just_shown.case}, but by {file.path} the next case of {who} is "
             f"{chosen.case}; nothing was recorded"
         )
-    seen, results = results_in(just_shown.values, world, chosen.shown)
-    Round.checked(world, seen, results, just_shown.answer)
-    if just_shown.outcome is not None:
-        check_size(world, "outcome", just_shown.outcome)
-    entry = NewRound(who, seen, results, just_shown.answer, just_shown.outcome)
-    after = file.append(rounds, world.labels, entry, columns=columns)
-    what = [f"{world.labels[i]} {value:g}" for i, value in zip(seen, results, strict=True)]
-    told = "" if just_shown.outcome is None else f", outcome {just_shown.outcome:g}"
+    seen, results, answer, outcome = just_shown.numbers(world, chosen.shown, reading.decimal)
+    Round.checked(world, seen, results, answer)
+    if outcome is not None:
+        check_size(world, "outcome", outcome)
+    if not just_shown.anyway:
+        InvalidInput.raise_if(
+            f"{fault}; correct it, or record it nevertheless with --anyway"
+            for fault in implausible(world, seen, results, answer, outcome)
+        )
+    entry = NewRound(who, seen, results, answer, outcome)
+    after = file.append(rounds, world, entry, columns=columns)
+    cells = cells_of(seen, after.for_participant(who).values[-1], Tests.of(world))
+    what = [f"{n} {v}" if isinstance(v, str) else f"{n} {v:.10g}" for n, v in cells.items()]
+    told = "" if outcome is None else f", outcome {outcome:.10g}"
     say(
         f"Recorded case {chosen.case} of {who} in {file.path}: {', '.join(what) or 'nothing shown'}"
-        f"; answer {just_shown.answer:g}{told}"
+        f"; answer {answer:.10g}{told}"
     )
-    if just_shown.outcome is None:
+    if outcome is None:
         say("Note: without --outcome they were not told, so the case counts as teaching nothing")
     return after
 
@@ -129,8 +138,9 @@ def say_how_to_record(
     """Tell which command adds the case that is shown now."""
     given = [f"--columns {shlex.quote(each)}" for each in columns or []]
     command = shlex.join(["preceptor", "next", str(plan), "--log", str(log), "--participant", who])
+    results = "--values ... " if chosen.shown else ""
     say(
-        f"Then: {' '.join([command, *given])} --record --case {chosen.case} --values ... "
+        f"Then: {' '.join([command, *given])} --record --case {chosen.case} {results}"
         "--answer ... --outcome ..."
     )
 

@@ -80,17 +80,18 @@ def next_tests(
         str | None,
         typer.Option(
             help="Results that were seen, in the order in which the tests were named: 85,18.2; or "
-            "with names, if others were shown: abdomen=85,wrist=18.2.",
-            metavar="NUMBERS",
+            "with names, if others were shown: abdomen=85,wrist=18.2. Leave it out if nothing was "
+            "shown.",
+            metavar="RESULTS",
             rich_help_panel=_RECORDING,
         ),
     ] = None,
     answer: Annotated[
-        float | None,
+        str | None,
         typer.Option(help="What the person said.", metavar="NUMBER", rich_help_panel=_RECORDING),
     ] = None,
     outcome: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             help="What was true; leave it out if the person was not told.",
             metavar="NUMBER",
@@ -107,6 +108,14 @@ def next_tests(
             rich_help_panel=_RECORDING,
         ),
     ] = None,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Record numbers that are not plausible by the table, too.",
+            rich_help_panel=_RECORDING,
+        ),
+    ] = False,
     tutor: Annotated[
         bool,
         typer.Option(
@@ -131,7 +140,7 @@ def next_tests(
     """
     with readable_errors():
         _check_together(shown, log, participant, columns, report, tutor=tutor, record=record)
-        just_shown = typed(record, values, answer, outcome, case)
+        just_shown = typed(record, values, answer, outcome, case, anyway=anyway)
         if tutor:
             assert log is not None
             if available is not None or record:

@@ -193,7 +193,8 @@ def plan(
         else:
             typer.echo(advice.explain())
             if not dry_run:
-                say(f"What to show one person next: preceptor next {output} --shown counts.json")
+                ask = shlex.join(["preceptor", "next", str(output)])
+                say(f"What to show one person next: {ask} --log log.csv --participant NAME")
 
 
 def command_line() -> str:

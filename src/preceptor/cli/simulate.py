@@ -103,7 +103,8 @@ def simulate(
             table = compare(found.problem, rivals, players, played, people, rng=seed, progress=tell)
         if log is not None:
             person = _one_of(found.problem, players, noise)
-            rollout(found.problem, found, played, people, rng=seed, human=person).log.write(log)
+            run = rollout(found.problem, found, played, people, rng=seed, human=person)
+            run.log.write(log, world=found.problem.world)
             say(f"Wrote {people * played:,} rounds to {log}")
     if as_json:
         head = {"people": people, "rounds": played, "weight": table.weight, "seed": table.seed}

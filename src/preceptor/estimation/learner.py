@@ -411,13 +411,17 @@ class LearnerEstimator:
     @property
     def people_(self) -> dict[str, Person]:
         """Whom to plan for, by participant; those whose rounds say nothing are left out."""
+        verdicts = self.verdicts_
+        return {name: found.person for name, found in verdicts.items() if found.person is not None}
+
+    @property
+    def verdicts_(self) -> dict[str, Verdict]:
+        """The same with doubts and shares, by participant; empty if nobody can be named."""
         if self.verdict_.person is None:
             return {}
-        several = len(self.participants_) > 1
-        verdicts = {name: verdict(each) for name, each in self.kinds_.people.items()}
-        if not several:
-            verdicts = dict.fromkeys(self.participants_, self.verdict_)
-        return {name: found.person for name, found in verdicts.items() if found.person is not None}
+        if len(self.participants_) == 1:
+            return dict.fromkeys(self.participants_, self.verdict_)
+        return {name: verdict(each) for name, each in self.kinds_.people.items()}
 
     @property
     def refusal_(self) -> str:

@@ -14,6 +14,7 @@ from preceptor._base.words import counted
 from preceptor.estimation.learner_families import FAMILIES
 from preceptor.logs import Log
 from preceptor.logs.in_world import in_world_units, require_tests
+from preceptor.logs.plausible import FARTHEST
 from preceptor.people.acting import Imputer
 
 if TYPE_CHECKING:
@@ -24,9 +25,13 @@ if TYPE_CHECKING:
 _SOME, _ENOUGH = 5, 10
 # Numbers that spread so many times as far as the table's, or as little, may be in another unit.
 _OTHER_SCALE = 5.0
+# Numbers of a column of two values are drawn, not typed, if so many of them or more differ: another
+# coding has few. Simulated people see such numbers.
+_DRAWN = 20
 # Rounds from which on outcomes are compared with what the tests predict, ...
 _MANY_ROUNDS = 20
-# ... the slope (1 is right) below which they have nothing to do with it, and how sure that must be.
+# ... the slope (1 is right) below which they have nothing to do with it, and how sure that, and
+# where the middle of some numbers is, must be (in standard errors).
 _NO_SLOPE, _SURE = 0.25, 4.0
 
 _UNITS = {
@@ -103,7 +108,7 @@ def _numbers(
     away = np.maximum(low - given, given - high)
     worst = int(np.argmax(away))
     place = f"{log.participant[rows[worst]]}, round {log.rounds[rows[worst]]}"
-    if levels.size == 2:
+    if levels.size == 2 and not _is_drawn(given):
         odd = np.flatnonzero(~np.isin(given, levels))
         if not odd.size:
             return []
@@ -114,11 +119,14 @@ def _numbers(
         ]
     beyond = int(np.sum(away > 0.0))
     middle = float(np.median(given))
-    elsewhere = given.size >= _SOME and not low <= middle <= high
+    # Of few numbers the middle is not known well: drawn for a rare yes, it may well be below no.
+    unsure = _SURE * 1.25 * float(np.std(known)) / np.sqrt(given.size)
+    elsewhere = given.size >= _SOME and not low - unsure <= middle <= high + unsure
     factor = _factor(known, given)
-    if not (
-        away[worst] > width or elsewhere or (factor is not None and _other_scale(known, given))
-    ):
+    # Of few levels even the ends are near to the average: drawn numbers go far beyond them.
+    believed = FARTHEST * float(np.std(known))
+    far = away[worst] > width and abs(given[worst] - float(np.mean(known))) > believed
+    if not (far or elsewhere or (factor is not None and _other_scale(known, given))):
         return []
     if beyond:
         said = (
@@ -136,6 +144,13 @@ def _numbers(
             "both to one unit"
         ]
     return [f"{said}; correct these rows or leave them out, or give the table that they are from"]
+
+
+def _is_drawn(given: FloatArray) -> bool:
+    """Whether numbers come from a Gaussian world, which knows nothing of levels."""
+    broken = given[given != np.round(given)]
+    differing = np.unique(broken).size
+    return 2 * broken.size > given.size and (differing >= _DRAWN or 2 * differing > given.size)
 
 
 def _other_scale(known: FloatArray, given: FloatArray) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from preceptor._base.values import plain
 from preceptor.estimation.learner_families import FAMILIES
-from preceptor.evidence.words import kinds_data, kinds_in_words
+from preceptor.evidence.words import kinds_data, kinds_in_words, shares_data
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
@@ -25,7 +25,7 @@ def summary_of(fitted: LearnerEstimator) -> str:
     lines = [f"{fitted.rows_} answers of {who}.", ""]
     about_kinds = kinds_in_words(fitted.kinds_, fitted.verdict_)
     lines += _folded([*about_kinds, f"  {fitted.push_.in_words()}"])
-    lines += ["", "If they learn by showings:", *_folded(_opening(fitted))]
+    lines += ["", *_folded([_alternatively(fitted)]), *_folded(_opening(fitted))]
     lines += ["", *_coefficients(fitted)]
     lines += ["", *_comparison(fitted)]
     doubts = (*fitted.doubts_, *fitted.cannot_tell_)
@@ -48,12 +48,17 @@ def _folded(sentences: list[str]) -> list[str]:
 
 def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
     """Results, not options: plain numbers, text, lists and tables."""
+    verdicts = fitted.verdicts_
     return {
         "rows": fitted.rows_,
         "participants": list(fitted.participants_),
         "family": fitted.family_,
         "person": None if fitted.person_ is None else plain(fitted.person_),
-        "people": {name: plain(each) for name, each in fitted.people_.items()},
+        "people": {n: plain(v.person) for n, v in verdicts.items() if v.person is not None},
+        "shares": {
+            "everybody": shares_data(fitted.verdict_),
+            "people": {name: shares_data(each) for name, each in verdicts.items()},
+        },
         "refusal": fitted.refusal_,
         "kinds": kinds_data(fitted.kinds_, fitted.verdict_),
         "push": fitted.push_.in_words(),
@@ -81,6 +86,14 @@ def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
     }
 
 
+def _alternatively(fitted: LearnerEstimator) -> str:
+    """One curve for everybody is another model than the kinds above, and may say otherwise."""
+    text = "If they learn by showings, all along one curve"
+    if fitted.person_ is None:
+        return f"{text}:"
+    return f"{text} (one picture; the plan is for the kinds above, which may differ from it):"
+
+
 def _opening(fitted: LearnerEstimator) -> list[str]:
     dial = f"{fitted.imputation_:.2f}"
     if "imputation" in fitted.intervals_:
@@ -92,7 +105,8 @@ def _opening(fitted: LearnerEstimator) -> list[str]:
     return [
         f"Learning ({FAMILIES[fitted.family_].words}): {fitted.curve_.in_words()}.",
         *_speed(fitted),
-        f"Imputation {dial}, where 0 knows the correlations and 1 ignores them.{taken}",
+        f"Imputation along this curve {dial}, where 0 knows the correlations and 1 ignores "
+        f"them.{taken}",
         f"Answers scatter by {fitted.noise_sd_:.3g} around the model; bias {fitted.bias_:+.3g}.",
     ]
 

@@ -27,6 +27,25 @@ def people_of(problem: Problem) -> dict[str, Person]:
     return {problem.learner.kind: problem.learner}
 
 
+def is_anybody(problem: Problem) -> bool:
+    """Whether nothing is known about how the person learns: they may be any of the usual kinds.
+
+    Parameters
+    ----------
+    problem
+        With any person.
+
+    Returns
+    -------
+    bool
+        False for people of a learner file, and for crowds that somebody made.
+    """
+    learner = problem.learner
+    if not isinstance(learner, Crowd):
+        return False
+    return set(learner.names) <= set(Crowd.default(problem.world).names)
+
+
 def weights_of(problem: Problem) -> FloatArray:
     """How likely each of these people is, adding up to 1."""
     return problem.learner.weights if isinstance(problem.learner, Crowd) else np.ones(1)

@@ -15,6 +15,8 @@ from preceptor.evidence.verdict import Verdict
 from preceptor.people.crowd import Crowd
 
 _NAMED = 3
+# Smaller shares are not worth a word.
+_SMALL = 0.005
 
 
 def kinds_in_words(found: GroupWeighed, who: Verdict) -> list[str]:
@@ -63,6 +65,7 @@ def kinds_in_words(found: GroupWeighed, who: Verdict) -> list[str]:
     if who.person is None:
         return [*lines, f"  Whom to plan for cannot be said: {who.refusal}."]
     lines.append(f"  Plan for somebody who learns {_learning(who)}.")
+    lines += _left_out(who)
     return [*lines, *(f"  Doubt: {doubt}." for doubt in who.doubts)]
 
 
@@ -97,6 +100,40 @@ def kinds_data(found: GroupWeighed, who: Verdict) -> dict[str, Any]:
         "held_out": dict(found.held_out),
         "doubts": list(who.doubts),
     }
+
+
+def shares_data(who: Verdict) -> dict[str, float]:
+    """How likely each kind is by the log, named as in the crowd that is planned for.
+
+    Parameters
+    ----------
+    who
+        What follows for planning.
+
+    Returns
+    -------
+    dict
+        The likeliest first; below half a percent none is named.
+    """
+    return {name: share for name, share in who.shares.items() if share >= _SMALL}
+
+
+def _left_out(who: Verdict) -> list[str]:
+    """Kinds that the log allows for and the plan does not, with their shares."""
+    if isinstance(who.person, Crowd):
+        inside = {each.name for each in who.person.members}
+    else:
+        inside = {next(iter(who.shares))}
+    gone = {name: s for name, s in shares_data(who).items() if name not in inside}
+    if not gone:
+        return []
+    names = [f"{_called(name)} ({share:.2f})" for name, share in gone.items()]
+    shown = names[: 2 * _NAMED]
+    rest = "" if len(names) == len(shown) else f" and {len(names) - len(shown)} more"
+    return [
+        f"  Left out, {sum(gone.values()):.2f} together (likelier kinds that learn in the same way "
+        f"stand for them): {'; '.join(shown)}{rest}."
+    ]
 
 
 def _means(shares: Mapping[str, Estimate]) -> dict[str, float]:

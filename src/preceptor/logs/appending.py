@@ -20,8 +20,11 @@ from preceptor._base.files import write_bytes
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.cells import in_iso
 from preceptor.logs.columns import FIELDS
+from preceptor.logs.levels import Category, Tests, cells_of
 from preceptor.logs.log import Log
+from preceptor.logs.matching import Columns, by_level
 from preceptor.logs.writing import as_cell
+from preceptor.model.world import World
 
 _SUFFIXES = (".csv", ".jsonl", ".ndjson")
 _NEW_COLUMNS = ("participant", "round", "shown", "values", "prediction", "outcome", "when")
@@ -92,7 +95,7 @@ class LogFile:
     def append(
         self,
         log: Log | None,
-        names: Sequence[str],
+        names: Sequence[str] | World,
         entry: NewRound,
         *,
         columns: Mapping[str, str] | None = None,
@@ -104,7 +107,8 @@ class LogFile:
         log
             What was read from the file; None if there was no file.
         names
-            The tests, n of them.
+            The tests, n of them; or their world, which knows the levels of categories: these are
+            written as people saw them.
         entry
             What to add; its round follows the person's last one.
         columns
@@ -122,9 +126,10 @@ class LogFile:
         InvalidFile
             The file has changed since, or a row cannot be added to it.
         """
-        after = extended(log, tuple(names), entry)
+        tests = Tests.of(names)
+        after = extended(log, tests.names, entry)
         own = after.for_participant(entry.participant)
-        row = self._with_row(own, tuple(names), dict(columns or {}))
+        row = self._with_row(own, tests, dict(columns or {}))
         if _content(self.path) != self.content:
             raise InvalidFile(
                 f"{self.path}: was changed by somebody else in the meantime; nothing was written, "
@@ -133,14 +138,14 @@ class LogFile:
         write_bytes(self.path, row)
         return after
 
-    def _with_row(self, own: Log, names: tuple[str, ...], columns: dict[str, str]) -> bytes:
+    def _with_row(self, own: Log, tests: Tests, columns: dict[str, str]) -> bytes:
         suffix = self.path.suffix.lower()
         if suffix not in _SUFFIXES:
             raise InvalidFile(
                 f"{self.path}: ends in {suffix!r}, a case can be added to .csv and .jsonl files; "
-                "save the log as one of them"
+                "save the log as one of them (in a spreadsheet: File, Save As, CSV in UTF-8 with "
+                "commas between cells) and give that file from now on"
             )
-        fields = _fields(own, names)
         before = self.content or b""
         try:
             text = before.decode("utf-8")
@@ -152,16 +157,16 @@ class LogFile:
         if text and not text.endswith("\n"):
             text += ending
         if suffix == ".csv":
-            text += self._csv_lines(text, fields, names, columns, ending)
+            text += self._csv_lines(text, own, tests, columns, ending)
         else:
-            text += json.dumps(_record(text, fields, names, columns), ensure_ascii=False) + ending
+            text += json.dumps(_record(text, own, tests, columns), ensure_ascii=False) + ending
         return text.encode("utf-8")
 
     def _csv_lines(
         self,
         text: str,
-        fields: Mapping[str, Any],
-        names: tuple[str, ...],
+        own: Log,
+        tests: Tests,
         columns: dict[str, str],
         ending: str,
     ) -> str:
@@ -172,7 +177,8 @@ class LogFile:
         if not text:
             header = [columns.get(field, field) for field in _NEW_COLUMNS]
             writer.writerow(header)
-        row = _laid_out(header, fields, names, columns)
+        fields = _fields(own, tests, _as_levels(header, tests, columns), unlisted=";")
+        row = _laid_out(header, fields, columns)
         listed = columns.get("shown", "shown") in header
         if listed and any(";" in name for name in fields["shown"]):
             raise InvalidFile(
@@ -221,15 +227,28 @@ def extended(log: Log | None, names: tuple[str, ...], entry: NewRound) -> Log:
     return Log(names, *joined)
 
 
-def _fields(own: Log, names: tuple[str, ...]) -> dict[str, Any]:
-    """The last row by our names of columns."""
-    seen = np.flatnonzero(own.shown[-1]).tolist()
-    told = bool(own.feedback[-1])
+def _as_levels(there: Sequence[str], tests: Tests, columns: Mapping[str, str]) -> list[Category]:
+    """Categories whose levels the file has a place for: in lists, or in a column of their own."""
+    if not there or columns.get("shown", "shown") in there:
+        return list(tests.categories)
+    found = Columns(there, columns)
+    return [each for each in tests.categories if by_level(found, each, tests.names)]
+
+
+def _fields(
+    own: Log, tests: Tests, as_levels: Sequence[Category], *, unlisted: str = ""
+) -> dict[str, Any]:
+    """The last row by our names of columns; levels only where they do not hold `unlisted`."""
+    seen, told = np.flatnonzero(own.shown[-1]).tolist(), bool(own.feedback[-1])
+    if unlisted:
+        levels = {each: (each.test, each.level_of(own.values[-1]) or "") for each in as_levels}
+        as_levels = [each for each in as_levels if not any(unlisted in t for t in levels[each])]
+    cells = cells_of(seen, own.values[-1], tests, as_levels)
     return {
         "participant": str(own.participant[-1]),
         "round": int(own.rounds[-1]),
-        "shown": [names[i] for i in seen],
-        "values": [float(own.values[-1, i]) for i in seen],
+        "shown": list(cells),
+        "values": list(cells.values()),
         "prediction": float(own.prediction[-1]),
         "outcome": float(own.outcome[-1]) if told else None,
         "feedback": told,
@@ -245,7 +264,6 @@ def _needed(fields: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
 def _laid_out(
     there: Sequence[str],
     fields: Mapping[str, Any],
-    names: tuple[str, ...],
     columns: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """Cells by the file's own columns; None if it has no place for the tests."""
@@ -258,19 +276,23 @@ def _laid_out(
     return {**row, **tests} if set(tests) <= set(there) else None
 
 
-def _record(
-    text: str, fields: Mapping[str, Any], names: tuple[str, ...], columns: Mapping[str, str]
-) -> dict[str, Any]:
+def _record(text: str, own: Log, tests: Tests, columns: Mapping[str, str]) -> dict[str, Any]:
     """A line of JSON with the keys of the lines before, or of a new file."""
     lines = text.removeprefix("\ufeff").splitlines()
     keys = dict.fromkeys(key for line in lines if line.strip() for key in json.loads(line))
     there = list(keys) or [columns.get(field, field) for field in _NEW_COLUMNS]
+    as_levels = _as_levels(there, tests, columns)
+    fields = _fields(own, tests, as_levels)
     there += [key for key in _needed(fields, columns) if key not in there]
+    within = {column for each in as_levels for column in each.columns}
+    names = [each.test for each in as_levels]
+    names += [name for i, name in enumerate(tests.names) if i not in within]
     if columns.get("shown", "shown") not in there:
         there += [key for name in names if (key := columns.get(name, name)) not in there]
-    row = _laid_out(there, fields, names, columns) or {}
-    own = {columns.get(name, name) for name in (*_NEW_COLUMNS, "feedback", *names)}
-    return {key: row.get(key) for key in there if key in own}
+    row = _laid_out(there, fields, columns) or {}
+    known = {*_NEW_COLUMNS, "feedback", *names, *tests.names}
+    kept = {columns.get(name, name) for name in known}
+    return {key: row.get(key) for key in there if key in kept}
 
 
 def _content(path: Path) -> bytes | None:

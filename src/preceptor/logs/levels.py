@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import Any
 
 from preceptor._base.values import FloatArray
-from preceptor._base.words import first_few
+from preceptor._base.words import first_few, nearest
 from preceptor.errors import InvalidInput
 from preceptor.logs.cells import as_name
 from preceptor.model.world import World
 
 # Where no column is 1.
 _REFERENCE = -1
-_MOST_LISTED = 12
+_MOST_LISTED = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,10 @@ class Category:
             return alike.pop()
         levels = first_few([*map(repr, self.levels)], _MOST_LISTED)
         wrong = "could be several" if alike else "is not known"
-        raise ValueError(f"level {text!r} of {self.test} {wrong}; known are {levels}")
+        # One or two letters are near to everything.
+        near = nearest(text, known) if not alike and len(text) > 2 else None
+        meant = "" if near is None else f"did you mean {near!r}? "
+        raise ValueError(f"level {text!r} of {self.test} {wrong}; {meant}known are {levels}")
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,51 @@ def spoken(log_shown: Any, log_values: FloatArray, category: Category) -> list[s
             return None
         levels.append(level)
     return levels
+
+
+def cells_of(
+    shown: Sequence[int],
+    values: FloatArray,
+    tests: Tests,
+    spoken_of: Sequence[Category] | None = None,
+) -> dict[str, float | str]:
+    """What one person saw, by name: a number for each column, a level for each category.
+
+    Parameters
+    ----------
+    shown
+        Columns that were shown, in ascending order.
+    values
+        Results of all columns, shape (n,); those that were hidden are not looked at.
+    tests
+        What the columns are called, and which of them make a category.
+    spoken_of
+        Categories to be said as levels; all of them if left out.
+
+    Returns
+    -------
+    dict
+        In the order of the columns. A category that no level says is given by its columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tests = Tests(("grade=II", "age"), (Category("grade", (0,), {"I": -1, "II": 0}, {}),))
+    >>> cells_of((0, 1), np.array([0.0, 50.0]), tests)
+    {'grade': 'I', 'age': 50.0}
+    """
+    wanted = tests.categories if spoken_of is None else spoken_of
+    levels = {
+        column: (category.test, level)
+        for category in wanted
+        if set(category.columns) <= set(shown) and (level := category.level_of(values)) is not None
+        for column in category.columns
+    }
+    cells: dict[str, float | str] = {}
+    for column in shown:
+        name, cell = levels.get(column, (tests.names[column], float(values[column])))
+        cells[name] = cell
+    return cells
 
 
 def _folded(text: str) -> str:

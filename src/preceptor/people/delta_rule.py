@@ -273,7 +273,10 @@ class DeltaRule(Person):
 
     def learning_in_words(self) -> str:
         """Rate, and what is special about the steps."""
-        text = f"by outcomes (delta rule): a step of {self.rate:.3g} x surprise x result"
+        text = (
+            "by outcomes (delta rule): after each case the weight of a shown test moves by "
+            f"{100 * self.rate:.3g}% of the surprise times its result"
+        )
         if self.all_weights:
             text += ", also for hidden tests as filled in"
         if self.decay:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from preceptor._base.discounting import cases_to_come, negligible_after, total_weight
 from preceptor._base.progress import Status
 from preceptor._base.words import counted, in_seconds, listed, sentence, times
+from preceptor.evaluation.expectations import is_anybody
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
@@ -104,7 +105,10 @@ def _setting(plan: Plan) -> str:
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
     if plan.regrets is not None:
         many = counted(len(plan.regrets.people), "kind")
-        text += f" How the person learns is not known, so it is for {many} of person at once."
+        if is_anybody(problem):
+            text += f" How the person learns is not known, so it is for {many} of person at once."
+        else:
+            text += f" The person may be any of those below, so it is for {many} of person at once."
     elif not problem.learns_by_showings:
         text += f" How the person learns: {problem.learner.learning_in_words()}."
     before = problem.start_counts if plan.seen_before is None else plan.seen_before
