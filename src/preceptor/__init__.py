@@ -27,8 +27,17 @@ from preceptor.errors import (
 from preceptor.evaluation import evaluate, losses
 from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
-from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk, Risk, SquaredError
+from preceptor.model.outcomes import Binary
+from preceptor.model.risks import (
+    AbsoluteError,
+    Huber,
+    NumberRisk,
+    ResidualRisk,
+    Risk,
+    SquaredError,
+)
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Brier, Decision, LogLoss, YesNoRisk
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
@@ -98,12 +107,15 @@ __all__ = [
     "Alternating",
     "AtMost",
     "Bayesian",
+    "Binary",
     "Branch",
+    "Brier",
     "Budget",
     "ClosedForm",
     "CountPolicy",
     "Crowd",
     "Curve",
+    "Decision",
     "DeltaRule",
     "Drifting",
     "Empirical",
@@ -123,10 +135,12 @@ __all__ = [
     "Knapsack",
     "Learner",
     "Listed",
+    "LogLoss",
     "MissingExtra",
     "NoLearning",
     "NotApplicable",
     "NotSerializable",
+    "NumberRisk",
     "OneShot",
     "OwnPerson",
     "Person",
@@ -146,6 +160,7 @@ __all__ = [
     "Tutor",
     "UnknownMethod",
     "World",
+    "YesNoRisk",
     "advise",
     "evaluate",
     "fit_learner",

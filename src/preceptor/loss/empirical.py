@@ -18,9 +18,9 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem, TooLarge
 from preceptor.loss.gaussian import form_sensitivity
 from preceptor.loss.imputation import DEGREES, impute
-from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
+from preceptor.loss.oracle import CompiledRisk, DeviationForms, LossModel, SetForm, Setting
 from preceptor.model.budgets import MAX_LISTED_SETS
-from preceptor.model.risks import SquaredError
+from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.sets import SetFamily
 
 # Residuals are computed for so many (case, state) pairs at a time: 32 MB.
@@ -87,6 +87,11 @@ class Empirical(LossModel):
 
     def faults(self, setting: Setting) -> list[str]:
         """The sample fits its own imputation, so a learner's dial would be ignored."""
+        if setting.world.is_binary:
+            return [
+                "loss: samples are for outcomes that are numbers; yes or no has exact losses "
+                "(in Python: loss=ClosedForm())"
+            ]
         dial = setting.learner.imputation
         if isinstance(dial, np.ndarray) or dial != 0.0:
             return [
@@ -127,6 +132,9 @@ class _SetSample:
 class EmpiricalOracle:
     """Sample averages of the risk for every set."""
 
+    # The sample defines the losses, so they are exact.
+    accuracy: float = 0.0
+
     def __init__(self, setting: Setting, model: Empirical) -> None:
         world = setting.world
         model._check_size(world.size, min(setting.budget.count(world.size), MAX_LISTED_SETS))
@@ -141,6 +149,7 @@ class EmpiricalOracle:
         self._features, self._outcomes = features, outcomes
         self._coefficients = world.coefficients
         self._degree = DEGREES[model.imputation]
+        assert isinstance(setting.risk, NumberRisk)
         self._risk = setting.risk
         self._budget = setting.budget
         self._samples: dict[tuple[int, ...], _SetSample] = {}
@@ -221,8 +230,7 @@ class EmpiricalOracle:
             shift=np.array([form.shift for form in forms]),
             reading=np.array([form.reading for form in forms]),
             prices=self.sets.prices,
-            risk_code=self._risk.code,
-            risk_parameter=self._risk.parameter,
+            risk=CompiledRisk.of_number(self._risk),
         )
 
     def _price(self, shown: tuple[int, ...]) -> float:

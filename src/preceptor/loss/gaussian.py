@@ -21,14 +21,14 @@ from typing import ClassVar
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
+from preceptor.loss.oracle import CompiledRisk, DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
 from preceptor.model.readings import Readings, readings_of, readings_of_all
-from preceptor.model.risks import Risk, SquaredError
+from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.sets import SetFamily
 
 # Dense forms hold sets x k x n numbers; beyond this solvers ask for losses in batches instead.
-_MAX_FORM_BYTES = 256 * 2**20
+MAX_FORM_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,15 +63,26 @@ class ClosedForm(LossModel):
 
     def bind(self, setting: Setting) -> GaussianOracle:
         """The closed forms for one setting."""
+        if setting.world.is_binary:
+            from preceptor.loss.yes_no import YesNoOracle
+
+            return YesNoOracle(setting)
         return GaussianOracle(setting)
 
 
 class GaussianOracle:
     """Losses of all sets, or of one, from the closed form above."""
 
+    # Closed forms are exact up to rounding.
+    accuracy: float = 0.0
+
     def __init__(self, setting: Setting) -> None:
-        self._world = setting.world
+        assert isinstance(setting.risk, NumberRisk)
         self._risk = setting.risk
+        self._see(setting)
+
+    def _see(self, setting: Setting) -> None:
+        self._world = setting.world
         self._budget = setting.budget
         self._imputes = setting.learner.imputing_covariance(setting.world)
         self._knows_correlations = bool(np.array_equal(self._imputes, self._world.covariance))
@@ -101,7 +112,7 @@ class GaussianOracle:
         readings, sets = self._readings, self.sets
         known = self._risk.code >= 0
         prices = sets.prices if known else np.zeros(len(sets))
-        risk = (self._risk.code if known else 0, self._risk.parameter)
+        risk = CompiledRisk.of_number(self._risk if known else SquaredError())
         tree = self.tree
         if tree is not None:
             by_set = np.empty((len(sets), errors.shape[0]))
@@ -181,7 +192,7 @@ class GaussianOracle:
     def forms(self) -> DeviationForms | None:
         """Dense forms, where the risk has a code and they fit in memory."""
         count, widest = self.sets.members.shape
-        if self._risk.code < 0 or count * widest * self._world.size * 8 > _MAX_FORM_BYTES:
+        if self._risk.code < 0 or count * widest * self._world.size * 8 > MAX_FORM_BYTES:
             return None
         readings = self._readings
         rows = self._imputes[np.maximum(self.sets.members, 0)]  # padding meets zeros in factor
@@ -190,12 +201,11 @@ class GaussianOracle:
             shift=readings.shift,
             reading=np.matmul(readings.factor, rows),
             prices=self.sets.prices,
-            risk_code=self._risk.code,
-            risk_parameter=self._risk.parameter,
+            risk=CompiledRisk.of_number(self._risk),
         )
 
 
-def form_sensitivity(form: SetForm, sizes: FloatArray, risk: Risk) -> FloatArray:
+def form_sensitivity(form: SetForm, sizes: FloatArray, risk: NumberRisk) -> FloatArray:
     """Largest change of risk(floor + |shift + R e|²) per unit of each error, while |e| <= sizes."""
     lengths: FloatArray = np.linalg.norm(form.reading, axis=0)
     reach = float(np.linalg.norm(form.shift) + lengths @ sizes)

@@ -6,12 +6,30 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from preceptor._base.values import FloatArray, Kind
 from preceptor.model.budgets import Budget
-from preceptor.model.risks import Risk
+from preceptor.model.risks import NumberRisk, Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.person import Person
+
+
+class CompiledRisk(NamedTuple):
+    """A risk as kernels read it: which form, its numbers, and a surface where it is read off one.
+
+    `_loss_kernels.py` says what the codes mean.
+    """
+
+    code: int
+    numbers: FloatArray  # (any,)
+    surface: FloatArray  # (any, any)
+
+    @classmethod
+    def of_number(cls, risk: NumberRisk) -> CompiledRisk:
+        """A charge that is a closed function of the residual's variance."""
+        return cls(risk.code, np.array([risk.parameter]), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)
@@ -19,28 +37,28 @@ class DeviationForms:
     """Losses of all sets as squared lengths, in the layout that compiled solvers read.
 
     Whoever reads set S best is still off by `floor[S]`. A person with errors e reads it worse by
-    the squared length of `shift[S] + reading[S] @ e`. So with v = floor + |shift + reading e|²
-    the round costs risk(v) + price, where the risk is named by a code and one parameter.
+    the squared length of d = `shift[S] + reading[S] @ e`. The round costs risk(floor, d) + price:
+    for outcomes that are numbers a function of floor + |d|², for yes or no one of floor, |d|² and
+    the first row of d, which then lies along the best reading.
     """
 
     floor: FloatArray  # (sets,)
     shift: FloatArray  # (sets, rows)
     reading: FloatArray  # (sets, rows, tests)
     prices: FloatArray  # (sets,)
-    risk_code: int
-    risk_parameter: float
+    risk: CompiledRisk
 
     @property
-    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, int, float]:
+    def is_squared(self) -> bool:
+        """Whether floor + |d|² itself is what a round costs."""
+        return self.risk.code == 0
+
+    @property
+    def arrays(
+        self,
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, int, FloatArray, FloatArray]:
         """All of it, in the order in which kernels take it."""
-        return (
-            self.floor,
-            self.shift,
-            self.reading,
-            self.prices,
-            self.risk_code,
-            self.risk_parameter,
-        )
+        return (self.floor, self.shift, self.reading, self.prices, *self.risk)
 
 
 class SetForm(NamedTuple):
@@ -93,6 +111,10 @@ class LossOracle(Protocol):
 
     def sensitivity_of(self, sizes: FloatArray, shown: tuple[int, ...]) -> FloatArray:
         """How fast one set's loss can change with each error (tests,), within `sizes`."""
+
+    @property
+    def accuracy(self) -> float:
+        """How far a loss can be off, beyond rounding."""
 
     def forms(self) -> DeviationForms | None:
         """The same losses for compiled solvers, or None if they have no such form."""

@@ -22,11 +22,43 @@ from preceptor.model.world import World
 
 @dataclass(frozen=True)
 class Readings:
-    """Per set: floor (m,), shift (m, k) and factor (m, k, k), with v = floor + |shift + F q_S|²."""
+    """Per set: floor (m,), shift (m, k) and factor (m, k, k), with v = floor + |shift + F q_S|².
+
+    `best` (m, k) are the best weights in the same coordinates: L⁻¹(Σa)_S. Its squared length is the
+    variance that the set explains.
+    """
 
     floor: FloatArray
     shift: FloatArray
     factor: FloatArray
+    best: FloatArray
+
+    def aligned(self) -> Readings:
+        """The same lengths in coordinates whose first axis is that of the best weights.
+
+        Each set's rows are reflected so that `best` becomes (its length, 0, ..., 0). Then the
+        covariance of somebody's prediction with the truth is read off the first row alone.
+        """
+        length = np.linalg.norm(self.best, axis=1)
+        axis = self.best.copy()
+        sign = np.where(axis[:, 0] < 0.0, -1.0, 1.0)
+        axis[:, 0] += sign * length
+        square = np.sum(axis * axis, axis=1)
+        scale = np.where(square > 0.0, 2.0 / np.where(square > 0.0, square, 1.0), 0.0)
+
+        def reflected(rows: FloatArray) -> FloatArray:
+            along = np.einsum("mi,mi...->m...", axis, rows) * scale.reshape(
+                (-1,) + (1,) * (rows.ndim - 2)
+            )
+            turned = rows - np.einsum("mi,m...->mi...", axis, along)
+            # Reflecting sends `best` to the other end of the axis.
+            flip = np.where(square > 0.0, -sign, 1.0)
+            turned[:, 0] *= flip.reshape((-1,) + (1,) * (rows.ndim - 2))
+            return np.asarray(turned)
+
+        best = np.zeros_like(self.best)
+        best[:, 0] = length
+        return Readings(self.floor, reflected(self.shift), reflected(self.factor), best)
 
 
 def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
@@ -35,13 +67,15 @@ def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> Reading
     floor = np.empty(count)
     shift = np.zeros((count, widest))
     factor = np.zeros((count, widest, widest))
+    best = np.zeros((count, widest))
     for size in np.unique(sets.sizes):
         rows = np.flatnonzero(sets.sizes == size)
         part = readings_of(world, omega, sets.members[rows, :size])
         floor[rows] = part.floor
         shift[rows, :size] = part.shift
         factor[rows, :size, :size] = part.factor
-    return Readings(floor, shift, factor)
+        best[rows, :size] = part.best
+    return Readings(floor, shift, factor, best)
 
 
 def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
@@ -59,11 +93,11 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
         factor = np.empty_like(root)
         for j in range(members.shape[1]):
             factor[:, :, j] = _forward(root, identity[:, :, j])
-        return Readings(floor, np.zeros_like(best), factor)
+        return Readings(floor, np.zeros_like(best), factor, best)
     believed = omega[members[:, :, None], members[:, None, :]]
     factor = np.swapaxes(np.linalg.solve(believed, root), 1, 2)
     shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
-    return Readings(floor, shift, factor)
+    return Readings(floor, shift, factor, best)
 
 
 def _forward(root: FloatArray, right: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Risks: how a wrong prediction is charged.
+"""Risks: how a wrong prediction is charged, and the charges for numbers.
 
 With Gaussian tests the residual y - ŷ is normal with mean 0, so the expected charge is one
 function of its variance, `expected(v)`: closed for the built-in risks, quadrature for any other.
@@ -26,12 +26,13 @@ from preceptor.errors import InvalidProblem
 class Risk(Kind):
     """How a wrong prediction is charged.
 
-    Base of all risks. For a charge of your own, `ResidualRisk` takes any function of the residual.
+    Base of all risks: a `NumberRisk` charges outcomes that are numbers, a `YesNoRisk` those that
+    are yes or no.
 
     Attributes
     ----------
     code
-        Tells compiled kernels which closed form to use; -1 if there is none.
+        Tells compiled kernels which form to use; -1 if there is none.
 
     Examples
     --------
@@ -43,6 +44,25 @@ class Risk(Kind):
     code: ClassVar[int] = -1
     # What an expected charge is called where it can be read in units of the outcome.
     error_name: ClassVar[str] = ""
+    # Whether it charges outcomes that are yes or no, not numbers.
+    is_binary: ClassVar[bool] = False
+
+    def in_words(self) -> str:
+        """How a wrong prediction is charged, as part of a sentence."""
+        return f"a risk of kind {self.kind or type(self).__name__}"
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRisk(Risk):
+    """How a wrong prediction of a number is charged, as a function of how far off it is.
+
+    For a charge of your own, `ResidualRisk` takes any function of the residual.
+
+    Examples
+    --------
+    >>> isinstance(Huber(2.0), NumberRisk)
+    True
+    """
 
     @property
     def parameter(self) -> float:
@@ -53,10 +73,6 @@ class Risk(Kind):
     def is_increasing(self) -> bool:
         """Whether a larger residual variance always costs at least as much."""
         return True
-
-    def in_words(self) -> str:
-        """How a wrong prediction is charged, as part of a sentence."""
-        return f"a risk of kind {self.kind or type(self).__name__}"
 
     @abstractmethod
     def charge(self, residual: FloatArray) -> FloatArray:
@@ -120,7 +136,7 @@ class Risk(Kind):
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredError(Risk):
+class SquaredError(NumberRisk):
     """r², the square of the miss. The paper's main case.
 
     Examples
@@ -155,7 +171,7 @@ class SquaredError(Risk):
 
 
 @dataclass(frozen=True, eq=False)
-class Huber(Risk):
+class Huber(NumberRisk):
     """r²/2 up to the threshold τ, then τ(|r| - τ/2): forgiving of rare large misses.
 
     Parameters
@@ -217,7 +233,7 @@ class Huber(Risk):
 
 
 @dataclass(frozen=True, eq=False)
-class AbsoluteError(Risk):
+class AbsoluteError(NumberRisk):
     """|r|, the size of the miss.
 
     Examples
@@ -253,7 +269,7 @@ class AbsoluteError(Risk):
 
 
 @dataclass(frozen=True, eq=False)
-class ResidualRisk(Risk):
+class ResidualRisk(NumberRisk):
     """Any non-negative function of the residual, integrated numerically.
 
     Between kinks the quadrature is good to about twelve digits for smooth functions. A problem with

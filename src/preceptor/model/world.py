@@ -1,7 +1,8 @@
 """The world: how test results and the outcome come about.
 
 An outcome is a weighted sum of n correlated tests plus noise, y = a·x + ε, with x centred and
-ε independent of it. Only second moments enter the closed forms, so a `World` is coefficients, a
+ε independent of it; or it is yes if a base score, the weighted sum and noise are together above 0.
+Only second moments enter the closed forms, so a `World` is coefficients, a
 covariance and a noise variance; the shape of the marginals matters when cases are drawn.
 """
 
@@ -34,16 +35,22 @@ from preceptor.model.matrices import (
     equicorrelation,
     read_numbers,
 )
+from preceptor.model.outcomes import Binary
 from preceptor.model.units import Units
 
 # Variances beyond this leave no room for sums over rounds.
 _LARGEST = 1e100
 # So many tests are named when a world shows itself.
 _NAMED = 8
+# What `noise_variance` is if nobody says anything.
+_DEFAULT_NOISE = 1e-3
 
 
 class Cases(NamedTuple):
-    """Drawn cases: `features` of shape (cases, n) and `outcomes` of shape (cases,)."""
+    """Drawn cases: `features` of shape (cases, n) and `outcomes` of shape (cases,).
+
+    Yes-or-no outcomes are 1 and 0.
+    """
 
     features: FloatArray
     outcomes: FloatArray
@@ -67,7 +74,8 @@ class World(Value):
     covariance
         Covariance of the columns, shape (n, n), symmetric and positive definite.
     noise_variance
-        Variance of what no test explains, in squared units of the outcome.
+        Variance of what no test explains, in squared units of the outcome. Where the outcome is
+        yes or no, its link decides it (1 for the probit), and it need not be given.
     names
         Names of the columns, each once; x1 to xn if left out.
     beta_shape
@@ -79,6 +87,9 @@ class World(Value):
         Translates to the numbers that people read, where the world came from a table.
     groups
         Name and column indices of every test that has several columns.
+    outcome
+        None for an outcome that is a number; `Binary(prevalence)` for yes or no. Weights then add
+        up to a score.
 
     Raises
     ------
@@ -94,7 +105,9 @@ class World(Value):
 
     coefficients: Annotated[Vector, "True weight of each test."]
     covariance: Annotated[Matrix, "Covariance of the tests: symmetric and positive definite."]
-    noise_variance: Annotated[NonNegative, "Variance of the noise that no test explains."] = 1e-3
+    noise_variance: Annotated[NonNegative, "Variance of the noise that no test explains."] = (
+        _DEFAULT_NOISE
+    )
     names: Annotated[
         tuple[str, ...] | None,
         Items(at_least=1, unique=True),
@@ -120,17 +133,21 @@ class World(Value):
         "Tests of several columns, shown, counted and priced as one: name and columns (from 0). "
         "Left out: every column is a test.",
     ] = None
+    outcome: Annotated[
+        Binary | None, "Yes or no, and how common yes is. Left out: the outcome is a number."
+    ] = None
 
     def __init__(
         self,
         coefficients: npt.ArrayLike,
         covariance: npt.ArrayLike,
-        noise_variance: float = 1e-3,
+        noise_variance: float = _DEFAULT_NOISE,
         names: Sequence[str] | None = None,
         beta_shape: Sequence[float] | None = None,
         latent_correlation: npt.ArrayLike | None = None,
         units: Units | None = None,
         groups: Mapping[str, Sequence[int]] | Groups | None = None,
+        outcome: Binary | None = None,
     ) -> None:
         faults: list[str] = []
         vector = read_numbers("coefficients", coefficients, 1, faults)
@@ -142,7 +159,9 @@ class World(Value):
             faults += covariance_faults("covariance", matrix, vector.size)
             if latent is not None:
                 faults += covariance_faults("latent_correlation", latent, vector.size)
-        faults += _noise_faults(noise_variance)
+        faults += _noise_faults(noise_variance) + _outcome_faults(outcome, noise_variance)
+        if isinstance(outcome, Binary):
+            noise_variance = outcome.from_score.variance
         size = vector.size if vector is not None else 0
         labels = _names(names, size, faults)
         together = checked_groups(groups, labels or _default_names(size), faults)
@@ -153,6 +172,8 @@ class World(Value):
                 "beta_shape and latent_correlation belong together: give both or neither "
                 "(in Python: World.beta_copula makes them)"
             )
+        if beta_shape is not None and outcome is not None:
+            faults.append("outcome: yes or no needs Gaussian tests; leave beta_shape out")
         if units is not None and not isinstance(units, Units):
             faults.append(f"units: {units!r} is not a Units")
         elif units is not None and size and units.means.size != size:
@@ -181,6 +202,7 @@ class World(Value):
         set_field(self, "latent_correlation", None if latent is None else frozen_array(latent))
         set_field(self, "units", units)
         set_field(self, "groups", together)
+        set_field(self, "outcome", outcome)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> World:
@@ -188,6 +210,8 @@ class World(Value):
         fields = dict(data)
         if isinstance(fields.get("units"), Mapping):
             fields["units"] = Units.from_dict(fields["units"])
+        if isinstance(fields.get("outcome"), Mapping):
+            fields["outcome"] = Binary.from_dict(fields["outcome"])
         return super().from_dict(fields)
 
     def to_dict(self) -> dict[str, Any]:
@@ -202,8 +226,9 @@ class World(Value):
         cls,
         coefficients: npt.ArrayLike,
         correlation: float,
-        noise_variance: float = 1e-3,
+        noise_variance: float = _DEFAULT_NOISE,
         names: Sequence[str] | None = None,
+        outcome: Binary | None = None,
     ) -> World:
         """A world of unit variances with one correlation between all pairs, Σ = (1-ρ)I + ρ11'.
 
@@ -217,6 +242,8 @@ class World(Value):
             Variance of what no test explains.
         names
             Names of the tests; x1 to xn if left out.
+        outcome
+            `Binary(prevalence)` for an outcome that is yes or no.
 
         Returns
         -------
@@ -229,7 +256,7 @@ class World(Value):
         [[1.0, 0.5], [0.5, 1.0]]
         """
         matrix = equicorrelation(np.size(np.asarray(coefficients)), correlation)
-        return cls(coefficients, matrix, noise_variance, names)
+        return cls(coefficients, matrix, noise_variance, names, outcome=outcome)
 
     @classmethod
     def beta_copula(
@@ -237,7 +264,7 @@ class World(Value):
         coefficients: npt.ArrayLike,
         latent_correlation: npt.ArrayLike,
         beta_shape: tuple[float, float] = (2.0, 5.0),
-        noise_variance: float = 1e-3,
+        noise_variance: float = _DEFAULT_NOISE,
         names: Sequence[str] | None = None,
     ) -> World:
         """Standardised Beta marginals joined by a Gaussian copula, as in the paper's variants.
@@ -355,10 +382,29 @@ class World(Value):
         return tuple(sorted({i for name in wanted for i in where[name]}))
 
     @property
+    def score_variance(self) -> float:
+        """Variance a'Σa of the weighted sum of all tests."""
+        return float(self.coefficients @ self.covariance @ self.coefficients)
+
+    @property
     def outcome_variance(self) -> float:
-        """Variance of y: what somebody who always predicts the average is charged."""
-        explained = self.coefficients @ self.covariance @ self.coefficients
-        return float(explained) + self.noise_variance
+        """Variance of y: what somebody who always predicts the average is charged.
+
+        Where the outcome is yes or no, the variance of what is compared with 0.
+        """
+        return self.score_variance + self.noise_variance
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the outcome is yes or no."""
+        return self.outcome is not None
+
+    @property
+    def base_score(self) -> float:
+        """The score of an average case; 0 where the outcome is a number."""
+        if self.outcome is None:
+            return 0.0
+        return self.outcome.base_score(self.score_variance)
 
     @property
     def explained_share(self) -> float:
@@ -431,6 +477,7 @@ class World(Value):
             self.latent_correlation,
             units,
             self.groups,
+            self.outcome,
         )
 
     def sample(self, cases: int, rng: np.random.Generator | int | None = None) -> Cases:
@@ -446,7 +493,8 @@ class World(Value):
         Returns
         -------
         Cases
-            `features` of shape (cases, n) and `outcomes` of shape (cases,), both centred.
+            `features` of shape (cases, n) and `outcomes` of shape (cases,), both centred; outcomes
+            that are yes or no are 1 and 0.
 
         Examples
         --------
@@ -463,8 +511,12 @@ class World(Value):
             assert self.latent_correlation is not None
             unit = sample_beta_copula(cases, self.latent_correlation, self.beta_shape, generator)
             features = unit * np.sqrt(np.diag(self.covariance))
-        noise = generator.standard_normal(cases) * np.sqrt(self.noise_variance)
-        return Cases(features, features @ self.coefficients + noise)
+        explained = features @ self.coefficients
+        if self.outcome is None:
+            noise = generator.standard_normal(cases) * np.sqrt(self.noise_variance)
+            return Cases(features, explained + noise)
+        chance = self.outcome.from_score.probability(explained + self.base_score)
+        return Cases(features, (generator.random(cases) < chance).astype(np.float64))
 
 
 def weights_in_words(names: Sequence[str], weights: FloatArray) -> str:
@@ -476,6 +528,20 @@ def weights_in_words(names: Sequence[str], weights: FloatArray) -> str:
 def _noise_faults(noise_variance: float) -> list[str]:
     if not is_number(noise_variance) or noise_variance < 0:
         return [f"noise_variance: {noise_variance!r}, must be a finite number of at least 0"]
+    return []
+
+
+def _outcome_faults(outcome: Binary | None, noise_variance: float) -> list[str]:
+    if outcome is None:
+        return []
+    if not isinstance(outcome, Binary):
+        return [f"outcome: {outcome!r}, must be Binary(prevalence), or left out for a number"]
+    fixed = outcome.from_score.variance
+    if is_number(noise_variance) and noise_variance not in (_DEFAULT_NOISE, fixed):
+        return [
+            f"noise_variance: {noise_variance!r}, but with the {outcome.link} link it is "
+            f"{fixed:.6g}; leave it out, and choose the weights accordingly"
+        ]
     return []
 
 

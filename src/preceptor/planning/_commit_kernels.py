@@ -10,7 +10,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into, largest_of
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk, tree_lengths
+from preceptor.loss._loss_kernels import charge, tree_lengths
 
 
 @jit
@@ -78,7 +78,7 @@ def best_commits(
 @jit
 def best_commits_summed(
     order, values, weight, discount, length, err, counts, membership, floor, shift, reading,
-    prices, code, tau, least,
+    prices, code, numbers, surface, least,
 ):  # fmt: skip
     """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
     soon as the rest at its very least cannot save it. Returns (value, state, set) of the best.
@@ -105,13 +105,16 @@ def best_commits_summed(
                     break
                 for i in range(n):
                     e[i] = err[i, counts[at, i] + (u if membership[k, i] else 0)]
-                v = floor[k]
+                first, square = 0.0, 0.0
                 for r in range(rows):
                     deviation = shift[k, r]
                     for i in range(n):
                         deviation += reading[k, r, i] * e[i]
-                    v += deviation * deviation
-                cost += factor * (expected_risk(code, tau, v) + prices[k])
+                    if r == 0:
+                        first = deviation
+                    square += deviation * deviation
+                charged = charge(code, numbers, surface, floor[k], first, square)
+                cost += factor * (charged + prices[k])
                 factor *= discount
             if cost < best:
                 best, best_rank, best_set = cost, at, k

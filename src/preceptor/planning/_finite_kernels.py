@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk
+from preceptor.loss._loss_kernels import expected_risk, yes_no_charge
 
 
 @jit
@@ -55,12 +55,13 @@ def next_run(s, d, top):
 
 @jit
 def run_losses(
-    length, base, step, err, mirrored, pad, floor, shift, reading, prices, code, tau, set_index,
-    line, out,
+    length, base, step, err, mirrored, pad, floor, shift, reading, prices, code, numbers, surface,
+    set_index, line, first, out,
 ):  # fmt: skip
     """Losses of one set along a run, into out[:length].
 
-    `mirrored` is `err` read from its end, so that falling counts are read forward as well.
+    `mirrored` is `err` read from its end, so that falling counts are read forward as well. `line`
+    and `first` are room for one row of the deviation, and for the first one.
     """
     n = base.size
     rows = shift.shape[1]
@@ -86,9 +87,16 @@ def run_losses(
                     line[x] += weight * row[x]
         for x in range(length):
             out[x] += line[x] * line[x]
-    if code != 0:
+        if code == 3 and r == 0:
+            for x in range(length):
+                first[x] = line[x]
+    if code == 3:
+        least = floor[set_index]
         for x in range(length):
-            out[x] = expected_risk(code, tau, out[x])
+            out[x] = yes_no_charge(numbers, surface, least, first[x], out[x] - least)
+    elif code != 0:
+        for x in range(length):
+            out[x] = expected_risk(code, numbers[0], out[x])
     price = prices[set_index]
     if price != 0.0:
         for x in range(length):
@@ -121,7 +129,7 @@ def target_rank(s, d, moves, set_index, binomials):
 @jit
 def forward(
     rounds, discount, growth, total, hidden, coordinate, moves, binomials, offsets, err, pad,
-    floor, shift, reading, prices, code, tau, parents, least, least_at,
+    floor, shift, reading, prices, code, numbers, surface, parents, least, least_at,
 ):  # fmt: skip
     """Algorithm 1: V over the last layer, with parent sets of all layers in `parents`.
 
@@ -137,6 +145,7 @@ def forward(
     base = np.empty(n, dtype=np.int64)
     step = np.empty(n, dtype=np.int64)
     line = np.empty(longest)
+    first = np.empty(longest)
     losses = np.empty(longest)
     width = err.shape[1]
     mirrored = np.empty((n, width))
@@ -158,7 +167,7 @@ def forward(
             for k in range(sets):
                 run_losses(
                     length, base, step, err, mirrored, pad, floor, shift, reading, prices, code,
-                    tau, k, line, losses,
+                    numbers, surface, k, line, first, losses,
                 )  # fmt: skip
                 target = target_rank(s, d, moves, k, binomials)
                 relax_run(values[at:], losses, weight, length, target, next_values, layer, k)

@@ -11,12 +11,12 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk
+from preceptor.loss._loss_kernels import expected_risk, yes_no_charge
 
 
 @jit
 def row_losses(
-    k, u, floor, prices, code, tau, fast_part, fast_square, out
+    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, out
 ):  # fmt: skip
     """Losses of set k along a row, given what the other tests contribute."""
     length = out.size
@@ -31,10 +31,14 @@ def row_losses(
             part = fast_part[k, r]
             for x in range(length):
                 out[x] += weight * part[x]
-    if code != 0:
+    if code == 3:
+        first = fast_part[k, 0]
+        for x in range(length):
+            out[x] = yes_no_charge(numbers, surface, floor[k], u[0] + first[x], out[x] - floor[k])
+    elif code != 0:
         for x in range(length):
             # rounding may leave a variance a hair below its floor, even below zero
-            out[x] = expected_risk(code, tau, max(out[x], floor[k]))
+            out[x] = expected_risk(code, numbers[0], max(out[x], floor[k]))
     if prices[k] != 0.0:
         for x in range(length):
             out[x] += prices[k]
@@ -65,8 +69,8 @@ def edge_value(potentials, constants, count, out):
 
 @jit
 def sweep(
-    caps, strides, coordinate, member_of, discount, floor, shift, reading, prices, code, tau, err,
-    fast_part, fast_square, table, potentials, constants, values, actions,
+    caps, strides, coordinate, member_of, discount, floor, shift, reading, prices, code, numbers,
+    surface, err, fast_part, fast_square, table, potentials, constants, values, actions,
 ):  # fmt: skip
     """One backward pass: V and A for every state of the box, the last row first.
 
@@ -120,7 +124,9 @@ def sweep(
                         elif c > 0:
                             total += reading[k, r, i] * err[i, count[c]]
                     u[r] = total
-                row_losses(k, u, floor, prices, code, tau, fast_part, fast_square, cost)
+                row_losses(
+                    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, cost
+                )
             jump = 0
             for c in range(1, d):
                 if member_of[k, c] and count[c] < caps[c]:

@@ -1,7 +1,7 @@
 """Compiled local search for any curve and any built-in risk: changes are priced by replaying.
 
 Legend: x (T,) set of each round, the last entry standing for every later round up to H; m counts
-since the start; err (n, counts) errors by count; a round costs risk(floor + |shift + reading e|²)
+since the start; err (n, counts) errors by count; a round costs risk(floor, shift + reading e)
 + price.
 """
 
@@ -11,24 +11,26 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk
+from preceptor.loss._loss_kernels import charge
 
 
 @jit
-def round_cost(k, m, err, floor, shift, reading, prices, code, tau):
-    v = floor[k]
+def round_cost(k, m, err, floor, shift, reading, prices, code, numbers, surface):
+    first, square = 0.0, 0.0
     for r in range(shift.shape[1]):
         deviation = shift[k, r]
         for i in range(m.size):
             deviation += reading[k, r, i] * err[i, m[i]]
-        v += deviation * deviation
-    return expected_risk(code, tau, v) + prices[k]
+        if r == 0:
+            first = deviation
+        square += deviation * deviation
+    return charge(code, numbers, surface, floor[k], first, square) + prices[k]
 
 
 @jit
 def replay_from(
     x, start, horizon, m, weight, discount, limit, rest, membership, err, floor, shift, reading,
-    prices, code, tau,
+    prices, code, numbers, surface,
 ):  # fmt: skip
     """Discounted cost of rounds start..horizon-1 from counts m (changed in place).
 
@@ -41,7 +43,9 @@ def replay_from(
         if total + weight * rest[horizon - t] >= limit:
             return np.inf
         k = x[min(t, last)]
-        total += weight * round_cost(k, m, err, floor, shift, reading, prices, code, tau)
+        total += weight * round_cost(
+            k, m, err, floor, shift, reading, prices, code, numbers, surface
+        )
         for i in range(m.size):
             if membership[k, i]:
                 m[i] += 1
@@ -50,14 +54,16 @@ def replay_from(
 
 
 @jit
-def prefix_states(x, discount, membership, err, floor, shift, reading, prices, code, tau, m, paid):
+def prefix_states(
+    x, discount, membership, err, floor, shift, reading, prices, code, numbers, surface, m, paid
+):
     """Counts before each round (T+1, n) and discounted cost paid before it (T+1,)."""
     m[0] = 0
     paid[0] = 0.0
     weight = 1.0
     for t in range(x.size):
         k = x[t]
-        cost = round_cost(k, m[t], err, floor, shift, reading, prices, code, tau)
+        cost = round_cost(k, m[t], err, floor, shift, reading, prices, code, numbers, surface)
         paid[t + 1] = paid[t] + weight * cost
         for i in range(m.shape[1]):
             m[t + 1, i] = m[t, i] + (1 if membership[k, i] else 0)
@@ -67,7 +73,7 @@ def prefix_states(x, discount, membership, err, floor, shift, reading, prices, c
 @jit
 def improve_rounds(
     x, first, stop, horizon, discount, rest, membership, err, floor, shift, reading, prices,
-    code, tau, order,
+    code, numbers, surface, order,
 ):  # fmt: skip
     """Change rounds first..stop-1, blocks that begin there, or swap them, where that helps.
 
@@ -79,11 +85,13 @@ def improve_rounds(
     paid = np.empty(rounds + 1)
     now = np.empty(n, dtype=np.int64)
     y = np.empty(rounds, dtype=np.int64)
-    prefix_states(x, discount, membership, err, floor, shift, reading, prices, code, tau, m, paid)
+    prefix_states(
+        x, discount, membership, err, floor, shift, reading, prices, code, numbers, surface, m, paid
+    )
     now[:] = 0
     value = replay_from(
         x, np.int64(0), horizon, now, 1.0, discount, np.inf, rest, membership, err, floor, shift,
-        reading, prices, code, tau,
+        reading, prices, code, numbers, surface,
     )  # fmt: skip
     lengths = np.empty(5, dtype=np.int64)
     lengths[0], lengths[1], lengths[2], lengths[3], lengths[4] = 1, 3, 10, 40, rounds
@@ -108,13 +116,13 @@ def improve_rounds(
                 tail = replay_from(
                     y, t, horizon, now, discount**t, discount,
                     value - paid[t] - 1e-12 * abs(value), rest, membership, err, floor, shift,
-                    reading, prices, code, tau,
+                    reading, prices, code, numbers, surface,
                 )  # fmt: skip
                 if paid[t] + tail < value - 1e-12 * abs(value):
                     value = paid[t] + tail
                     copy_into(x, y)
                     prefix_states(
                         x, discount, membership, err, floor, shift, reading, prices, code,
-                        tau, m, paid,
+                        numbers, surface, m, paid,
                     )  # fmt: skip
     return value

@@ -63,7 +63,7 @@ def projection_bound(problem: Problem) -> float:
     from preceptor.planning._bound_kernels import projected_rounds
 
     form = problem.oracle.forms()
-    if form is None or form.risk_code != 0 or np.any(form.shift):
+    if form is None or not form.is_squared or np.any(form.shift):
         return -np.inf
     errors = problem.initial_errors
     rounds = _checkpoints(problem)

@@ -28,7 +28,8 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
-from preceptor.loss import DeviationForms
+from preceptor.loss import CompiledRisk, DeviationForms
+from preceptor.model.risks import SquaredError
 from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.count_space import ABSENT, coordinates
@@ -381,7 +382,8 @@ def _loss_table(
 
 def _no_forms(sets: int, tests: int) -> DeviationForms:
     zeros = np.zeros(sets)
-    return DeviationForms(zeros, np.zeros((sets, 1)), np.zeros((sets, 1, tests)), zeros, 0, 0.0)
+    unused = CompiledRisk.of_number(SquaredError())
+    return DeviationForms(zeros, np.zeros((sets, 1)), np.zeros((sets, 1, tests)), zeros, unused)
 
 
 def _first_errors(problem: Problem) -> FloatArray:

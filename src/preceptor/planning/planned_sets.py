@@ -53,8 +53,7 @@ class PlannedSets:
             shift=forms.shift[1:],
             reading=forms.reading[1:],
             prices=forms.prices[1:],
-            risk_code=forms.risk_code,
-            risk_parameter=forms.risk_parameter,
+            risk=forms.risk,
         )
 
     def losses(self, errors: FloatArray) -> FloatArray:

@@ -148,7 +148,7 @@ def _best_commitment(
     """The policy that ends and commits best, and whether every end state was considered."""
     problem, space = table.problem, table.space
     forms = problem.oracle.forms()
-    squared = forms is not None and forms.risk_code == 0
+    squared = forms is not None and forms.is_squared
     complete = True
     if squared and tail_sums_bytes(problem, space.rounds) <= memory_limit:
         rank, commit = _commit_by_closed_form(table, left)

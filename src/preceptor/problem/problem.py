@@ -23,6 +23,7 @@ from preceptor.model.budgets import Budget, as_budget
 from preceptor.model.risks import Risk, SquaredError
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Decision
 from preceptor.people.by_showings import Learner
 from preceptor.people.person import BY_SHOWINGS, Person, size_faults
 from preceptor.problem.checks import (
@@ -61,7 +62,8 @@ class Problem(Value):
     horizon
         Number of rounds, or None for no end.
     risk
-        How a wrong prediction is charged; squared error if left out.
+        How a wrong prediction is charged; squared error if left out, or the share of wrong
+        decisions if the outcome is yes or no.
     loss
         Exact (`ClosedForm()`, the default) or on a fixed sample (`Empirical(...)`).
     start
@@ -148,7 +150,7 @@ class Problem(Value):
         set_field(self, "budget", allowed)
         set_field(self, "discount", discount)
         set_field(self, "horizon", None if horizon is None else horizon)
-        set_field(self, "risk", SquaredError() if risk is None else risk)
+        set_field(self, "risk", _usual_risk(world) if risk is None else risk)
         set_field(self, "loss", ClosedForm() if loss is None else loss)
         set_field(self, "start", shown_before)
         if not isinstance(self.risk, Risk):
@@ -156,10 +158,17 @@ class Problem(Value):
         elif not isinstance(self.loss, LossModel):
             faults.append(f"loss: {loss!r} is not a loss model; use ClosedForm() or Empirical()")
         else:
-            faults += self.loss.faults(self) + self._other_people_faults()
+            faults += _risk_faults(self.risk, world)
+            if not faults:
+                faults += self.loss.faults(self) + self._other_people_faults()
         InvalidProblem.raise_if(faults)
         set_field(self, "discount", float(discount))
         set_field(self, "horizon", None if horizon is None else int(horizon))
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the outcome is yes or no."""
+        return self.world.is_binary
 
     @property
     def size(self) -> int:
@@ -451,3 +460,24 @@ class Problem(Value):
 
         text = self.to_toml() if suffix_of(path) == ".toml" else self.to_json() + "\n"
         write_text(path, text)
+
+
+def _usual_risk(world: World) -> Risk:
+    """What is charged if nobody says anything."""
+    return Decision() if world.is_binary else SquaredError()
+
+
+def _risk_faults(risk: Risk, world: World) -> list[str]:
+    """Whether the risk charges the kind of outcome that the world has."""
+    if risk.is_binary == world.is_binary:
+        return []
+    name = type(risk).__name__
+    if world.is_binary:
+        return [
+            f"risk: {name} charges outcomes that are numbers, but this one is yes or no; use a "
+            "decision, the Brier score or the log loss (in Python: Decision(), Brier(), LogLoss())"
+        ]
+    return [
+        f"risk: {name} charges yes-or-no outcomes, but this one is a number; use squared error, or "
+        "say how common yes is (in Python: World(..., outcome=Binary(prevalence)))"
+    ]

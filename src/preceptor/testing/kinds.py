@@ -10,7 +10,7 @@ import numpy as np
 from preceptor._base.values import FloatArray, Kind
 from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.model.budgets import Budget
-from preceptor.model.risks import Risk
+from preceptor.model.risks import NumberRisk, Risk
 from preceptor.model.sets import TestSet
 from preceptor.testing.slack import MOST_FAULTS, ROUNDING
 
@@ -62,7 +62,7 @@ def check_budget(budget: Budget, tests: int) -> None:
     InvalidInput.raise_if(f"{name}.{fault}" for fault in faults[:MOST_FAULTS])
 
 
-def check_risk(risk: Risk, largest: float = 6.0) -> None:
+def check_risk(risk: NumberRisk, largest: float = 6.0) -> None:
     """Raise `InvalidInput` naming every rule that a risk breaks.
 
     - charges are finite, at least 0, and one for each residual;
@@ -113,7 +113,7 @@ def _maximise_faults(budget: Budget, listed: list[TestSet], tests: int) -> list[
     return []
 
 
-def _expected_faults(risk: Risk, largest: float) -> list[str]:
+def _expected_faults(risk: NumberRisk, largest: float) -> list[str]:
     from preceptor.loss._loss_kernels import expected_risk
 
     faults = []
@@ -135,7 +135,7 @@ def _expected_faults(risk: Risk, largest: float) -> list[str]:
     return faults
 
 
-def _mean_charge(risk: Risk, deviation: float) -> float:
+def _mean_charge(risk: NumberRisk, deviation: float) -> float:
     """∫ charge(σz) density(z) dz, with panels so many that kinks need not be known."""
     edges = np.linspace(-10.0, 10.0, 20_001)
     nodes, weights = np.polynomial.legendre.leggauss(3)

@@ -1,0 +1,241 @@
+"""Losses of yes-or-no answers: closed forms for Gaussian tests.
+
+As in `gaussian.py`, a person who is shown S reads it with weights that are d off the best ones, in
+coordinates where lengths are variances. Let A be the length of the best weights, and let them lie
+along the first axis. Then the person's score has
+
+    c = A² - A d_0,     vp = A² - 2A d_0 + |d|²
+
+as its covariance with the true score and its variance. These two numbers decide what answers cost
+(`model/score_pairs.py`), unless the person allows for what is hidden: then what they believe to be
+hidden is a third. Charges of two numbers are read off a surface (`surfaces.py`), here as in
+kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.loss.gaussian import MAX_FORM_BYTES, GaussianOracle
+from preceptor.loss.oracle import CompiledRisk, DeviationForms, SetForm, Setting
+from preceptor.loss.surfaces import Surface, believed_base, surface_of
+from preceptor.model.readings import Readings, readings_of, readings_of_all
+from preceptor.model.score_pairs import ScorePair
+from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
+
+# The steepest density of a standard normal, and its mean distance from 0.
+_DENSITY, _DISTANCE = 1.0 / math.sqrt(2.0 * math.pi), math.sqrt(2.0 / math.pi)
+# States and sets whose charges are worked out one by one at a time.
+_BATCH = 200_000
+
+
+class YesNoOracle(GaussianOracle):
+    """Losses of all sets, or of one, where the outcome is yes or no."""
+
+    def __init__(self, setting: Setting) -> None:
+        assert isinstance(setting.risk, YesNoRisk)
+        self._yes_no = setting.risk
+        self._see(setting)
+
+    @property
+    def accuracy(self) -> float:  # type: ignore[override]
+        """Error of the surface, if one is used."""
+        return 0.0 if self._surface is None else self._surface.error
+
+    @cached_property
+    def _surface(self) -> Surface | None:
+        """None if the person allows for what is hidden: charges then depend on three numbers."""
+        if self._yes_no.allows_for_hidden:
+            return None
+        return surface_of(self._world, self._yes_no)
+
+    @cached_property
+    def _readings(self) -> Readings:
+        return readings_of_all(self._world, self._imputes, self.sets).aligned()
+
+    @property
+    def tree(self) -> None:
+        """Aligned rows are not those of the sets that a set grows from."""
+        return None
+
+    def losses(self, errors: FloatArray) -> FloatArray:
+        """All sets at once."""
+        errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
+        if self._surface is None:
+            each = [self.loss_of(errors, shown) for shown in self.sets]
+            return np.stack(each, axis=1)
+        from preceptor.loss._loss_kernels import packed_losses
+
+        readings, sets = self._readings, self.sets
+        out = np.empty((errors.shape[0], len(sets)))
+        packed_losses(
+            errors @ self._imputes,
+            sets.members,
+            sets.sizes,
+            readings.floor,
+            readings.shift,
+            readings.factor,
+            sets.prices,
+            *self._surface.compiled,
+            out,
+        )
+        return out
+
+    def loss_of(self, errors: FloatArray, shown: TestSet) -> FloatArray:
+        """One set for many states; the set need not be listed."""
+        errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
+        form = self._form_of(shown)
+        if self._surface is None:
+            parts = [
+                self._yes_no.expected(self.pair_of(errors[start : start + _BATCH], shown))
+                for start in range(0, errors.shape[0], _BATCH)
+            ]
+            return np.concatenate(parts) + form.price
+        from preceptor.loss._loss_kernels import yes_no_charges
+
+        deviation = form.shift + errors @ form.reading.T
+        first = np.ascontiguousarray(deviation[:, 0]) if shown else np.zeros(errors.shape[0])
+        out = np.empty(errors.shape[0])
+        risk = self._surface.compiled
+        square = np.sum(deviation * deviation, axis=1)
+        yes_no_charges(risk.numbers, risk.surface, form.floor, first, square, out)
+        return out + form.price
+
+    def pair_of(self, errors: FloatArray, shown: TestSet) -> ScorePair:
+        """The true score and that of somebody with these errors (states, n), when S is shown."""
+        world, outcome = self._world, self._world.outcome
+        assert outcome is not None
+        errors = np.atleast_2d(errors)
+        form = self._form_of(shown)
+        explained = max(world.outcome_variance - form.floor, 0.0)
+        deviation = form.shift + errors @ form.reading.T
+        first = deviation[:, 0] if shown else np.zeros(errors.shape[0])
+        shared = explained - math.sqrt(explained) * first
+        own = explained - 2.0 * math.sqrt(explained) * first + np.sum(deviation**2, axis=1)
+        return ScorePair(
+            outcome.from_score,
+            world.base_score,
+            world.score_variance,
+            np.asarray(believed_base(world, self._yes_no)),
+            shared,
+            np.maximum(own, 0.0),
+            self._hidden(errors, shown),
+        )
+
+    def _hidden(self, errors: FloatArray, shown: TestSet) -> FloatArray:
+        """Variance of their own score that the person takes to be hidden, h'(Ω - M)h."""
+        weights = self._world.coefficients - errors
+        seen = weights @ self._imputes
+        total = np.sum(weights * seen, axis=1)
+        if not shown:
+            return np.asarray(total)
+        members = list(shown)
+        known = np.linalg.solve(self._imputes[np.ix_(members, members)], seen[:, members].T).T
+        return np.asarray(np.maximum(total - np.sum(known * seen[:, members], axis=1), 0.0))
+
+    def best_pairs(self, sets: list[TestSet] | None = None) -> ScorePair:
+        """The best reader of each set, or of those named."""
+        world, outcome = self._world, self._world.outcome
+        assert outcome is not None
+        if sets is None:
+            floors = self._readings.floor
+        else:
+            floors = np.array([self._form_of(shown).floor for shown in sets])
+        known = np.clip(world.outcome_variance - floors, 0.0, world.score_variance)
+        return ScorePair.best_reader(
+            outcome.from_score, world.base_score, world.score_variance, known
+        )
+
+    def floors(self) -> FloatArray:
+        """What the best use of each set costs."""
+        pairs = self.best_pairs()
+        known = pairs.own
+        # Sets often explain the same, and charges of probabilities take a sum each.
+        distinct, place = np.unique(known, return_inverse=True)
+        best = self._yes_no.best(
+            replace(pairs, believed=np.full(distinct.shape, pairs.base), shared=distinct,
+                    own=distinct, hidden=pairs.spread - distinct)
+        )  # fmt: skip
+        return np.asarray(best[place] + self.sets.prices)
+
+    def ceiling_of(self, sizes: FloatArray, shown: TestSet) -> float:
+        """The dearest answer; for the log loss, that of the steepest score within reach."""
+        price = self._form_of(shown).price
+        if math.isfinite(self._yes_no.largest):
+            return self._yes_no.largest + price
+        # -log of the link of -s is at most log 2 + |s| + s²/2 for both links.
+        mean_square = self._largest_score(sizes, shown) ** 2
+        return math.log(2.0) + math.sqrt(mean_square) + 0.5 * mean_square + price
+
+    def _largest_score(self, sizes: FloatArray, shown: TestSet) -> float:
+        """Root mean square of the person's score at most, while errors are within `sizes`."""
+        form = self._form_of(shown)
+        explained = max(self._world.outcome_variance - form.floor, 0.0)
+        off = np.linalg.norm(form.shift) + np.linalg.norm(form.reading, axis=0) @ sizes
+        base = believed_base(self._world, self._yes_no)
+        return math.hypot(base, math.sqrt(explained) + float(off))
+
+    def sensitivity_of(self, sizes: FloatArray, shown: TestSet) -> FloatArray:
+        """An error moves scores by a normal amount; charges move by their slope times that.
+
+        For decisions, by how likely it is that a score crosses its limit; infinite where the limit
+        is at the score's own mean, because a score that hardly varies may cross it at any time.
+        """
+        lengths: FloatArray = np.linalg.norm(self._form_of(shown).reading, axis=0)
+        risk = self._yes_no
+        if not np.any(lengths):
+            return lengths
+        if risk.allows_for_hidden:
+            # What is believed to be hidden moves too; that has no simple bound.
+            return np.where(lengths > 0.0, math.inf, 0.0)
+        if isinstance(risk, Brier):
+            return lengths * (2.0 * _DENSITY * _DISTANCE)
+        if not isinstance(risk, Decision):
+            return lengths * (1.0 + self._largest_score(sizes, shown))
+        assert self._surface is not None
+        theta = abs(float(self._surface.compiled.numbers[1]))
+        if theta == 0.0:
+            return np.where(lengths > 0.0, math.inf, 0.0)
+        # u density(u) (E|z| + u) for u = theta / sd of the score is at most 0.47, near u = 1.3.
+        return lengths * (0.47 * risk.largest / theta)
+
+    def squared_form_of(self, shown: TestSet) -> SetForm | None:
+        """There is none: a decision is not a square."""
+        return None
+
+    def _form_of(self, shown: TestSet) -> SetForm:
+        key = tuple(sorted(shown))
+        if key not in self._single:
+            members = np.array([key], dtype=np.int64).reshape(1, len(key))
+            part = readings_of(self._world, self._imputes, members)
+            if key:
+                part = part.aligned()
+            reading = part.factor[0] @ self._imputes[list(key)]
+            price = float(self._budget.prices(self._world.size)[list(key)].sum())
+            self._single[key] = SetForm(float(part.floor[0]), part.shift[0], reading, price)
+        return self._single[key]
+
+    def _compiled(self) -> CompiledRisk | None:
+        return None if self._surface is None else self._surface.compiled
+
+    def forms(self) -> DeviationForms | None:
+        """Dense forms along the best readings, where they fit in memory."""
+        count, widest = self.sets.members.shape
+        risk = self._compiled()
+        if risk is None or count * widest * self._world.size * 8 > MAX_FORM_BYTES:
+            return None
+        readings = self._readings
+        rows = self._imputes[np.maximum(self.sets.members, 0)]
+        return DeviationForms(
+            floor=readings.floor,
+            shift=readings.shift,
+            reading=np.matmul(readings.factor, rows),
+            prices=self.sets.prices,
+            risk=risk,
+        )

@@ -1,0 +1,228 @@
+"""The true score and a person's, as a pair of normals: what yes-or-no answers depend on.
+
+The true score of a case is t = b + a·x, the person's p = b̂ + h·x̂ with hidden tests filled in. If
+the tests are Gaussian then (t, p) is normal with
+
+    vt = a'Σa,   c = cov(t, p),   vp = var p,
+
+and whatever an answer costs follows from these and the two base scores. Given p, the truth is yes
+with probability Q(p) = E[link(t) | p], where t given p is normal with mean b + (c/vp)(p - b̂) and
+variance vt - c²/vp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.model.links import Link
+from preceptor.model.normal_pairs import both_below
+
+# Integrals over a score are sums over equally spaced points, which converge very fast: to rounding
+# once the spacing is half of what the integrand needs to change. Steeper scores need more points;
+# beyond the steepest, answers are taken to jump.
+_REACH, _SPACING, _STEEPEST = 9.0, 0.5, 128.0
+# Scores further out than so many standard deviations weigh less than rounding.
+FAR = 8.3
+# Numbers that are held at a time: 16 MB.
+_BLOCK = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ScorePair:
+    """Moments of the true score and a person's, for any number of states.
+
+    Attributes
+    ----------
+    link
+        How scores become probabilities.
+    base
+        b, the true score of an average case.
+    spread
+        vt, variance of the true score.
+    believed
+        b̂, the person's score of an average case, or one for each state.
+    shared
+        c, covariance of the two scores, one for each state.
+    own
+        vp, variance of the person's score, one for each state.
+    hidden
+        Variance of the true score that the person takes to be hidden from them, for each state.
+    """
+
+    link: Link
+    base: float
+    spread: float
+    believed: FloatArray
+    shared: FloatArray
+    own: FloatArray
+    hidden: FloatArray
+
+    @classmethod
+    def best_reader(cls, link: Link, base: float, spread: float, known: FloatArray) -> ScorePair:
+        """Somebody who knows the chances given what is shown.
+
+        Parameters
+        ----------
+        link
+            How scores become probabilities.
+        base
+            The true score of an average case.
+        spread
+            Variance of the true score.
+        known
+            Variance of its best prediction from the shown tests, one for each set.
+
+        Returns
+        -------
+        ScorePair
+            Their score is the mean of the true one given what is shown.
+        """
+        seen = np.asarray(known, dtype=np.float64)
+        return cls(link, base, spread, np.full(seen.shape, base), seen, seen, spread - seen)
+
+    @property
+    def shrinking(self) -> FloatArray:
+        """What somebody who allows for what is hidden multiplies their score with."""
+        return np.asarray(1.0 / np.sqrt(1.0 + self.hidden / self.link.unit**2))
+
+    @property
+    def deviation(self) -> FloatArray:
+        """Standard deviation of the person's score."""
+        return np.asarray(np.sqrt(np.maximum(self.own, 0.0)))
+
+    def mistakes(self, above: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """P(yes, but the score is not above a limit) and P(no, but it is), for each state."""
+        limit, deviation, shared = np.broadcast_arrays(
+            np.asarray(above) - self.believed, self.deviation, self.shared
+        )
+        constant = deviation <= 0.0
+        safe = np.where(constant, 1.0, deviation)
+        # A score that never moves is above the limit or not.
+        q = np.where(constant, np.where(limit < 0.0, -np.inf, np.inf), limit / safe)
+        misses, alarms = np.zeros(q.shape), np.zeros(q.shape)
+        for weight, scale in zip(self.link.weights, self.link.scales, strict=True):
+            total = np.sqrt(scale * scale + self.spread)
+            r = np.where(constant, 0.0, shared / (total * safe))
+            misses += weight * both_below(self.base / total, q, -r)
+            alarms += weight * both_below(-self.base / total, -q, -r)
+        return misses, alarms
+
+    def score_at(self, chance: float) -> FloatArray:
+        """The score at which yes has that chance, for whom the score is t's mean given the shown.
+
+        Only for the best reader, whose chances rise with the score.
+        """
+        if self.link.scales.size == 1:
+            left = np.sqrt(1.0 + np.maximum(self.spread - self.own, 0.0))
+            return np.asarray(self.link.score(chance) * left)
+        left = np.maximum(self.spread - self.own, 0.0)
+        edge = (abs(float(self.link.score(chance))) + 1.0) * np.sqrt(1.0 + left)
+        low, high = -edge, edge
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            below = self.link.mean_probability(middle, left) < chance
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return np.asarray(0.5 * (low + high))
+
+    def mean(
+        self, charge: Callable[[FloatArray, FloatArray], FloatArray], shrink: FloatArray | float
+    ) -> FloatArray:
+        """E[charge(score x shrink, chance of yes given the score)] for each state."""
+        arrays = np.broadcast_arrays(self.believed, self.shared, self.own, shrink)
+        believed, shared, own, factor = (np.atleast_1d(array).ravel() for array in arrays)
+        out = np.empty(own.size)
+        finer = finer_by(np.sqrt(np.maximum(own, 0.0)), np.sqrt(self.spread))
+        for times in np.unique(finer):
+            points, weights = standard_scores(int(times))
+            every = np.flatnonzero(finer == times)
+            step = max(1, _BLOCK // (points.size * self.link.scales.size))
+            for start in range(0, every.size, step):
+                part = every[start : start + step]
+                scores, chance = self._along(believed[part], shared[part], own[part], points)
+                out[part] = charge(scores * factor[part, None], chance) @ weights
+        return out.reshape(arrays[0].shape)
+
+    def mean_of_chance(self, charge: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """E[charge(chance of yes given the score)] for each state."""
+        return self.mean(lambda scores, chance: charge(chance), 1.0)
+
+    def _along(
+        self, believed: FloatArray, shared: FloatArray, own: FloatArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Scores (states, points), and the chance of yes at each."""
+        deviation = np.sqrt(np.maximum(own, 0.0))
+        safe = np.where(deviation > 0.0, deviation, 1.0)
+        # c/sp is at most sqrt(vt); rounding must not take it beyond.
+        most = np.sqrt(self.spread)
+        slope = np.where(deviation > 0.0, np.clip(shared / safe, -most, most), 0.0)
+        left = np.maximum(self.spread - slope**2, 0.0)
+        means = self.base + slope[:, None] * points
+        scores = believed[:, None] + deviation[:, None] * points
+        return scores, self.link.mean_probability(means, left[:, None])
+
+    def roc(self, points: int = 201) -> tuple[FloatArray, FloatArray]:
+        """False-alarm rate and sensitivity for limits from never to always yes, of one state.
+
+        Parameters
+        ----------
+        points
+            How many limits.
+
+        Returns
+        -------
+        tuple of two arrays
+            Share of no-cases called yes, and share of yes-cases called yes, both rising from 0 to
+            1.
+        """
+        q = np.linspace(FAR, -FAR, points)
+        one = replace(
+            self, **{n: np.ravel(getattr(self, n))[0] for n in ("believed", "shared", "own")}
+        )
+        misses, alarms = one.mistakes(one.believed + one.deviation * q)
+        yes = float(self.link.mean_probability(self.base, self.spread))
+        rate, sensitivity = alarms / (1.0 - yes), 1.0 - misses / yes
+        return np.clip(rate, 0.0, 1.0), np.clip(sensitivity, 0.0, 1.0)
+
+    def area(self) -> FloatArray:
+        """Area under the receiver operating curve, for each state.
+
+        The chance that a case with yes has a higher score than one with no.
+        """
+        yes = float(self.link.mean_probability(self.base, self.spread))
+        # P(yes) P(no) AUC = E[Q(p) P(no, p' < p)]: one pair of normals for each point of the score.
+        believed, shared, own = (
+            np.atleast_1d(a).ravel()
+            for a in np.broadcast_arrays(self.believed, self.shared, self.own)
+        )
+        out = np.empty(own.size)
+        # Ranks are not smooth, so points are many.
+        points, weights = standard_scores(64)
+        for i in range(own.size):
+            part = slice(i, i + 1)
+            if own[i] <= 0.0:
+                out[i] = 0.5
+                continue
+            _, chance = self._along(believed[part], shared[part], own[part], points)
+            no = (1.0 - chance[0]) * weights
+            below = np.cumsum(no) - 0.5 * no
+            out[i] = float((chance[0] * weights) @ below) / (yes * (1.0 - yes))
+        return out.reshape(np.shape(np.broadcast_arrays(self.shared, self.own)[0]))
+
+
+def finer_by(deviation: FloatArray, slope: float) -> FloatArray:
+    """By what power of two points must be denser for scores that vary so much."""
+    steep = np.minimum(np.maximum(deviation, slope), _STEEPEST)
+    return np.asarray(2.0 ** np.ceil(np.log2(np.sqrt(1.0 + steep**2))))
+
+
+@cache
+def standard_scores(finer: int) -> tuple[FloatArray, FloatArray]:
+    """Equally spaced standard scores, and what each weighs."""
+    points = np.linspace(-_REACH, _REACH, 2 * round(_REACH / _SPACING) * finer + 1)
+    weights = np.exp(-0.5 * points**2)
+    return points, weights / weights.sum()
