@@ -9,7 +9,7 @@ A risk is a code, numbers and a surface:
     0     squared error     -
     1     Huber             τ
     2     absolute error    -
-    3     yes or no         see `yes_no_charge`; the surface is a table of B-spline coefficients
+    3     yes or no         see `yes_no_charges`; the surface is a table of cubics, cell by cell
 """
 
 from __future__ import annotations
@@ -40,37 +40,56 @@ def expected_risk(code, tau, v):
 
 @jit
 def on_surface(surface, x, y):
-    """A tensor product of cubic B-splines with knots at all whole numbers, at (x, y).
-
-    Coefficients (rows, columns) belong to knots from -1 on: x lies in 0..rows-3, y in
-    0..columns-3.
-    """
-    i = min(int(x), surface.shape[0] - 4)
-    j = min(int(y), surface.shape[1] - 4)
+    """A cubic in each of two directions, cell by cell: surface is (rows, columns, 16)."""
+    i, j = min(int(x), surface.shape[0] - 1), min(int(y), surface.shape[1] - 1)
     s, t = x - i, y - j
-    s1, t1 = 1.0 - s, 1.0 - t
-    a0, a3 = s1 * s1 * s1, s * s * s
-    a1, a2 = 4.0 - 3.0 * s * s * (2.0 - s), 4.0 - 3.0 * s1 * s1 * (2.0 - s1)
-    b0, b3 = t1 * t1 * t1, t * t * t
-    b1, b2 = 4.0 - 3.0 * t * t * (2.0 - t), 4.0 - 3.0 * t1 * t1 * (2.0 - t1)
-    r0, r1, r2, r3 = surface[i], surface[i + 1], surface[i + 2], surface[i + 3]
-    total = a0 * (b0 * r0[j] + b1 * r0[j + 1] + b2 * r0[j + 2] + b3 * r0[j + 3])
-    total += a1 * (b0 * r1[j] + b1 * r1[j + 1] + b2 * r1[j + 2] + b3 * r1[j + 3])
-    total += a2 * (b0 * r2[j] + b1 * r2[j + 1] + b2 * r2[j + 2] + b3 * r2[j + 3])
-    total += a3 * (b0 * r3[j] + b1 * r3[j + 1] + b2 * r3[j + 2] + b3 * r3[j + 3])
-    return total * (1.0 / 36.0)
+    c = surface[i, j]
+    c0 = ((c[12] * s + c[8]) * s + c[4]) * s + c[0]
+    c1 = ((c[13] * s + c[9]) * s + c[5]) * s + c[1]
+    c2 = ((c[14] * s + c[10]) * s + c[6]) * s + c[2]
+    c3 = ((c[15] * s + c[11]) * s + c[7]) * s + c[3]
+    return ((c3 * t + c2) * t + c1) * t + c0
+
+
+@jit
+def yes_no_charges(numbers, surface, floor, first, square, x, y, out):
+    """What answers cost whose scores are d off the best reading of the true one.
+
+    `first` and `square` are d_0 and |d|² of many states of one set; x and y are room. With
+    A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of the
+    person's score with the true one and s² = A² - 2A d_0 + |d|² its variance. The surface is over
+    c/s and, for decisions, theta/s, for probabilities s/(1 + s). numbers: total, theta, whether
+    answers are decisions, what a score costs that never moves; the first place on each axis and
+    places per unit of it, the last place on each; whether costs were divided by (1 + s)².
+
+    Where on the surface comes first, in a loop of its own, because it can be vectorised.
+    """
+    explained = max(numbers[0] - floor, 0.0)
+    length = math.sqrt(explained)
+    theta, low, high = numbers[1], numbers[4], numbers[6]
+    wide, tall, last, top = numbers[5], numbers[7], numbers[8], numbers[9]
+    decides = numbers[2] > 0.0
+    for k in range(out.size):
+        along = length * first[k]
+        shared = explained - along
+        variance = shared - along + square[k]
+        scale = 1.0 / math.sqrt(max(variance, 1e-280))
+        second = theta * scale if decides else 1.0 / (1.0 + scale)
+        place = min(max((shared * scale - low) * wide, 0.0), last)
+        x[k] = -1.0 if variance < 1e-280 else place
+        y[k] = min(max((second - high) * tall, 0.0), top)
+    for k in range(out.size):
+        out[k] = numbers[3] if x[k] < 0.0 else on_surface(surface, x[k], y[k])
+    if numbers[10] > 0.0:
+        for k in range(out.size):
+            if x[k] >= 0.0:
+                left = 1.0 - (high + y[k] / tall)
+                out[k] /= left * left
 
 
 @jit
 def yes_no_charge(numbers, surface, floor, first, square):
-    """What answers cost whose score is d off the best reading of the true one.
-
-    With A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of
-    the person's score with the true one and s² = A² - 2A d_0 + |d|² its variance. The surface is
-    over c/s and, for decisions, theta/s, for probabilities s/(1 + s). numbers: total, theta,
-    whether answers are decisions, what a score costs that never moves; the first place on each axis
-    and places per unit of it, the last place on the second; whether costs were divided by (1 + s)².
-    """
+    """The same for one state."""
     explained = max(numbers[0] - floor, 0.0)
     along = math.sqrt(explained) * first
     shared = explained - along
@@ -79,12 +98,12 @@ def yes_no_charge(numbers, surface, floor, first, square):
         return numbers[3]
     scale = 1.0 / math.sqrt(variance)
     second = numbers[1] * scale if numbers[2] > 0.0 else 1.0 / (1.0 + scale)
-    x = min(max((shared * scale - numbers[4]) * numbers[5], 0.0), surface.shape[0] - 3.0)
-    y = min(max((second - numbers[6]) * numbers[7], 0.0), numbers[8])
+    x = min(max((shared * scale - numbers[4]) * numbers[5], 0.0), numbers[8])
+    y = min(max((second - numbers[6]) * numbers[7], 0.0), numbers[9])
     value = on_surface(surface, x, y)
-    if numbers[9] > 0.0:
-        grown = 1.0 + 1.0 / scale
-        value *= grown * grown
+    if numbers[10] > 0.0:
+        left = 1.0 - (numbers[6] + y / numbers[7])
+        value /= left * left
     return value
 
 
@@ -94,13 +113,6 @@ def charge(code, numbers, surface, floor, first, square):
     if code == 3:
         return yes_no_charge(numbers, surface, floor, first, square)
     return expected_risk(code, numbers[0], floor + square)
-
-
-@jit
-def yes_no_charges(numbers, surface, floor, first, square, out):
-    """`yes_no_charge` of many states of one set."""
-    for b in range(out.size):
-        out[b] = yes_no_charge(numbers, surface, floor, first[b], square[b])
 
 
 @jit
