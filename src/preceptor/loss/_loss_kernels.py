@@ -9,7 +9,7 @@ A risk is a code, numbers and a surface:
     0     squared error     -
     1     Huber             τ
     2     absolute error    -
-    3     yes or no         see `yes_no_charges`; the surface is a table of cubics, cell by cell
+    3     yes or no         see `pair_charge`; the surface is a table of cubics, cell by cell
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
+from preceptor.model._surface_kernels import pair_charge, pair_charges
 
 
 @jit
@@ -39,52 +40,20 @@ def expected_risk(code, tau, v):
 
 
 @jit
-def on_surface(surface, x, y):
-    """A cubic in each of two directions, cell by cell: surface is (rows, columns, 16)."""
-    i, j = min(int(x), surface.shape[0] - 1), min(int(y), surface.shape[1] - 1)
-    s, t = x - i, y - j
-    c = surface[i, j]
-    c0 = ((c[12] * s + c[8]) * s + c[4]) * s + c[0]
-    c1 = ((c[13] * s + c[9]) * s + c[5]) * s + c[1]
-    c2 = ((c[14] * s + c[10]) * s + c[6]) * s + c[2]
-    c3 = ((c[15] * s + c[11]) * s + c[7]) * s + c[3]
-    return ((c3 * t + c2) * t + c1) * t + c0
-
-
-@jit
 def yes_no_charges(numbers, surface, floor, first, square, x, y, out):
     """What answers cost whose scores are d off the best reading of the true one.
 
     `first` and `square` are d_0 and |d|² of many states of one set; x and y are room. With
     A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of the
-    person's score with the true one and s² = A² - 2A d_0 + |d|² its variance. The surface is over
-    c/s and, for decisions, theta/s, for probabilities s/(1 + s). numbers: total, theta, whether
-    answers are decisions, what a score costs that never moves; the first place on each axis and
-    places per unit of it, the last place on each; whether costs were divided by (1 + s)².
-
-    Where on the surface comes first, in a loop of its own, because it can be vectorised.
+    person's score with the true one and s² = A² - 2A d_0 + |d|² its variance.
     """
     explained = max(numbers[0] - floor, 0.0)
     length = math.sqrt(explained)
-    theta, low, high = numbers[1], numbers[4], numbers[6]
-    wide, tall, last, top = numbers[5], numbers[7], numbers[8], numbers[9]
-    decides = numbers[2] > 0.0
     for k in range(out.size):
         along = length * first[k]
-        shared = explained - along
-        variance = shared - along + square[k]
-        scale = 1.0 / math.sqrt(max(variance, 1e-280))
-        second = theta * scale if decides else 1.0 / (1.0 + scale)
-        place = min(max((shared * scale - low) * wide, 0.0), last)
-        x[k] = -1.0 if variance < 1e-280 else place
-        y[k] = min(max((second - high) * tall, 0.0), top)
-    for k in range(out.size):
-        out[k] = numbers[3] if x[k] < 0.0 else on_surface(surface, x[k], y[k])
-    if numbers[10] > 0.0:
-        for k in range(out.size):
-            if x[k] >= 0.0:
-                left = 1.0 - (high + y[k] / tall)
-                out[k] /= left * left
+        x[k] = explained - along
+        y[k] = x[k] - along + square[k]
+    pair_charges(numbers, surface, x, y, out)
 
 
 @jit
@@ -93,18 +62,7 @@ def yes_no_charge(numbers, surface, floor, first, square):
     explained = max(numbers[0] - floor, 0.0)
     along = math.sqrt(explained) * first
     shared = explained - along
-    variance = shared - along + square
-    if variance < 1e-280:
-        return numbers[3]
-    scale = 1.0 / math.sqrt(variance)
-    second = numbers[1] * scale if numbers[2] > 0.0 else 1.0 / (1.0 + scale)
-    x = min(max((shared * scale - numbers[4]) * numbers[5], 0.0), numbers[8])
-    y = min(max((second - numbers[6]) * numbers[7], 0.0), numbers[9])
-    value = on_surface(surface, x, y)
-    if numbers[10] > 0.0:
-        left = 1.0 - (numbers[6] + y / numbers[7])
-        value /= left * left
-    return value
+    return pair_charge(numbers, surface, shared, shared - along + square)
 
 
 @jit

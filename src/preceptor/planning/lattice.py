@@ -28,7 +28,8 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate, worst_loss
-from preceptor.loss import CompiledRisk, DeviationForms
+from preceptor.loss import DeviationForms
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import SquaredError
 from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound

@@ -1,9 +1,9 @@
 """What yes-or-no answers cost, tabulated so finely that kernels can read it off.
 
 The cost of answers depends on two numbers of a state: how the person's score goes with the true
-one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s. In
-c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a bounded
-piece of the plane, whatever the person believes. It is interpolated by bicubic B-splines with even
+one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s.
+In c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a
+bounded piece of the plane, whatever the person believes. It is interpolated by bicubic B-splines with even
 knots; the grid is made finer until errors between the knots are below what is wanted, and what is
 left is stated.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.loss.oracle import CompiledRisk
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.score_pairs import FAR, ScorePair, finer_by, standard_scores
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import (
