@@ -143,7 +143,7 @@ def running_counts(problem: Problem, schedule: list[TestSet]) -> IntArray:
     shown = np.zeros((len(schedule) + 1, problem.size), dtype=np.int64)
     shown[0] = problem.start_counts
     for tests, rounds in _rounds_of(schedule).items():
-        shown[np.ix_(np.array(rounds) + 1, tests)] = 1
+        shown[np.array(rounds)[:, None] + 1, list(tests)] = 1
     counts: IntArray = np.cumsum(shown, axis=0, out=shown)
     return counts
 
