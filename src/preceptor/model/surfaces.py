@@ -163,7 +163,7 @@ def _fine_enough(
     wanted: float,
 ) -> tuple[FloatArray, _Axis, _Axis, float]:
     """Make each axis finer until it is not the one that leaves too large an error."""
-    first, second = _Axis(*across, _FIRST_CELLS), _Axis(*along, 1 if flat else _FIRST_CELLS)
+    first, second = _Axis(*across, _FIRST_CELLS), _Axis(*along, 2 if flat else _FIRST_CELLS)
     error = np.inf
     for axis in range(2):
         # Along one axis at a time, so that it is known which one must be finer.

@@ -53,7 +53,10 @@ def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
     means = np.array([float(each.mean()) for each in totals])
     errors = np.array([float(each.std(ddof=1) / np.sqrt(each.size)) for each in totals])
     sets = problem.budget.listing(policy.used_sets()).sets(problem.size)
-    exact = [person.expected(problem.world, sets, problem.start).exact for person, _ in members]
+    exact = [
+        person.expectation(problem.world, sets, problem.start, problem.risk).exact
+        for person, _ in members
+    ]
     inexact = ~np.array(exact)
     return Played(
         value=float(shares @ means),
@@ -86,7 +89,7 @@ def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> FloatA
     last = max(rounds // 10, 1)
     rng = np.random.default_rng(seed)
     totals = []
-    acting = person.acting(problem.world, problem.start)
+    acting = person.acting(problem.world, problem.start, risk=problem.risk)
     for _ in range(_PEOPLE // _GROUP):
         cases = problem.world.sample(_GROUP * rounds, rng)
         shape = (_GROUP, rounds)
