@@ -94,9 +94,9 @@ class CertainAnswers:
         How a round moves the state.
     """
 
-    exact = True
-    exact_prices = False
-    accuracy = ""
+    exact: bool = True
+    exact_prices: bool = False
+    accuracy: str = ""
 
     def __init__(self, world: World, scores: Scores, moved: Moved) -> None:
         self.sets = scores.sets

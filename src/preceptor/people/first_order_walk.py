@@ -21,10 +21,14 @@ from preceptor.people.expected import Tail
 # A tail is played so many rounds at a time, until another turn would change the total by less than
 # this share of it, or at most so long.
 _STRETCH, _SETTLED, _LONGEST = 128, 1e-11, 200_000
+# A tail that weighs less than this, next to the first round, may be priced by its slopes.
+_LIGHT = 0.05
 
 
 class Steps(Protocol):
     """What a kind of person says about its rounds; a state is an array of fixed size."""
+
+    exact: bool
 
     @property
     def start(self) -> FloatArray:
@@ -132,17 +136,37 @@ class FirstOrderWalk:
         self._total = float(self._losses @ self._weights[:-1] + self._weights[-1] * self._rest)
 
     def block(self, t: int, positions: IntArray) -> float:
-        """Everything from round t on is played."""
+        """Everything from round t on is played, if it may be better than what is there.
+
+        Of people whose costs are approximate anyway, what is clearly worse is not played to the
+        end: slopes say about how much worse it is.
+        """
+        person, end = self._person, t + positions.size
+        paid = float(self._losses[:t] @ self._weights[:t])
+        state, begun = self._states[t], 0.0
+        if not person.exact:
+            losses, states = person.play(state, positions, t)
+            begun, state = float(losses @ self._weights[t:end]), states[-1]
+            off = float(self._taken_back()[end] @ (state - self._states[end]))
+            before = float(self._losses[:end] @ self._weights[:end])
+            guess = paid + begun + self._total - before + float(self._weights[end]) * off
+            if guess > self._total:
+                return guess
+            positions, t = positions[:0], end
         later = self._schedule[t:].copy()
         later[: positions.size] = positions
-        losses, states = self._person.play(self._states[t], later, t)
-        rest = 0.0
-        if self._tail:
-            cost, _ = tail_cost(
-                self._person, states[-1], self._rounds, self._discount, self._tail
-            )
-            rest = float(self._weights[-1]) * cost
-        return float(self._losses[:t] @ self._weights[:t] + losses @ self._weights[t:-1]) + rest
+        losses, states = person.play(state, later, t)
+        played = float(losses @ self._weights[t:-1])
+        return paid + begun + played + float(self._weights[-1]) * self._tail_from(states[-1])
+
+    def _tail_from(self, state: FloatArray) -> float:
+        """What the tail costs from another state than the laid one."""
+        if not self._tail:
+            return 0.0
+        person = self._person
+        if not person.exact and self._weights[-1] < _LIGHT:
+            return self._rest + float(self._end_slopes() @ (state - self._states[-1]))
+        return tail_cost(person, state, self._rounds, self._discount, self._tail)[0]
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
         """The laid rounds, then each of the tails."""

@@ -54,8 +54,8 @@ class UncertainAnswers:
         How answers come out of scores, and what they cost; plug-in answers only.
     """
 
-    exact = False
-    exact_prices = False
+    exact: bool = False
+    exact_prices: bool = False
 
     def __init__(self, person: DeltaRule, world: World, sets: SetFamily, risk: YesNoRisk) -> None:
         assert world.outcome is not None
