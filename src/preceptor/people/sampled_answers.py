@@ -112,9 +112,7 @@ class SampledAnswers(Sampled):
             shown = np.broadcast_to(self._membership[position], (self._copies, world.size))
             values = cases.features[:, t, self._tests[position]]
             filled = values @ self._imputer.fill(self._sets[position])
-            players.state = person.learn(
-                world, players.state, filled, shown, cases.outcomes[:, t]
-            )
+            players.state = person.learn(world, players.state, filled, shown, cases.outcomes[:, t])
         return self._charged_for(schedule, weights) + self._prices[schedule]
 
     def _charged_for(self, schedule: IntArray, weights: FloatArray) -> FloatArray:
@@ -130,8 +128,9 @@ class SampledAnswers(Sampled):
             return losses
         for position in np.unique(schedule).tolist():
             rounds = np.flatnonzero(schedule == position)
-            pair = self.pair_of(weights[:, rounds], position)
-            losses[:, rounds] = self._risk.expected(pair).reshape(losses.shape[0], rounds.size)
+            losses[:, rounds] = self._answering.risk.expected(
+                self.pair_of(weights[:, rounds], position)
+            )
         return losses
 
     def pair_of(self, weights: FloatArray, position: int) -> ScorePair:
