@@ -335,6 +335,7 @@ class Brier(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "brier"
+    error_name: ClassVar[str] = "Brier score"
 
     @property
     def largest(self) -> float:
@@ -375,6 +376,7 @@ class LogLoss(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "log-loss"
+    error_name: ClassVar[str] = "log loss"
 
     @property
     def largest(self) -> float:
