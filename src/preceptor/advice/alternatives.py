@@ -313,13 +313,11 @@ def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
         loss = float(share * charges[0] + (1.0 - share) * charges[1])
         mistakes = along = None
         if risk.decides:
-            shares = (share * (1.0 - answer), (1.0 - share) * answer)
-            mistakes = Mistakes(*map(np.asarray, shares), share)
-            along = Mistakes(*(np.full(rounds, each) for each in shares), share)
+            missed, alarmed = share * (1.0 - answer), (1.0 - share) * answer
+            mistakes = Mistakes(np.asarray(missed), np.asarray(alarmed), share)
+            along = Mistakes(np.full(rounds, missed), np.full(rounds, alarmed), share)
         losses = np.full(rounds, loss)
-        rivals.append(
-            Alternative(name, title, None, weight * loss, losses, 0.0, mistakes, along)
-        )
+        rivals.append(Alternative(name, title, None, weight * loss, losses, 0.0, mistakes, along))
     return tuple(rivals)
 
 

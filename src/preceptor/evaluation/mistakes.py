@@ -245,8 +245,8 @@ def best_reader(problem: Problem, shown: TestSet) -> ScorePair:
 def most_telling(problem: Problem) -> TestSet:
     """The set that tells most about the score, prices apart.
 
-    Whoever reads it rightly is never worse off than with another set, whatever mistakes cost: floors
-    of all risks fall with what is known of the score.
+    Whoever reads it rightly is never worse off than with another set, whatever mistakes cost:
+    floors of all risks fall with what is known of the score.
     """
     oracle = _oracle(problem)
     return oracle.sets[int(np.argmax(oracle.best_pairs().own))]

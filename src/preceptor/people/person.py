@@ -373,8 +373,10 @@ class Person(Kind):
             Part of a sentence.
         """
         if not np.any(self.initial):
-            says = "says the prevalence" if world.is_binary else "predicts the average"
-            return f"a novice who {says}, whatever the tests say"
+            does = (
+                "takes every case for an average one" if world.is_binary else "predicts the average"
+            )
+            return f"a novice who {does}, whatever the tests say"
         if world.is_binary:
             return _score_in_words(world, self.initial)
         start = world.outcome_variance - world.noise_variance

@@ -87,9 +87,7 @@ def _compared(advice: Advice) -> str:
     if decides(plan.problem):
         total = "wrong" if scale.what == "wrong decisions" else scale.what
         head = ("way to choose", "misses", "false alarms", total, "loss vs plan", "excess loss")
-        rows = [
-            (r.title, r.misses, r.false_alarms, r.per_case, r.more, r.excess) for r in found
-        ]
+        rows = [(r.title, r.misses, r.false_alarms, r.per_case, r.more, r.excess) for r in found]
     unit = f", in {scale.unit}" if scale.unit else ""
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(

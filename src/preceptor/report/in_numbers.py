@@ -24,7 +24,9 @@ def in_numbers(advice: Advice, fixed: Alternative, predictive: Alternative) -> l
     plan = advice.plan
     problem, scale = plan.problem, scale_of(plan.problem)
     others = _habits(plan, fixed, predictive)
-    same = [(rival, f"by {rival.title.lower()}") for rival in advice.rivals if not rival.needs_tests]
+    same = [
+        (rival, f"by {rival.title.lower()}") for rival in advice.rivals if not rival.needs_tests
+    ]
     said = []
     if decides(problem):
         told = [(words, r.mistakes) for r, words in [*others, *same] if r.mistakes is not None]

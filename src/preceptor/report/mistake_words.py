@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.values import remembered
-from preceptor._base.words import listed
 from preceptor.evaluation.mistakes import (
     Mistakes,
     best_mistakes,
@@ -100,7 +99,9 @@ def still_wrong(plan: Plan) -> str:
     if best is None:
         return ""
     shown, mistakes = best
-    reader = f"The best reader of {joined(plan, shown)}" if shown else "The best guess without tests"
+    reader = (
+        f"The best reader of {joined(plan, shown)}" if shown else "The best guess without tests"
+    )
     misses, alarms = in_100(float(mistakes.misses)), in_100(float(mistakes.false_alarms))
     return f"{reader} would still miss {misses} and falsely alarm {alarms} of 100."
 
@@ -116,7 +117,16 @@ def along_in_words(plan: Plan, marks: list[int]) -> list[tuple[str, str]]:
 
 
 def against(plan: Plan, others: list[tuple[str, Mistakes]]) -> str:
-    """E.g. "4.1 misses and 3.0 false alarms with this plan, 4.9 and 3.6 with the best fixed set"."""
+    """E.g. "4.1 misses and 3.0 false alarms with this plan; 4.9 and 3.6 with ..."."""
     parts = [f"{named(mistakes_by(plan))} with this plan"]
-    parts += [f"{both(mistakes)} {words}" for words, mistakes in others]
-    return listed(parts)
+    parts += [f"{_briefly(mistakes)} {words}" for words, mistakes in others]
+    return "; ".join(parts)
+
+
+def _briefly(mistakes: Mistakes) -> str:
+    """Both numbers; or the only one there is, by its name."""
+    if float(mistakes.misses) == 0.0:
+        return f"{in_100(float(mistakes.false_alarms))} false alarms"
+    if float(mistakes.false_alarms) == 0.0:
+        return f"{in_100(float(mistakes.misses))} misses"
+    return both(mistakes)
