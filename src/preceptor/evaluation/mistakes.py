@@ -149,11 +149,17 @@ def mistakes_of(problem: Problem, policy: Policy) -> Mistakes:
     """
     discount, horizon = problem.discount, problem.horizon
     if problem.learns_by_showings:
-        end = max(rounds_until(discount, _NEGLIGIBLE), 1) if discount > 0.0 else 1
-        rounds = min(end, _MOST_ROUNDS) if horizon is None else horizon
+        rounds = _followed(discount) if horizon is None else horizon
         return averaged(problem, mistakes_along(problem, policy.schedule(rounds)))
     weight = total_weight(discount, horizon)
     return mistakes_from(problem, lambda other: np.asarray(evaluate(other, policy) / weight))
+
+
+def _followed(discount: float) -> int:
+    """Rounds without an end until those to come weigh next to nothing."""
+    if discount == 0.0:
+        return 1
+    return min(max(rounds_until(discount, _NEGLIGIBLE), 1), _MOST_ROUNDS)
 
 
 def mistakes_from(problem: Problem, losses: Callable[[Problem], FloatArray]) -> Mistakes:

@@ -177,10 +177,12 @@ def _mistakes_to_dict(mistakes: Mistakes | None) -> dict[str, Any]:
     if mistakes is None:
         return {}
     return {
-        "misses_per_100": 100.0 * float(mistakes.misses),
-        "false_alarms_per_100": 100.0 * float(mistakes.false_alarms),
-        "sensitivity": float(mistakes.sensitivity),
-        "specificity": float(mistakes.specificity),
+        "mistakes": {
+            "misses_per_100": 100.0 * float(mistakes.misses),
+            "false_alarms_per_100": 100.0 * float(mistakes.false_alarms),
+            "sensitivity": float(mistakes.sensitivity),
+            "specificity": float(mistakes.specificity),
+        }
     }
 
 

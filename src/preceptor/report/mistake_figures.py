@@ -30,7 +30,7 @@ _PLAN, _ACCENT = palette.PLAN.light, palette.ACCENT.light
 # A line so many times above all others would leave them no room.
 _FAR_ABOVE = 2.5
 # Limits at which a curve is looked at, for each person.
-_LIMITS = 161
+_LIMITS = 321
 # Scores that vary less than this never move.
 _STILL = 1e-18
 _TALL = 300.0
