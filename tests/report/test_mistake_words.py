@@ -61,14 +61,14 @@ def test_numbers_in_sentences_are_those_of_the_model(advice):
     said = advice.headline[1]
     assert (
         f"Per 100 cases: {misses} misses and {alarms} false alarms with this plan; {theirs} and "
-        f"{loud} with the best fixed set (scan, also the most predictive); 90.0 false alarms by "
+        f"{loud} with the best fixed set (also the most predictive); 90.0 false alarms by "
         "always saying yes (refer all); 10.0 misses by always saying no."
     ) in said
     own, other = (per_case(plan.problem, value) for value in (plan.value, fixed.value))
     assert own == pytest.approx(100.0 * (2.0 * found.misses + found.false_alarms))
     assert (
         f"Cost per 100 cases (a miss costs 2, a false alarm 1): {own:.4g}, against {other:.4g} "
-        "with the best fixed set (scan, also the most predictive) and 20 by always saying no."
+        "with the best fixed set (also the most predictive) and 20 by always saying no."
     ) in said
     assert f"The best reader of scan would still miss {least} and falsely alarm {still} of" in said
 

@@ -53,16 +53,16 @@ def _habits(
     plan: Plan, fixed: Alternative, predictive: Alternative
 ) -> list[tuple[Alternative, str]]:
     """What the plan is set beside, and what to call it; what shows the same is left out."""
-    theirs = set_of(plan, predictive)
     others = []
     beside_fixed = not is_one_set(plan) and fixed.name == "fixed"
     if beside_fixed and plan.problem.is_binary and fixed.policy == predictive.policy:
-        return [(fixed, f"with the best fixed set ({theirs}, also the most predictive)")]
+        return [(fixed, "with the best fixed set (also the most predictive)")]
     if beside_fixed:
         others.append((fixed, "with the best fixed set"))
     if not (is_one_set(plan) and predictive.policy is not None) or (
         predictive.policy is not None and predictive.policy.commit != plan.policy.commit
     ):
+        theirs = set_of(plan, predictive)
         others.append((predictive, f"with the most predictive tests ({theirs})"))
     return others
 
