@@ -16,6 +16,8 @@ PreceptorError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, Self
 
 
 class PreceptorError(Exception):
@@ -50,6 +52,27 @@ class InvalidInput(PreceptorError, ValueError):
                 f"  - {f}" for f in self.faults
             )
         super().__init__(message)
+
+    def beside(self, notes: Iterable[str]) -> Self:
+        """Say also what was assumed before the fault was met, which may be what is wrong.
+
+        Parameters
+        ----------
+        notes
+            A sentence each.
+
+        Returns
+        -------
+        Self
+            The same error, to be raised; tracebacks and the command line show its notes.
+        """
+        for note in notes:
+            self.add_note(note)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors of worker processes arrive as they were raised."""
+        return type(self), (self.faults,)
 
     @classmethod
     def raise_if(cls, faults: Iterable[str]) -> None:
@@ -104,6 +127,9 @@ class TooLarge(PreceptorError, MemoryError):
         self.bytes_needed = bytes_needed
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), bytes_needed=self.bytes_needed), self.args
+
 
 class NotSerializable(PreceptorError, TypeError):
     """The object holds a Python function and so cannot be written to a file."""
@@ -123,7 +149,11 @@ class MissingExtra(PreceptorError, ImportError):
     """
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
+        self._given = library, extra, purpose
         super().__init__(
             f"{purpose} needs {library}, which is not installed. "
             f"Install it with: pip install 'preceptor[{extra}]'"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given

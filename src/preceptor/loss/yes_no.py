@@ -8,7 +8,7 @@ along the first axis. Then the person's score has
 
 as its covariance with the true score and its variance. These two numbers decide what answers cost
 (`model/score_pairs.py`), unless the person allows for what is hidden: then what they believe to be
-hidden is a third. Charges of two numbers are read off a surface (`surfaces.py`), here as in
+hidden is a third. Charges of two numbers are read off a surface (`model/surfaces.py`), here as in
 kernels.
 """
 
@@ -22,11 +22,12 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.loss.gaussian import MAX_FORM_BYTES, GaussianOracle
-from preceptor.loss.oracle import CompiledRisk, DeviationForms, SetForm, Setting
-from preceptor.loss.surfaces import Surface, believed_base, surface_of
+from preceptor.loss.oracle import DeviationForms, SetForm, Setting
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
+from preceptor.model.surfaces import Surface, believed_base, surface_of
 from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
 
 # The steepest density of a standard normal, and its mean distance from 0.
@@ -41,12 +42,18 @@ class YesNoOracle(GaussianOracle):
     def __init__(self, setting: Setting) -> None:
         assert isinstance(setting.risk, YesNoRisk)
         self._yes_no = setting.risk
+        self._first_errors = np.abs(setting.world.coefficients - setting.learner.initial)
         self._see(setting)
 
-    @property
+    @cached_property
     def accuracy(self) -> float:  # type: ignore[override]
-        """Error of the surface, if one is used."""
-        return 0.0 if self._surface is None else self._surface.error
+        """Error of the surface, if one is used, while errors are no larger than at first."""
+        if self._surface is None:
+            return 0.0
+        if not self._surface.grows:
+            return self._surface.error
+        steepest = max(self._largest_score(self._first_errors, shown) for shown in self.sets)
+        return self._surface.error * (1.0 + steepest) ** 2
 
     @cached_property
     def _surface(self) -> Surface | None:
@@ -101,10 +108,10 @@ class YesNoOracle(GaussianOracle):
 
         deviation = form.shift + errors @ form.reading.T
         first = np.ascontiguousarray(deviation[:, 0]) if shown else np.zeros(errors.shape[0])
-        out = np.empty(errors.shape[0])
+        out, x, y = np.empty((3, errors.shape[0]))
         risk = self._surface.compiled
         square = np.sum(deviation * deviation, axis=1)
-        yes_no_charges(risk.numbers, risk.surface, form.floor, first, square, out)
+        yes_no_charges(risk.numbers, risk.surface, form.floor, first, square, x, y, out)
         return out + form.price
 
     def pair_of(self, errors: FloatArray, shown: TestSet) -> ScorePair:
@@ -165,10 +172,15 @@ class YesNoOracle(GaussianOracle):
         return np.asarray(best[place] + self.sets.prices)
 
     def ceiling_of(self, sizes: FloatArray, shown: TestSet) -> float:
-        """The dearest answer; for the log loss, that of the steepest score within reach."""
+        """Always wrong; for the log loss, as wrong as the steepest score within reach can be."""
         price = self._form_of(shown).price
-        if math.isfinite(self._yes_no.largest):
-            return self._yes_no.largest + price
+        risk = self._yes_no
+        if isinstance(risk, Decision):
+            assert self._world.outcome is not None
+            yes = self._world.outcome.prevalence
+            return risk.miss * yes + risk.false_alarm * (1.0 - yes) + price
+        if math.isfinite(risk.largest):
+            return risk.largest + price
         # -log of the link of -s is at most log 2 + |s| + s²/2 for both links.
         mean_square = self._largest_score(sizes, shown) ** 2
         return math.log(2.0) + math.sqrt(mean_square) + 0.5 * mean_square + price
@@ -189,11 +201,11 @@ class YesNoOracle(GaussianOracle):
         """
         lengths: FloatArray = np.linalg.norm(self._form_of(shown).reading, axis=0)
         risk = self._yes_no
+        if risk.allows_for_hidden:
+            # What is believed to be hidden moves too, even if nothing is shown: no simple bound.
+            return np.full(lengths.shape, math.inf)
         if not np.any(lengths):
             return lengths
-        if risk.allows_for_hidden:
-            # What is believed to be hidden moves too; that has no simple bound.
-            return np.where(lengths > 0.0, math.inf, 0.0)
         if isinstance(risk, Brier):
             return lengths * (2.0 * _DENSITY * _DISTANCE)
         if not isinstance(risk, Decision):

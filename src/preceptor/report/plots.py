@@ -74,7 +74,7 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
     mark_commit(plan, rounds, panels)
     if path is not None:
-        _write(figure, Path(path))
+        write_bytes(path, picture_of(figure, Path(path).suffix))
     return figure
 
 
@@ -305,11 +305,11 @@ def bare(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _write(figure: Figure, target: Path) -> None:
-    """Drawn in memory first, so that a picture is written whole or not at all."""
+def picture_of(figure: Figure, ending: str) -> bytes:
+    """A picture in the format that the ending stands for."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     picture = io.BytesIO()
     FigureCanvasAgg(figure)
-    figure.savefig(picture, format=target.suffix.lstrip(".").lower())
-    write_bytes(target, picture.getvalue())
+    figure.savefig(picture, format=ending.lstrip(".").lower())
+    return picture.getvalue()

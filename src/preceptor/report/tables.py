@@ -112,7 +112,7 @@ def _rival_row(
     mistakes: Mistakes | None,
 ) -> RivalRow:
     is_plan = title == "This plan"
-    more = "" if is_plan or plan.value <= 0 else f"{value / plan.value - 1.0:+.1%}"
+    more = "" if is_plan or plan.value <= 0 else _more(value / plan.value - 1.0)
     if error and plan.value > 0:
         more += f" ± {error / plan.value:.1%}"
     excess = ""
@@ -120,6 +120,11 @@ def _rival_row(
         excess = f"{(value - best) / (plan.value - best):.2f}x"
     each = f"{per_case(plan.problem, value):.3g}"
     return RivalRow(title, detail, each, more, excess, is_plan, *_of_100(mistakes))
+
+
+def _more(share: float) -> str:
+    """What is lost beyond the plan's loss; a saving that rounds to nothing is none."""
+    return f"{share:+.1%}".replace("-0.0%", "0.0%")
 
 
 class WeightRow(NamedTuple):

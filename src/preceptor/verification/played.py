@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.model.sets import SetFamily
 from preceptor.people.crowd import Crowd
 from preceptor.people.human import Sessions
 from preceptor.people.person import Person
@@ -52,7 +53,7 @@ def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
     shares = np.array([weight for _, weight in members])
     means = np.array([float(each.mean()) for each in totals])
     errors = np.array([float(each.std(ddof=1) / np.sqrt(each.size)) for each in totals])
-    sets = problem.budget.listing(policy.used_sets()).sets(problem.size)
+    sets = _shown(problem, policy)
     exact = [person.expected(problem.world, sets, problem.start).exact for person, _ in members]
     inexact = ~np.array(exact)
     return Played(
@@ -66,6 +67,14 @@ def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
         inexact=inexact,
         approximate=float(shares @ (means * inexact)),
     )
+
+
+def _shown(problem: Problem, policy: Policy) -> SetFamily:
+    """What the policy ever shows; beside nothing at all some other set, since no budget is that."""
+    used, budget = list(policy.used_sets()), problem.budget
+    if not any(used):
+        used.append(next(shown for shown in budget.subsets(problem.size) if shown))
+    return budget.listing(used).sets(problem.size)
 
 
 def _rounds(problem: Problem) -> int:
