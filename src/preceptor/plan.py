@@ -156,7 +156,8 @@ class Plan(Value):
             *self._shown_in_words(),
             (
                 "loss",
-                f"{self.value:.6g} in total, {per_case:.4g} per case on average; "
+                f"{self.value:.6g} in total, {per_case:.4g} per case on average"
+                f"{f' ({problem.risk.in_words()})' if problem.is_binary else ''}; "
                 f"lower bound {self.lower_bound:.6g}",
             ),
             ("method", f"{self.method}, {in_seconds(self.seconds)}{ended.get(self.status, '')}"),

@@ -360,6 +360,7 @@ class Brier(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "brier"
+    error_name: ClassVar[str] = "Brier score"
 
     @property
     def largest(self) -> float:
@@ -400,6 +401,7 @@ class LogLoss(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "log-loss"
+    error_name: ClassVar[str] = "log loss"
 
     @property
     def largest(self) -> float:
