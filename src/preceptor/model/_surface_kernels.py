@@ -13,7 +13,7 @@ import math
 from preceptor._base.jit import jit
 
 # A score whose variance is a smaller share of all there is does not move, but for rounding.
-_STILL = 1e-26
+_STILL = 1e-14
 
 # Slopes of scores that vary less than this are taken where they do: a decision jumps at 0.
 _LEAST_VARIANCE = 1e-4

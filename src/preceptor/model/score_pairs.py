@@ -27,7 +27,7 @@ from preceptor.model.normal_pairs import both_below
 # beyond the steepest, answers are taken to jump.
 _REACH, _SPACING, _STEEPEST = 9.0, 0.5, 128.0
 # A score that varies by a smaller share of all there is does not move, but for rounding.
-_STILL = 1e-13
+_STILL = 1e-7
 # Scores further out than so many standard deviations weigh less than rounding.
 FAR = 8.3
 # Numbers that are held at a time: 16 MB.
