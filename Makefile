@@ -26,9 +26,9 @@ help: ## list the targets
 run: $(VENV)/.run ## install what is needed, then plan the diabetes example: plan.json, report.html
 	$(BIN)/preceptor plan
 
-# A process for each core. Files stay whole, since their tests share what is dear to make; the longest
-# come first (tests/conftest.py).
-PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
+# A process for each core. Files stay whole, since their tests share what is dear to make, but for the
+# pages of the documentation; the longest come first (tests/conftest.py).
+PARALLEL := --numprocesses logical --dist loadgroup --no-loadscope-reorder
 
 test: lint ## check style and types, then run the fast tests
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)

@@ -1,5 +1,7 @@
 """Shared by all tests: how many random examples there are, and which dice they come from."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -27,5 +29,12 @@ def registries_forget():
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in _LONG)
     for item in items:
+        item.add_marker(pytest.mark.xdist_group(_together(item)))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.dice)
+
+
+def _together(item):
+    """What one process runs: a file, whose tests share what is dear to make, or a page of ours."""
+    page = item.callspec.params.get("page") if hasattr(item, "callspec") else None
+    return f"{item.path}: {page.name}" if isinstance(page, Path) else str(item.path)

@@ -19,6 +19,7 @@ from preceptor._base.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "preceptor"
+TABLES = {".csv", ".tsv", ".gz", ".xlsx", ".parquet", ".npz", ".npy"}
 COMPILED = {".pyc", ".nbi", ".nbc"}
 
 
@@ -107,6 +108,14 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert packed == files_below(PACKAGE)
     assert {"py.typed", "report/templates/report.css", "datasets/diabetes.py"} <= packed
     assert {name.split("/")[0] for name in names} == {"preceptor", f"preceptor-{VERSION}.dist-info"}
+
+
+def test_no_table_of_somebody_else_is_in_the_wheel(wheel):
+    """Terms of data differ from ours: the body-fat table asks for non-commercial use."""
+    with zipfile.ZipFile(wheel) as archive:
+        tables = [name for name in archive.namelist() if Path(name).suffix in TABLES]
+    assert tables == []
+    assert (ROOT / "tests" / "body_fat" / "TERMS.md").exists()
 
 
 def test_the_wheel_says_what_it_is(wheel):

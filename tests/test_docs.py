@@ -89,8 +89,11 @@ def run(page: Path) -> Iterator[tuple[Block, str]]:
 def shell(command: str) -> str:
     """What a command prints; ours are run in this process, where everything is loaded already."""
     words = shlex.split(command, comments=True)
+    typed = None
+    if words[0] == "printf" and words[2:4] == ["|", "preceptor"]:  # what somebody types
+        typed, words = words[1].replace("\\n", "\n"), words[3:]
     if not set(words) & {"|", ">", "&&", ";"}:
-        done = RUNNER.invoke(app, words[1:])
+        done = RUNNER.invoke(app, words[1:], input=typed)
         assert done.exit_code == 0, f"{command}\n{done.stderr}"
         return done.stdout
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

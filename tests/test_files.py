@@ -85,7 +85,7 @@ GOOD = {
         ({"learner": GOOD["learner"] | {"imputation": [[1, 2], [3]]}}, "read as numbers"),
         ({"learner": GOOD["learner"] | {"imputation": "some"}}, "imputation: 'some'"),
         ({"start": [float("inf"), 0]}, "start: "),
-        ({"horizon": 10**20}, "at most 10,000,000 rounds"),
+        ({"horizon": 10**20}, "at most 100,000 rounds"),
         ({"world": {"coefficients": [1e200, 1e200], "correlation": 0.1}}, "losses overflow"),
         ({"learner": GOOD["learner"] | {"initial": [1e200, 0.0]}}, "losses overflow"),
         ({"learner": {"curves": {"kind": "one-shot"}}}, "Learner: 'initial' missing"),
@@ -136,6 +136,27 @@ def test_a_file_hears_of_all_its_faults_at_once(tmp_path):
         assert words in said, said
     assert len(set(caught.value.faults)) == len(caught.value.faults)
     assert all(fault.startswith(str(tmp_path)) for fault in caught.value.faults)
+
+
+def test_a_plan_file_hears_of_all_its_faults_at_once(tmp_path):
+    data = pr.solve(pr.Problem.from_dict(GOOD), "stationary").to_dict()
+    wrong = {
+        "value": "x", "lower_bound": None, "status": "great", "notes": 3, "certificate": 4,
+        "regrets": {}, "colour": "red", "rounds_before": -1,
+        "policy": {"kind": "stationary", "shown": [99]},
+    }  # fmt: skip
+    (tmp_path / "plan.json").write_text(json.dumps(data | wrong))
+    with pytest.raises(pr.InvalidFile) as caught:
+        pr.Plan.load(tmp_path / "plan.json")
+    for words in (
+        "value: 'x'", "lower_bound: None", "set (99,)", "status: 'great'", "notes: 3",
+        "certificate: got 4", "Regrets", "rounds_before: -1", "unknown key 'colour'",
+    ):  # fmt: skip
+        assert any(words in fault for fault in caught.value.faults), (words, caught.value.faults)
+    data["problem"]["budget"] = -1
+    (tmp_path / "plan.json").write_text(json.dumps(data | {"status": "great"}))
+    with pytest.raises(pr.InvalidFile, match=r"(?s)budget: -1.*status: 'great'"):
+        pr.Plan.load(tmp_path / "plan.json")
 
 
 def test_missing_parts_do_not_hide_other_faults():

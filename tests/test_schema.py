@@ -26,7 +26,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "files.md"
 KINDS = {
     pr.Curve: {"geometric", "power-law", "one-shot", "tabulated", "branch", "continued"},
     pr.Budget: {"at-most", "exactly", "knapsack", "listed", "grouped"},
-    pr.Risk: {"squared-error", "huber", "absolute-error"},
+    pr.Risk: {"squared-error", "huber", "absolute-error", "decision", "brier", "log-loss"},
     LossModel: {"closed-form", "empirical"},
 }
 

@@ -16,7 +16,8 @@ PreceptorError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Self
+from functools import partial
+from typing import Any, Self
 
 
 class PreceptorError(Exception):
@@ -68,6 +69,10 @@ class InvalidInput(PreceptorError, ValueError):
         for note in notes:
             self.add_note(note)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors of worker processes arrive as they were raised."""
+        return type(self), (self.faults,)
 
     @classmethod
     def raise_if(cls, faults: Iterable[str]) -> None:
@@ -122,6 +127,9 @@ class TooLarge(PreceptorError, MemoryError):
         self.bytes_needed = bytes_needed
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), bytes_needed=self.bytes_needed), self.args
+
 
 class NotSerializable(PreceptorError, TypeError):
     """The object holds a Python function and so cannot be written to a file."""
@@ -141,7 +149,11 @@ class MissingExtra(PreceptorError, ImportError):
     """
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
+        self._given = library, extra, purpose
         super().__init__(
             f"{purpose} needs {library}, which is not installed. "
             f"Install it with: pip install 'preceptor[{extra}]'"
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given

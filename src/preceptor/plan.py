@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
+from preceptor._base.gathering import Gathered
 from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, Value, plain
@@ -155,7 +156,8 @@ class Plan(Value):
             *self._shown_in_words(),
             (
                 "loss",
-                f"{self.value:.6g} in total, {per_case:.4g} per case on average; "
+                f"{self.value:.6g} in total, {per_case:.4g} per case on average"
+                f"{f' ({problem.risk.in_words()})' if problem.is_binary else ''}; "
                 f"lower bound {self.lower_bound:.6g}",
             ),
             ("method", f"{self.method}, {in_seconds(self.seconds)}{ended.get(self.status, '')}"),
@@ -409,42 +411,35 @@ class Plan(Value):
         InvalidPolicy
             The problem does not allow what the policy shows.
         """
-        fields = dict(data)
-        given = fields.pop("format", None)
-        if given != FORMAT:
-            raise InvalidFile(f"format: {given!r}, this version reads {FORMAT!r}")
-        missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in fields]
+        given = dict(data)
+        named = given.pop("format", None)
+        if named != FORMAT:
+            raise InvalidFile(f"format: {named!r}, this version reads {FORMAT!r}")
+        missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in given]
         if missing:
             raise InvalidFile(f"plan file: {', '.join(missing)} missing")
-        if not isinstance(fields["problem"], Mapping):
-            raise InvalidFile(f"problem: got {fields['problem']!r}, expected a table")
-        numbers = ("value", "lower_bound", "seconds", "states")
-        wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
-        InvalidFile.raise_if(f"{name}: {fields[name]!r}, must be a number" for name in wrong)
-        if fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
-            raise InvalidFile(
-                f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
-                "the file was changed, solve the problem again"
-            )
-        fields["problem"] = Problem.from_dict(fields["problem"])
-        fields["policy"] = Policy.from_dict(fields["policy"])
-        fields["policy"].check(fields["problem"])
-        try:
-            fields["status"] = Status(fields.get("status"))
-        except ValueError:
-            allowed = ", ".join(status.value for status in Status)
-            status = fields.get("status")
-            raise InvalidFile(f"status: {status!r}, must be one of {allowed}") from None
-        notes = fields.get("notes", ())
+        gathered = Gathered()
+        gathered.fault(*_number_faults(given))
+        given["problem"] = gathered.read(_problem, given["problem"])
+        given["policy"] = gathered.read(Policy.from_dict, given["policy"])
+        if given["problem"] is not None and given["policy"] is not None:
+            gathered.read(given["policy"].check, given["problem"])
+        given["status"] = gathered.read(_status, given.get("status"))
+        notes = given.get("notes", ())
         if not isinstance(notes, (list, tuple)):
-            raise InvalidFile(f"notes: {notes!r}, must be a list of sentences")
-        fields["notes"] = tuple(notes)
-        if fields.get("certificate") is not None:
-            fields["certificate"] = _certificate(fields["certificate"])
-        if fields.get("regrets") is not None:
-            fields["regrets"] = Regrets.from_dict(fields["regrets"])
-        _read_before(fields)
-        return super().from_dict(fields)
+            gathered.fault(f"notes: {notes!r}, must be a list of sentences")
+        else:
+            given["notes"] = tuple(notes)
+        for name, read in (("certificate", _certificate), ("regrets", Regrets.from_dict)):
+            if given.get(name) is not None:
+                given[name] = gathered.read(read, given[name])
+        if given["problem"] is not None:
+            gathered.read(_read_before, given)
+        unknown = given.keys() - {each.name for each in fields(cls)}
+        if gathered.errors and unknown:
+            gathered.fault(f"Plan: unknown key {', '.join(map(repr, sorted(unknown)))}")
+        gathered.raise_all()
+        return super().from_dict(given)
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -480,6 +475,32 @@ class Plan(Value):
             Where to write it.
         """
         write_text(path, self.to_json() + "\n")
+
+
+def _number_faults(fields: Mapping[str, Any]) -> list[str]:
+    """Numbers that are none, or that contradict each other."""
+    numbers = ("value", "lower_bound", "seconds", "states")
+    wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
+    if not wrong and fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
+        return [
+            f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
+            "the file was changed, solve the problem again"
+        ]
+    return [f"{name}: {fields[name]!r}, must be a number" for name in wrong]
+
+
+def _problem(data: object) -> Problem:
+    if not isinstance(data, Mapping):
+        raise InvalidFile(f"problem: got {data!r}, expected a table")
+    return Problem.from_dict(data)
+
+
+def _status(given: object) -> Status:
+    try:
+        return Status(given)
+    except ValueError:
+        allowed = ", ".join(status.value for status in Status)
+        raise InvalidFile(f"status: {given!r}, must be one of {allowed}") from None
 
 
 def _read_before(fields: dict[str, Any]) -> None:

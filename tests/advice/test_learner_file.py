@@ -130,6 +130,14 @@ def test_bad_files_say_where(tmp_path: Path, fields: dict[str, object], complain
     assert all(str(path) in fault for fault in caught.value.faults)
 
 
+def test_all_faults_of_a_file_are_heard_at_once(tmp_path: Path) -> None:
+    path = _written(tmp_path, scales=[-1, "a"], person={"kind": "nobody"}, people=3)
+    with pytest.raises(pr.InvalidFile) as caught:
+        read_learner(path, _world([1.0, 4.0]))
+    for words in (": -1, must be", ": 'a', must be", "people: 3", "kind 'nobody' is not known"):
+        assert any(words in fault for fault in caught.value.faults), (words, caught.value.faults)
+
+
 def test_a_bad_participant_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0])})
     with pytest.raises(pr.InvalidFile, match="people, 'ann', initial"):

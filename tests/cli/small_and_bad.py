@@ -125,10 +125,14 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         "samples: 1,000,000 cases of 100 tests",
         problem(many_tests(100, loss={"kind": "empirical", "samples": 1_000_000})),
     ),
-    "horizon": ("at most 10,000,000 rounds", problem(PROBLEM | {"horizon": 10**12})),
+    "horizon": ("at most 100,000 rounds", problem(PROBLEM | {"horizon": 10**7})),
     "horizon-and-tests": (
-        "10,000,000 rounds of 500 tests",
-        problem(many_tests(500, horizon=10**7)),
+        "100,000 rounds of 1000 tests",
+        problem(many_tests(1000, horizon=10**5)),
+    ),
+    "long-horizon": (
+        "100,000 rounds are too many to be searched, 5,000 are the most; leave out the horizon",
+        problem(PROBLEM | {"horizon": 10**5}),
     ),
     "sets": (
         "sets of 200 tests are allowed, more than the 2,500,000",

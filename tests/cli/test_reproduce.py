@@ -5,7 +5,6 @@ import json
 import os
 import socket
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -107,21 +106,18 @@ def test_an_output_that_may_not_be_written(run, tmp_path, monkeypatch):
     """Found with the first cell, not after an hour."""
     (tmp_path / "out").mkdir()
 
-    usual = Path.open
+    def refused(path, flags):
+        raise PermissionError(13, "Permission denied", path)
 
-    def refused(self, *arguments, **options):
-        if self.parent.name == "out":
-            raise PermissionError(13, "Permission denied", str(self))
-        return usual(self, *arguments, **options)
-
-    monkeypatch.setattr("pathlib.Path.open", refused)
-    refuse(run, tmp_path, "Permission denied", "action-map", *SMALL, "-o", "out")
+    monkeypatch.setattr("preceptor._base.journal.for_owner", refused)
+    complaint = "action-map.unfinished.jsonl: you may not write there; choose another folder"
+    refuse(run, tmp_path, complaint, "action-map", *SMALL, "-o", "out")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission(run, tmp_path):
     (tmp_path / "out").mkdir(mode=0o500)
-    refuse(run, tmp_path, "ermission denied", "action-map", *SMALL, "-o", "out")
+    refuse(run, tmp_path, "you may not write there", "action-map", *SMALL, "-o", "out")
 
 
 def test_a_cluster_at_which_nobody_listens(run, tmp_path, monkeypatch):

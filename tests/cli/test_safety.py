@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from preceptor._base.journal import Journal
 from preceptor._base.progress import Update
-from preceptor.cli import _net
+from preceptor.cli import _net, fit
 from preceptor.cli._console import _OPTIONS, _shortened, in_options, spinner
 from preceptor.cli._waiting import Waiting
-from preceptor.errors import TooLarge
+from preceptor.errors import InvalidFile, TooLarge
 from preceptor.problem import schema
 from tests.cli.conftest import no_traceback
 from tests.cli.small_and_bad import BAD_FILES
@@ -143,21 +144,66 @@ def test_a_report_into_a_device_leaves_it_one(run, cases):
     assert Path("/dev/null").is_char_device()
 
 
-def test_learner_files_and_sessions_are_private(tmp_path, monkeypatch):
-    from preceptor.cli import _session, fit
+def test_a_plan_and_its_picture_are_written_together_or_not(run, reads, monkeypatch):
+    replace = Path.replace
 
-    for module in (_session, fit):
-        source = Path(module.__file__).read_text("utf-8")
-        assert "private=True" in source
-    state = tmp_path / "ann.json"
+    def broken(self, target):
+        if Path(target).name == "drawn.png":
+            raise OSError(28, "No space left on device")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", broken)
+    before = sorted(reads.iterdir())
+    result = run("solve", "problem.toml", "-o", "solved.json", "--plot", "drawn.png")
+    assert "drawn.png: the disk is full" in no_traceback(result)
+    assert sorted(reads.iterdir()) == before
+    monkeypatch.undo()
+    monkeypatch.chdir(reads)
+    result = run("solve", "problem.toml", "-o", "solved.json", "--plot", "drawn.png")
+    assert result.exit_code == 0, result.stderr
+    assert {"solved.json", "drawn.png"} <= {path.name for path in reads.iterdir()}
+
+
+def mode_of(path):
+    return path.stat().st_mode & 0o777
+
+
+def test_files_with_names_of_people_are_private(run, plan_file, tmp_path, monkeypatch):
+    from preceptor.cli import _session
+
+    log = ("--log", "log.csv", "--participant", "ann")
+    taken = run("next", plan_file, *log, "--record", "--values", 90, "--answer", 3, "--outcome", 4)
+    assert taken.exit_code == 0, taken.stderr
+    drawn = run("simulate", plan_file, "--people", 2, "--rounds", 2, "--human", "paper",
+                "--log", "drawn.csv")  # fmt: skip
+    assert drawn.exit_code == 0, drawn.stderr
     monkeypatch.setattr(_session.Session, "check_unchanged", lambda *_: None)
 
     class Nobody:
         def to_dict(self):
             return {}
 
-    _session.Session("ann", 0, {}, {}, Nobody()).save(state)
-    assert state.stat().st_mode & 0o777 == 0o600
+    _session.Session("ann", 0, {}, {}, Nobody()).save(tmp_path / "ann.json")
+    Journal(tmp_path / "journal").write("1", "ann", [])
+    for name in ("log.csv", "drawn.csv", "ann.json", "journal"):
+        assert mode_of(tmp_path / name) == 0o600, name
+    assert "private=True" in Path(fit.__file__).read_text("utf-8")  # takes a whole fit to see
+
+
+def test_a_log_that_others_may_read_stays_so(run, plan_file, tmp_path):
+    log = ("--log", "log.csv", "--participant", "ann", "--record")
+    (tmp_path / "log.csv").write_text("participant,round,shown,values,prediction,outcome\n")
+    (tmp_path / "log.csv").chmod(0o664)
+    taken = run("next", plan_file, *log, "--values", 90, "--answer", 3, "--outcome", 4)
+    assert taken.exit_code == 0, taken.stderr
+    assert mode_of(tmp_path / "log.csv") == 0o664
+
+
+def test_a_journal_on_a_full_disk_is_named(tmp_path):
+    journal = Journal("/dev/full")
+    journal._checked = True  # a device would be refused, but nothing else is full for certain
+    with pytest.raises(InvalidFile, match="/dev/full: the disk is full; make room"):
+        journal.write("1", "cell", [])
 
 
 # --- small files that ask for much ---

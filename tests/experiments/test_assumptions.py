@@ -220,3 +220,18 @@ def test_the_report_says_what_was_changed(tmp_path):
     assert "agrees" not in text.split("##")[1]
     (section,) = read_sections(tmp_path)
     assert section["scale"]["assume"] == {"alpha": 1.37, "horizon": 30}
+
+
+@pytest.mark.parametrize("name", ["stationary", "exploration", "truncation"])
+def test_too_many_states_are_refused_in_terms_of_what_can_be_changed(name):
+    words = r"4 tests over 600 rounds would take 5\.\d GiB .* shorter `horizon` \(\d+ rounds are"
+    with pytest.raises(pr.TooLarge, match=words):
+        run(name, **TINY, workers=1, tests=4)
+
+
+def test_what_is_no_section_in_the_folder_is_refused_before_anything_runs(tmp_path):
+    for text, words in (("{", "not valid JSON"), ("{}", "is not what an experiment leaves there")):
+        (tmp_path / "beam.json").write_text(text)
+        with pytest.raises(InvalidInput, match=f"beam.json: {words}"):
+            reproduce(["theorems"], output=tmp_path, scale=Scale(quick=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["beam.json"]

@@ -13,6 +13,7 @@ import preceptor as pr
 from preceptor.evaluation._tail_kernels import fill_tail_tables
 from preceptor.evaluation.value import commit_value
 from preceptor.loss._loss_kernels import expected_risk, packed_losses
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.planning import SOLVERS
 from preceptor.planning import _bound_kernels as bounds
 from preceptor.planning import _finite_kernels as finite
@@ -40,8 +41,7 @@ def compiled_form(problem):
     counts = np.arange(20)[:, None] * np.ones(problem.size, dtype=np.int64)
     err = problem.learner.errors(problem.world, counts).T.copy()
     forms = problem.oracle.forms()
-    risk = problem.risk.code, problem.risk.parameter
-    return err, (forms.floor, forms.shift, forms.reading, forms.prices, *risk)
+    return err, forms.arrays
 
 
 @pytest.mark.parametrize("risk", RISKS, ids=str)
@@ -56,7 +56,7 @@ def test_losses_of_sets_that_are_not_a_tree(risk, rng):
     out = np.empty((1, 1))
     packed_losses(
         np.array([[3.0]]), np.array([[0]]), np.array([1]), np.array([0.5]), np.array([[0.25]]),
-        np.array([[[2.0]]]), np.array([0.1]), risk.code, risk.parameter, out,
+        np.array([[[2.0]]]), np.array([0.1]), *CompiledRisk.of_number(risk), out,
     )  # fmt: skip
     assert_allclose(out[0, 0], risk.expected(0.5 + 6.25**2) + 0.1)
 
@@ -138,7 +138,9 @@ def test_losses_along_a_row(risk, rng):
     u, part = rng.standard_normal(rows), rng.standard_normal((1, rows, length))
     floor, prices, out = np.array([0.2]), np.array([0.1]), np.empty(length)
     square = np.sum(part**2, axis=1)
-    lattice.row_losses(0, u, floor, prices, risk.code, risk.parameter, part, square, out)
+    lattice.row_losses(
+        0, u, floor, prices, *CompiledRisk.of_number(risk), part, square, np.empty((4, 0)), out
+    )
     variance = 0.2 + np.sum((u[:, None] + part[0]) ** 2, axis=0)
     assert_allclose(out, risk.expected(variance) + 0.1)
 

@@ -225,7 +225,7 @@ def test_best_common_schedule(crowd, name):
     values = objective.value(costs)
     assert plan.plan.value >= values.min() - 1e-9
     assert plan.plan.value <= values.min() + 5e-3
-    assert_allclose(plan.plan.value, objective.value(plan.plan.costs), rtol=1e-9)
+    assert_allclose(plan.plan.value, objective.value(plan.plan.costs), rtol=1e-9, atol=1e-12)
     assert_allclose(plan.regrets, plan.plan.costs / best - 1, atol=1e-9)
 
 

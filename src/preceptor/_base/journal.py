@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from preceptor._base.writing import for_owner, naming
 from preceptor.errors import InvalidFile
 
 _KEYS = frozenset(("by", "cell", "rows"))
@@ -65,7 +66,8 @@ class Journal:
         """Add one cell."""
         line = json.dumps({"by": fingerprint, "cell": cell, "rows": rows})
         self._drop_torn_line()
-        with self.path.open("a", encoding="utf-8") as file:
+        # A new one is its owner's alone: cells may be named after people.
+        with naming(self.path), open(self.path, "a", encoding="utf-8", opener=for_owner) as file:
             file.write(line + "\n")
 
     def remove(self) -> None:

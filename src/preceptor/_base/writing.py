@@ -62,7 +62,7 @@ def write_all(contents: Mapping[str | Path, bytes], *, private: bool = False) ->
     through: list[tuple[Path, bytes]] = []
     try:
         for path, content in contents.items():
-            with _named(path):
+            with naming(path):
                 if is_written_through(path):
                     through.append((Path(path), content))
                 else:
@@ -70,10 +70,10 @@ def write_all(contents: Mapping[str | Path, bytes], *, private: bool = False) ->
         _refuse_twice(staged)
         several = len(contents) > 1
         for each in staged:
-            with _named(each.asked):
+            with naming(each.asked):
                 each.put_in_place(may_be_undone=several)
         for path, content in through:
-            with _named(path):
+            with naming(path):
                 _write_through(path, content)
     except BaseException:
         for each in reversed(staged):
@@ -85,7 +85,7 @@ def write_all(contents: Mapping[str | Path, bytes], *, private: bool = False) ->
 
 def check_writable(path: str | Path) -> None:
     """Refuse a file that could not be written: tries it with an empty neighbour."""
-    with _named(path):
+    with naming(path):
         if not is_written_through(path):
             _Staged.beside(Path(path), b"").undo()
 
@@ -119,6 +119,30 @@ def same_file(one: str | Path, other: str | Path) -> bool:
             return False
         return _real(one).casefold() == _real(other).casefold()
     return stat.S_ISREG(first.st_mode) and os.path.samestat(first, second)
+
+
+def for_owner(path: str, flags: int) -> int:
+    """Open a file so that a new one is its owner's alone; an `opener` for `open`."""
+    return os.open(path, flags, _OWNER)
+
+
+@contextlib.contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Name the file and the remedy, whatever the system says."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except FileNotFoundError:
+        reason = "cannot be written there; choose another folder"
+        raise InvalidFile(f"{path}: {reason}") from None
+    except ValueError as error:
+        if isinstance(error, InvalidFile):
+            raise
+        raise InvalidFile(f"{str(path)!r}: cannot be the name of a file ({error})") from None
+    except OSError as error:
+        known = _REMEDIES.get(error.errno or 0)
+        raise InvalidFile(f"{path}: {known or f'cannot be written ({error.strerror})'}") from error
 
 
 @dataclass
@@ -259,22 +283,3 @@ def _descriptor(path: str | Path) -> int | None:
 
 def _real(path: str | Path) -> str:
     return os.path.realpath(path)
-
-
-@contextlib.contextmanager
-def _named(path: str | Path) -> Iterator[None]:
-    """Name the file and the remedy, whatever the system says."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except FileNotFoundError:
-        reason = "cannot be written there; choose another folder"
-        raise InvalidFile(f"{path}: {reason}") from None
-    except ValueError as error:
-        if isinstance(error, InvalidFile):
-            raise
-        raise InvalidFile(f"{str(path)!r}: cannot be the name of a file ({error})") from None
-    except OSError as error:
-        known = _REMEDIES.get(error.errno or 0)
-        raise InvalidFile(f"{path}: {known or f'cannot be written ({error.strerror})'}") from error

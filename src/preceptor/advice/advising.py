@@ -12,6 +12,7 @@ from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
 from preceptor.advice.advice import Advice, Provenance
+from preceptor.advice.charging import risk_for
 from preceptor.advice.choices import Beliefs, budget_for, refuse_choices, time_from
 from preceptor.advice.comparing import compare
 from preceptor.advice.deciding import plan_for
@@ -19,6 +20,7 @@ from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.advice.from_here import from_here, remembering, so_far_from
 from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
+from preceptor.model.risks import Risk
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.problem import Problem
@@ -46,6 +48,11 @@ def advise(
     costs: Mapping[str, float] | None = None,
     prices: Mapping[str, float] | None = None,
     limit: float | None = None,
+    risk: str | Risk | None = None,
+    miss_cost: float | None = None,
+    false_alarm_cost: float | None = None,
+    as_number: bool = False,
+    link: str | None = None,
     person: str | Person | None = None,
     objective: str | None = None,
     learner: Person | str | Path | None = None,
@@ -94,6 +101,19 @@ def advise(
         By name of test: what showing it adds to the loss of a case.
     limit
         What the tests of one case may cost together.
+    risk
+        How answers to a yes-or-no question are charged: "decision" (the default), "brier" or
+        "log-loss" for answers that are probabilities; or a risk such as
+        `Decision(5, 1, allows_for_hidden=True)`.
+    miss_cost
+        For decisions: what saying no costs when the truth is yes (1 if left out).
+    false_alarm_cost
+        For decisions: what saying yes costs when the truth is no (1 if left out).
+    as_number
+        Read an outcome of two values as a number, with squared errors and a linear model.
+    link
+        How a score becomes a probability where the outcome is yes or no: "probit" (the default) or
+        "logistic".
     person
         Whom to plan for: "crowd" (the default: seven kinds of person, since one rarely knows how
         somebody learns), one kind ("by-showings", "delta-rule", "bayesian", "forgetful", ...), or a
@@ -174,7 +194,8 @@ def advise(
     if isinstance(data, Problem):
         refuse_choices(
             outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            person=person, learner=learner, beliefs=beliefs,
+            risk=risk, miss_cost=miss_cost, false_alarm_cost=false_alarm_cost, link=link,
+            as_number=as_number or None, person=person, learner=learner, beliefs=beliefs,
             participant=participant if log is None else None,
             half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
             about=about, discount=discount, drop=tuple(drop) or None,
@@ -187,10 +208,19 @@ def advise(
         report(progress, "estimating")
         time = time_from(cases, about, discount)
         if isinstance(data, WorldEstimate):
-            refuse_choices(outcome=outcome, unit=unit, drop=tuple(drop) or None)
+            refuse_choices(
+                outcome=outcome, unit=unit, drop=tuple(drop) or None, link=link,
+                as_number=as_number or None,
+            )  # fmt: skip
             estimate = data
         else:
-            estimate = fit_source(data, outcome, unit=unit, drop=drop, reading=reading, seed=seed)
+            # What is left out is up to whoever reads the table.
+            yes_no: dict[str, Any] = {} if link is None else {"link": link}
+            if as_number:
+                yes_no["as_number"] = True
+            estimate = fit_source(
+                data, outcome, unit=unit, drop=drop, reading=reading, seed=seed, **yes_no
+            )
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")
@@ -199,6 +229,14 @@ def advise(
             estimate.world,
             budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
             time,
+            risk_for(
+                estimate.world,
+                risk=risk,
+                miss_cost=miss_cost,
+                false_alarm_cost=false_alarm_cost,
+                link=link,
+                as_number=as_number,
+            ),
             person=person,
             learner=learner,
             participant=participant if in_file or log is None else None,

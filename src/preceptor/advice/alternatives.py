@@ -2,22 +2,41 @@
 
 Three rivals, each of them something a sensible person does: choose one good set and never
 change it; show what predicts best for somebody who has learned everything; show tests at random.
+Where the outcome is yes or no there is also what needs no tests at all: always yes (refer
+everybody), always no, or always the prevalence where answers are probabilities.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from preceptor._base.discounting import discounted_sum, rounds_until, weight_between
+from preceptor._base.discounting import (
+    discounted_sum,
+    rounds_until,
+    total_weight,
+    weight_between,
+)
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expectations, weights_of
+from preceptor.evaluation.mistakes import (
+    Mistakes,
+    averaged,
+    decides,
+    mistakes_along,
+    mistakes_from,
+    mistakes_in,
+    mistakes_of,
+    most_telling,
+)
 from preceptor.evaluation.value import commit_value, evaluate, losses_along, running_counts
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.plan import Plan
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.fixed_sets import best_fixed
@@ -57,6 +76,10 @@ class Alternative:
         What single rounds cost, shape (rounds,).
     standard_error
         Of `value`; 0 where that is exact.
+    mistakes
+        Where answers are decisions: misses and false alarms, averaged over all cases.
+    mistakes_along
+        The same of single rounds.
     """
 
     name: str
@@ -65,6 +88,13 @@ class Alternative:
     value: float
     losses: FloatArray = field(repr=False)
     standard_error: float = 0.0
+    mistakes: Mistakes | None = field(default=None, repr=False)
+    mistakes_along: Mistakes | None = field(default=None, repr=False)
+
+    @property
+    def needs_tests(self) -> bool:
+        """Whether it shows anything; otherwise everybody gets the same answer."""
+        return self.name not in _SAME_FOR_ALL
 
     def excess(self, plan: Plan) -> float:
         """How much more it costs than the plan.
@@ -87,6 +117,8 @@ def alternatives(
 ) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
+    For a yes-or-no outcome also the same answer for everybody.
+
     Parameters
     ----------
     plan
@@ -100,7 +132,7 @@ def alternatives(
     Returns
     -------
     tuple of Alternative
-        Three rivals.
+        Three rivals; for a yes-or-no outcome one or two more.
 
     Raises
     ------
@@ -119,7 +151,8 @@ def alternatives(
         orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
     if orders < 2:
         raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
-    return tuple(rival(plan, orders, seed) for rival in _RIVALS)
+    rivals = tuple(rival(plan, orders, seed) for rival in _RIVALS)
+    return (*rivals, *same_for_all(plan.problem)) if plan.problem.is_binary else rivals
 
 
 def followed_rounds(problem: Problem) -> int:
@@ -160,6 +193,8 @@ def most_predictive_set(problem: Problem) -> TestSet:
     statistician would pick from the data alone. Correlations count, so it is never worse than
     picking the largest coefficients.
     """
+    if problem.is_binary:
+        return most_telling(_listable(problem))
     oracle = _listable(problem).replace(risk=SquaredError()).oracle
     return oracle.sets[int(np.argmin(oracle.floors() - oracle.sets.prices))]
 
@@ -199,8 +234,12 @@ def _stationary(problem: Problem, name: str, title: str, shown: TestSet) -> Alte
         value = commit_value(problem, counts, shown, problem.horizon).value
     else:
         value = evaluate(problem, policy)
-    losses = losses_along(problem, [shown] * followed_rounds(problem))
-    return Alternative(name, title, policy, value, losses)
+    schedule = [shown] * followed_rounds(problem)
+    losses = losses_along(problem, schedule)
+    if not decides(problem):
+        return Alternative(name, title, policy, value, losses)
+    mistakes, along = mistakes_of(problem, policy), mistakes_along(problem, schedule)
+    return Alternative(name, title, policy, value, losses, 0.0, mistakes, along)
 
 
 def _random(plan: Plan, orders: int, seed: int) -> Alternative:
@@ -210,11 +249,19 @@ def _random(plan: Plan, orders: int, seed: int) -> Alternative:
     rounds = followed_rounds(problem)
     sets = full_sets(problem, rng)
     picks = rng.integers(len(sets), size=(orders, rounds))
+    along = None
     if problem.learns_by_showings:
         schedules = [[sets[i] for i in order] for order in picks]
         losses = _losses_of_orders(problem, schedules)
+        if decides(problem):
+            along = _mistakes_of_orders(problem, schedules)
     else:
         losses = _expected_losses_of_orders(problem, sets, picks)
+        if decides(problem):
+            along = mistakes_from(
+                problem,
+                lambda other: _expected_losses_of_orders(other, sets, picks).mean(axis=0),
+            )
     values = np.array([discounted_sum(each, problem.discount) for each in losses])
     left = weight_between(problem.discount, rounds, problem.horizon)
     if left > 0.0 and problem.learns_by_showings:
@@ -230,7 +277,48 @@ def _random(plan: Plan, orders: int, seed: int) -> Alternative:
         float(np.mean(values)),
         losses.mean(axis=0),
         float(np.std(values, ddof=1) / math.sqrt(orders)),
+        None if along is None else averaged(problem, along),
+        along,
     )
+
+
+def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
+    """The same answer for everybody, whatever the tests would say.
+
+    Parameters
+    ----------
+    problem
+        With a yes-or-no outcome.
+
+    Returns
+    -------
+    tuple of Alternative
+        Always yes and always no where answers are decisions; else always the prevalence.
+    """
+    outcome, risk = problem.world.outcome, problem.risk
+    assert outcome is not None
+    assert isinstance(risk, YesNoRisk)
+    share = outcome.prevalence
+    if risk.decides:
+        answers = [
+            ("yes", "Always saying yes (refer all)", 1.0),
+            ("no", "Always saying no", 0.0),
+        ]
+    else:
+        answers = [("prevalence", f"Always saying the prevalence ({100.0 * share:.3g}%)", share)]
+    rounds, weight = followed_rounds(problem), total_weight(problem.discount, problem.horizon)
+    rivals = []
+    for name, title, answer in answers:
+        charges = risk.charge(np.array([answer, answer]), np.array([1.0, 0.0]))
+        loss = float(share * charges[0] + (1.0 - share) * charges[1])
+        mistakes = along = None
+        if risk.decides:
+            missed, alarmed = share * (1.0 - answer), (1.0 - share) * answer
+            mistakes = Mistakes(np.asarray(missed), np.asarray(alarmed), share)
+            along = Mistakes(np.full(rounds, missed), np.full(rounds, alarmed), share)
+        losses = np.full(rounds, loss)
+        rivals.append(Alternative(name, title, None, weight * loss, losses, 0.0, mistakes, along))
+    return tuple(rivals)
 
 
 def _expected_losses_of_orders(
@@ -281,12 +369,31 @@ def _mean_losses(among: Problem, columns: list[int], counts: IntArray) -> FloatA
 
 
 _RIVALS = (_fixed, _predictive, _random)
+_SAME_FOR_ALL = ("yes", "no", "prevalence")
 
 
 def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> FloatArray:
-    """Losses (orders, rounds): every set is asked once, for all states that meet it."""
+    """Losses (orders, rounds)."""
+    losses = np.empty((len(schedules), len(schedules[0])))
+    for places, errors, shown in _states_by_set(problem, schedules):
+        losses[places] = problem.oracle.loss_of(errors, shown)
+    return losses
+
+
+def _mistakes_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Mistakes:
+    """Misses and false alarms of each round, averaged over orders."""
+    misses, alarms = np.empty((2, len(schedules), len(schedules[0])))
+    for places, errors, shown in _states_by_set(problem, schedules):
+        misses[places], alarms[places] = mistakes_in(problem, errors, shown)
+    assert problem.world.outcome is not None
+    return Mistakes(misses.mean(axis=0), alarms.mean(axis=0), problem.world.outcome.prevalence)
+
+
+def _states_by_set(
+    problem: Problem, schedules: list[list[TestSet]]
+) -> Iterator[tuple[tuple[IntArray, IntArray], FloatArray, TestSet]]:
+    """Every set once: which orders and rounds meet it, the errors by then, and the set."""
     counts = np.stack([running_counts(problem, schedule)[:-1] for schedule in schedules])
-    losses = np.empty(counts.shape[:2])
     meets: dict[TestSet, list[tuple[int, int]]] = {}
     for order, schedule in enumerate(schedules):
         for t, shown in enumerate(schedule):
@@ -294,8 +401,7 @@ def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Float
     for shown, where in meets.items():
         rows, columns = np.array(where).T
         errors = problem.by_showings.errors(problem.world, counts[rows, columns])
-        losses[rows, columns] = problem.oracle.loss_of(errors, shown)
-    return losses
+        yield (rows, columns), errors, shown
 
 
 def _listable(problem: Problem) -> Problem:

@@ -11,6 +11,7 @@ import numpy as np
 
 from preceptor._base.checks import is_number
 from preceptor._base.files import read_json
+from preceptor._base.gathering import Gathered
 from preceptor._base.values import FloatArray
 from preceptor._base.words import first_few
 from preceptor.errors import InvalidFile, InvalidInput
@@ -94,28 +95,35 @@ def read_known(
     missing = [key for key in ("tests", "scales", whom) if key not in data]
     if missing:
         raise InvalidFile(f"{path}: {', '.join(missing)} missing; fit the log again")
-    InvalidFile.raise_if(f"{path}: {fault}; fit the log again" for fault in _head_faults(data, who))
+    gathered = Gathered()
+    gathered.fault(*(f"{path}: {fault}; fit the log again" for fault in _head_faults(data, who)))
     chosen, place, name = data[whom], whom, None
     if participant is not None:
-        people = data.get(who, {})
+        people = data[who] if isinstance(data.get(who), Mapping) else {}
         if participant in people:
             chosen, place, name = people[participant], f"{who}, {participant!r}", participant
         elif not pooled:
+            gathered.raise_all()
             there = ", ".join(people) or "no people of their own"
             raise InvalidInput(f"participant: {participant!r} is not in {path}; there are {there}")
     if chosen is None:
+        gathered.raise_all()
         raise InvalidFile(
             f"{path}: nobody can be named ({data.get('refusal', 'no reason given')}); leave out "
             "`learner` to plan for a crowd of all kinds"
         )
-    if tuple(data["tests"]) != world.labels:
+    if not gathered.errors and tuple(data["tests"]) != world.labels:
         raise InvalidFile(
             f"{path}: about the tests {', '.join(data['tests'])}, but the table has "
             f"{', '.join(world.labels)}; fit the log with the same table"
         )
-    ratio = _scales(world) / np.array(data["scales"], dtype=float)
-    person = _person_in(path, place, chosen, ratio)
-    InvalidFile.raise_if(f"{path}, {place}: {fault}" for fault in size_faults(person, world))
+    # Where scales are wrong, the weights are still looked at as they stand.
+    scales = np.array(data["scales"], dtype=float) if not gathered.errors else _scales(world)
+    person = gathered.read(_person_in, path, place, chosen, _scales(world) / scales)
+    if person is not None:
+        gathered.fault(*(f"{path}, {place}: {fault}" for fault in size_faults(person, world)))
+    gathered.raise_all()
+    assert person is not None
     return Known(person, str(path), name, _shares(data.get("shares"), name))
 
 
@@ -165,9 +173,12 @@ def _head_faults(data: Mapping[str, Any], who: str) -> list[str]:
         faults.append(f"tests: {_short(tests)}, must be a list of names")
     elif not _is_list(scales) or len(scales) != len(tests):
         faults.append(f"scales: {_short(scales)}, must be a number for each of {len(tests)} tests")
-    elif not all(is_number(scale) and scale > 0 for scale in scales):
-        wrong = next(i for i, s in enumerate(scales) if not (is_number(s) and s > 0))
-        faults.append(f"scales, {tests[wrong]!r}: {scales[wrong]!r}, must be a positive number")
+    else:
+        faults += [
+            f"scales, {test!r}: {scale!r}, must be a positive number"
+            for test, scale in zip(tests, scales, strict=True)
+            if not (is_number(scale) and scale > 0)
+        ]
     if not isinstance(people, Mapping):
         faults.append(f"{who}: {_short(people)}, must be people by name")
     return faults

@@ -69,8 +69,8 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
 
     Scaling the entries soon leaves the correlation matrices, so the matrix R is raised to a power
     and brought back to a diagonal of ones: a power below 1 moves it towards independence, above
-    1 towards fewer common causes, and it stays positive definite. Variances, coefficients and
-    noise stay.
+    1 towards fewer common causes, and it stays positive definite. Variances, coefficients
+    and noise stay, and so does the prevalence of a yes-or-no outcome.
     """
     world = problem.world
     scale = np.sqrt(np.diag(world.covariance))
@@ -92,6 +92,7 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
         world.names,
         units=world.units,
         groups=world.groups,
+        outcome=world.outcome,
     )
     return problem.replace(world=other)
 

@@ -11,6 +11,7 @@ from preceptor.advice.kinds import CROWD, WITH_CURVES, WITHOUT_SPEED, check_kind
 from preceptor.advice.learner_file import read_known
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import Budget
+from preceptor.model.risks import Risk
 from preceptor.model.world import World
 from preceptor.people.person import BY_SHOWINGS, Person
 from preceptor.problem import Problem
@@ -20,6 +21,7 @@ def problem_for(
     world: World,
     budget: Budget,
     time: Time,
+    risk: Risk | None = None,
     *,
     person: str | Person | None,
     learner: Person | str | Path | None,
@@ -45,7 +47,7 @@ def problem_for(
         learner, participant = known_from.person, None
     known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
     try:
-        problem = Problem(world, known, budget, time.discount, time.horizon)
+        problem = Problem(world, known, budget, time.discount, time.horizon, risk)
         if kind is None:
             return problem
         showings = DEFAULT_HALF_LIFE if half_life is None else half_life

@@ -10,8 +10,11 @@ from collections.abc import Callable
 
 import typer
 
-HELP = """\
-Type what you predict, as a plain number such as 12.5, and press Enter.
+from preceptor.cli._answers import YesNo
+
+_A_NUMBER = "Type what you predict, as a plain number such as 12.5"
+HELP = f"""\
+{_A_NUMBER}, and press Enter.
   why   why these tests are shown
   q     stop; everything so far is kept; so does Ctrl-D
   ?     this help"""
@@ -87,6 +90,52 @@ def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
             else:
                 doubted = answer
                 typer.echo(f"{answer:g} looks like a slip; type it once more if you mean it.")
+
+
+def ask_yes_no(question: YesNo, why: Callable[[], str]) -> float:
+    """An answer to a yes-or-no question; asks again until there is one.
+
+    Parameters
+    ----------
+    question
+        How yes and no are written, and whether probabilities are asked for.
+    why
+        The reason for what is shown.
+
+    Returns
+    -------
+    float
+        1 for yes, 0 for no, or a probability of yes.
+
+    Raises
+    ------
+    Stopped
+        They want to stop.
+    """
+    while True:
+        typed = read_line("Your answer: ").strip()
+        word = typed.lower()
+        if word in ("q", "quit", "exit"):
+            raise Stopped
+        if word in ("?", "help", "h"):
+            typer.echo(HELP.replace(_A_NUMBER, f"Type {question.in_words()}"))
+        elif word == "why":
+            typer.echo(in_lines(why()))
+        else:
+            try:
+                return question.answer(typed)
+            except ValueError as error:
+                typer.echo(f"{typed!r} {error}; type that, or q to stop.")
+
+
+def yes_no_verdict(question: YesNo, answer: float, outcome: float) -> str:
+    """The truth, and what kind of mistake the answer was, if it was one."""
+    truth = f"It was {question.truth(outcome)}"
+    if not question.decides:
+        return f"{truth}: you gave that {answer if outcome > 0.5 else 1.0 - answer:.0%}."
+    if answer == outcome:
+        return f"{truth}: right."
+    return f"{truth}: {'a miss' if outcome > 0.5 else 'a false alarm'}."
 
 
 def how_to_answer(lower: float, higher: float) -> str:

@@ -11,6 +11,7 @@ import typer
 
 import preceptor
 from preceptor._base.words import counted, first_few
+from preceptor.cli._answers import YesNo
 from preceptor.cli._console import note_all, say, spinner
 from preceptor.cli._recording import Recorded
 from preceptor.cli._tables import renamed_columns
@@ -109,7 +110,10 @@ def _recorded(
             f"--case: {just_shown.case}, but by {file.path} the next case of {who} is "
             f"{chosen.case}; nothing was recorded"
         )
-    seen, results, answer, outcome = just_shown.numbers(world, chosen.shown, reading.decimal)
+    yes_no = YesNo.of(plan.problem) if world.is_binary else None
+    seen, results, answer, outcome = just_shown.numbers(
+        world, chosen.shown, reading.decimal, yes_no
+    )
     Round.checked(world, seen, results, answer)
     if outcome is not None:
         check_size(world, "outcome", outcome)

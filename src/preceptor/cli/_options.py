@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from preceptor.advice.charging import RISKS
 from preceptor.advice.kinds import KINDS
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidInput
@@ -71,6 +72,50 @@ Costs = Annotated[
 ]
 Limit = Annotated[
     float | None, typer.Option(help="What the tests shown in one case may cost together.")
+]
+_YES_NO = "Outcomes that are yes or no"
+MissCost = Annotated[
+    float | None,
+    typer.Option(
+        help="What a miss costs: saying no when the truth is yes (default: 1).",
+        metavar="COST",
+        rich_help_panel=_YES_NO,
+    ),
+]
+FalseAlarmCost = Annotated[
+    float | None,
+    typer.Option(
+        help="What a false alarm costs: saying yes when the truth is no (default: 1).",
+        metavar="COST",
+        rich_help_panel=_YES_NO,
+    ),
+]
+Risk = Annotated[
+    str | None,
+    typer.Option(
+        help="Whether people decide, or say probabilities that are charged by the Brier score or "
+        "the log loss (default: decision).",
+        metavar="|".join(RISKS),
+        autocompletion=lambda: list(RISKS),
+        rich_help_panel=_YES_NO,
+    ),
+]
+AsNumber = Annotated[
+    bool,
+    typer.Option(
+        "--as-number",
+        help="Read an outcome of two values as a number: squared errors, and linear readers only.",
+        rich_help_panel=_YES_NO,
+    ),
+]
+Link = Annotated[
+    str | None,
+    typer.Option(
+        help="How a score becomes a probability (default: probit).",
+        metavar="probit|logistic",
+        autocompletion=lambda: ["probit", "logistic"],
+        rich_help_panel=_YES_NO,
+    ),
 ]
 Kind = Annotated[
     str | None,

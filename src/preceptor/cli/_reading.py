@@ -62,7 +62,7 @@ _OPTIONS: dict[str, Any] = {
     "positive": Annotated[
         str | None,
         typer.Option(
-            help="Which value of a two-valued outcome counts as 1, e.g. M or yes.",
+            help="Which value of a two-valued outcome counts as yes (1), e.g. M.",
             metavar="VALUE",
             rich_help_panel=_PANEL,
         ),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import preceptor
 from preceptor._base.words import as_known, listed
+from preceptor.cli._answers import YesNo
 from preceptor.errors import InvalidInput
 from preceptor.logs.cells import as_number
 from preceptor.logs.levels import Category, categories_of
@@ -33,9 +34,16 @@ class Recorded:
     anyway: bool = False
 
     def numbers(
-        self, world: preceptor.World, shown: Sequence[int], decimal: str | None = None
+        self,
+        world: preceptor.World,
+        shown: Sequence[int],
+        decimal: str | None = None,
+        yes_no: YesNo | None = None,
     ) -> tuple[tuple[int, ...], tuple[float, ...], float, float | None]:
-        """Columns, their results, answer and outcome; `shown` is what should have been shown."""
+        """Columns, their results, answer and outcome; `shown` is what should have been shown.
+
+        `yes_no` says how answers are typed where the outcome is yes or no.
+        """
         faults: list[str] = []
         columns: tuple[int, ...] = ()
         results: tuple[float, ...] = ()
@@ -44,12 +52,15 @@ class Recorded:
         except InvalidInput as error:
             faults += error.faults
         answer, outcome = 0.0, None
+        said = None if yes_no is None else yes_no.answer
+        true = None if yes_no is None else yes_no.decision
         if self.answer is None:
-            faults.append("--answer: give what the person said, e.g. --answer 20")
+            example = "20" if yes_no is None else "yes"
+            faults.append(f"--answer: give what the person said, e.g. --answer {example}")
         else:
-            answer = _read("--answer", self.answer, decimal, faults)
+            answer = _read("--answer", self.answer, decimal, faults, said)
         if self.outcome is not None:
-            outcome = _read("--outcome", self.outcome, decimal, faults)
+            outcome = _read("--outcome", self.outcome, decimal, faults, true)
         InvalidInput.raise_if(faults)
         return columns, results, answer, outcome
 
@@ -189,10 +200,16 @@ def _by_column(
     return {i: float(cell == level) for i, level in zip(block, levels, strict=True)}
 
 
-def _read(option: str, text: str, decimal: str | None, faults: list[str]) -> float:
-    """The number that was typed; 0 and a fault where there is none."""
+def _read(
+    option: str,
+    text: str,
+    decimal: str | None,
+    faults: list[str],
+    of_words: Callable[[str], float] | None = None,
+) -> float:
+    """The number that was typed, or that words stand for; 0 and a fault where there is none."""
     try:
-        return number_in(text, decimal)
+        return number_in(text, decimal) if of_words is None else of_words(text)
     except ValueError as error:
         finite = "" if str(error).startswith(("is", "could")) else ","
         faults.append(f"{option}: {text if finite else repr(text)}{finite} {error}")

@@ -88,13 +88,17 @@ def next_tests(
     ] = None,
     answer: Annotated[
         str | None,
-        typer.Option(help="What the person said.", metavar="NUMBER", rich_help_panel=_RECORDING),
+        typer.Option(
+            help="What the person said: a number; yes or no; or a probability such as 0.7 or 70%.",
+            metavar="ANSWER",
+            rich_help_panel=_RECORDING,
+        ),
     ] = None,
     outcome: Annotated[
         str | None,
         typer.Option(
-            help="What was true; leave it out if the person was not told.",
-            metavar="NUMBER",
+            help="What was true, a number or yes or no; leave it out if the person was not told.",
+            metavar="OUTCOME",
             rich_help_panel=_RECORDING,
         ),
     ] = None,
@@ -234,5 +238,10 @@ def _in_words(plan: preceptor.Plan, chosen: NextCase, numbered: bool) -> str:
         scale = scale_of(plan.problem)
         unit = f" ({scale.unit})" if scale.unit else ""
         label = scale.label.removeprefix("expected ")
-        lines.append(f"Expected {label} of this case: {float(scale.of(chosen.loss)):.3g}{unit}.")
+        number = f"{float(scale.of(chosen.loss)):.3g}{unit}"
+        if scale.per == 1:
+            lines.append(f"Expected {label} of this case: {number}.")
+        else:
+            label = label.replace("cases", "cases like this one")
+            lines.append(f"Expected {label}: {number}.")
     return "\n".join(lines)

@@ -36,6 +36,8 @@ _EXAMPLES = """[bold]Examples[/bold]
   preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)
 
   preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv
+
+  preceptor plan cases.csv --outcome ill --positive yes --miss-cost 5 --false-alarm-cost 1
 """
 
 
@@ -53,6 +55,11 @@ def plan(
     standardised: _options.Standardised = False,
     costs: _options.Costs = None,
     limit: _options.Limit = None,
+    miss_cost: _options.MissCost = None,
+    false_alarm_cost: _options.FalseAlarmCost = None,
+    risk: _options.Risk = None,
+    as_number: _options.AsNumber = False,
+    link: _options.Link = None,
     person: _options.Kind = None,
     objective: Annotated[
         str | None,
@@ -152,6 +159,11 @@ def plan(
                 costs=found.get("cost"),
                 prices=found.get("price"),
                 limit=limit,
+                risk=risk,
+                miss_cost=miss_cost,
+                false_alarm_cost=false_alarm_cost,
+                as_number=as_number,
+                link=link,
                 person=person,
                 objective=objective,
                 learner=learner,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import preceptor
+from preceptor._base.files import write_all
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._plans import check_again
@@ -93,16 +94,27 @@ def solve(
             plan = preceptor.solve(task, method, **given)
         if verify:
             check_again(plan)
-        if output is not None:
-            plan.save(output)
-            say(f"Wrote the plan to {output}")
-        if plot is not None:
-            with spinner("drawing"):
-                plan.plot(plot)
-            say(f"Drew the plan to {plot}")
+        _write(plan, output, plot)
     from preceptor.report.words import explain
 
     typer.echo(plan.to_json() if as_json else explain(plan, code=False))
+
+
+def _write(plan: preceptor.Plan, output: Path | None, plot: Path | None) -> None:
+    """The plan and its picture, as far as they are wanted: both or neither."""
+    contents: dict[str | Path, bytes] = {}
+    if output is not None:
+        contents[output] = (plan.to_json() + "\n").encode()
+    if plot is not None:
+        from preceptor.report.plots import picture_of
+
+        with spinner("drawing"):
+            contents[plot] = picture_of(plan.plot(), plot.suffix)
+    write_all(contents)
+    if output is not None:
+        say(f"Wrote the plan to {output}")
+    if plot is not None:
+        say(f"Drew the plan to {plot}")
 
 
 @app.command()

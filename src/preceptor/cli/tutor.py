@@ -11,8 +11,17 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor._base.words import counted
+from preceptor.cli._answers import YesNo
 from preceptor.cli._app import app
-from preceptor.cli._asking import Stopped, ask, how_to_answer, in_lines, verdict
+from preceptor.cli._asking import (
+    Stopped,
+    ask,
+    ask_yes_no,
+    how_to_answer,
+    in_lines,
+    verdict,
+    yes_no_verdict,
+)
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._reading import as_options, reads_table
 from preceptor.cli._tables import read_named_numbers
@@ -196,6 +205,9 @@ def _talk(
 
 
 def _greet(session: Session, found: Cases) -> None:
+    if session.tutor.problem.is_binary:
+        _greet_yes_no(session, found)
+        return
     average = found.outcome.mean()
     typer.echo(
         f"Predict {found.name} of each case from what you see. The average is {average:.4g}."
@@ -211,6 +223,21 @@ def _greet(session: Session, found: Cases) -> None:
         so_far = counted(len(session.rounds), "case")
         typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
         typer.echo(f"Last time you said {last.answer:.6g}. {verdict(last.answer, last.outcome)}")
+
+
+def _greet_yes_no(session: Session, found: Cases) -> None:
+    """What to answer where the outcome is yes or no, and how common yes is."""
+    question = YesNo.of(session.tutor.problem)
+    share = float(found.outcome.mean())
+    typer.echo(f"Predict {found.name} of each case from what you see: {question.in_words()}.")
+    typer.echo(f"Of 100 cases {100.0 * share:.3g} are {question.truth(1.0)}. ? is help, q stops.")
+    if session.rounds:
+        last = session.tutor.record[-1]
+        assert last.answer is not None
+        assert last.outcome is not None
+        so_far = counted(len(session.rounds), "case")
+        typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
+        typer.echo(f"Last time: {yes_no_verdict(question, last.answer, last.outcome)}")
 
 
 def _one_case(
@@ -230,12 +257,17 @@ def _one_case(
     if show_why:
         typer.echo(in_lines(advice.reason))
     outcomes = found.outcome
-    answer = ask(outcomes.min(), outcomes.max(), lambda: advice.reason)
+    question = YesNo.of(tutor.problem) if tutor.problem.is_binary else None
+    if question is None:
+        answer = ask(outcomes.min(), outcomes.max(), lambda: advice.reason)
+    else:
+        answer = ask_yes_no(question, lambda: advice.reason)
     truth = float(outcomes[row])
     values = found.results(row, advice.shown)
     after = session.after(row, advice.shown, values, answer, truth, advice.reason)
     # Kept before it is told: nobody shall answer again once they have seen the truth.
     after = after.save(kept)
     after.write_log(logged)
-    typer.echo(verdict(answer, truth))
+    said = verdict(answer, truth) if question is None else yes_no_verdict(question, answer, truth)
+    typer.echo(said)
     return after

@@ -92,7 +92,7 @@ def course(problem: Problem, policy: Policy, rounds: int | None, by_person: bool
     """Columns of a table with a row a round (and person): see `Plan.to_frame`."""
     schedule = schedule_of(problem, policy, rounds)
     names = list(people_of(problem))
-    losses_of, errors = _people_along(problem, schedule)
+    losses_of, errors = people_along(problem, schedule)
     if not by_person:
         shares = weights_of(problem)
         names, losses_of = [""], [losses_along(problem, schedule)]
@@ -116,7 +116,7 @@ def course(problem: Problem, policy: Policy, rounds: int | None, by_person: bool
     return columns
 
 
-def _people_along(
+def people_along(
     problem: Problem, schedule: list[TestSet]
 ) -> tuple[list[FloatArray], list[FloatArray]]:
     """For each person the losses (rounds,) and expected errors (rounds, n) before each round."""

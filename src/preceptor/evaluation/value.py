@@ -130,10 +130,7 @@ def losses_along(problem: Problem, schedule: list[TestSet]) -> FloatArray:
         return expected_losses(problem, schedule)
     counts = running_counts(problem, schedule)[:-1]
     losses = np.empty(len(schedule))
-    rounds_of: dict[TestSet, list[int]] = {}
-    for t, shown in enumerate(schedule):
-        rounds_of.setdefault(shown, []).append(t)
-    for shown, rounds in rounds_of.items():
+    for shown, rounds in _rounds_of(schedule).items():
         for start in range(0, len(rounds), _CHUNK):
             part = rounds[start : start + _CHUNK]
             errors = problem.by_showings.errors(problem.world, counts[part])
@@ -145,10 +142,18 @@ def running_counts(problem: Problem, schedule: list[TestSet]) -> IntArray:
     """Counts before each round and after the last, shape (rounds + 1, n)."""
     shown = np.zeros((len(schedule) + 1, problem.size), dtype=np.int64)
     shown[0] = problem.start_counts
-    for t, tests in enumerate(schedule):
-        shown[t + 1, list(tests)] = 1
-    counts: IntArray = np.cumsum(shown, axis=0)
+    for tests, rounds in _rounds_of(schedule).items():
+        shown[np.array(rounds)[:, None] + 1, list(tests)] = 1
+    counts: IntArray = np.cumsum(shown, axis=0, out=shown)
     return counts
+
+
+def _rounds_of(schedule: list[TestSet]) -> dict[TestSet, list[int]]:
+    """In which rounds each set is shown."""
+    found: dict[TestSet, list[int]] = {}
+    for t, shown in enumerate(schedule):
+        found.setdefault(shown, []).append(t)
+    return found
 
 
 def counts_after(problem: Problem, schedule: list[TestSet]) -> IntArray:

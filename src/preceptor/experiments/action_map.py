@@ -24,12 +24,11 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import HORIZON, Draw, budget_of, draw, instance
+from preceptor.experiments.instances import HORIZON, Draw, best_plan, budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, new_figure
 from preceptor.experiments.statistics import Mean
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.plan import Plan
-from preceptor.planning import solve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +81,7 @@ def _plan(
 ) -> Plan:
     kind = "exactly" if str(budget).startswith("exactly") else "at most"
     allowed = budget_of(kind, 1)
-    return solve(instance(drawn, rho, alpha, allowed, horizon=horizon, **more), "finite")
+    return best_plan(instance(drawn, rho, alpha, allowed, horizon=horizon, **more))
 
 
 def look_for_instances(draws: int, seed: int = 0) -> Iterator[Candidate]:

@@ -23,7 +23,7 @@ import numpy as np
 import preceptor.experiments.paper as paper
 from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, budget_of, draw, instance
+from preceptor.experiments.instances import BUDGETS, best_plan, budget_of, draw, instance
 from preceptor.experiments.look import COLOURS, MARKERS, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
@@ -126,7 +126,7 @@ def named_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 
 def _length(setting: Setting, seed: np.random.SeedSequence, endless: dict[str, Any]) -> list[Row]:
     problem = _problem(setting, seed, setting["budget"], setting["horizon"] or None)
-    plan = solve(problem, "finite") if problem.horizon else solve(problem, "lattice", **endless)
+    plan = best_plan(problem) if problem.horizon else solve(problem, "lattice", **endless)
     return [{"length": _round(plan.exploration_length), "value": plan.value}]
 
 

@@ -21,7 +21,7 @@ from preceptor._base.values import FloatArray
 from preceptor.evaluation.value import evaluate
 from preceptor.experiments.assumptions import Assumptions, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
-from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE, budget_of
+from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE, best_plan, budget_of
 from preceptor.experiments.look import COLOURS, as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
@@ -29,7 +29,6 @@ from preceptor.model.matrices import equicorrelation
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric
-from preceptor.planning import solve
 from preceptor.planning.bounds import remaining_floor
 from preceptor.problem import Problem
 
@@ -126,7 +125,7 @@ def planned_with(
 def deployed(believed: Problem, **told: Any) -> dict[str, float]:
     """Plan with these inputs, then evaluate the plan with the right ones."""
     truth, best = _truth(**told)
-    value = evaluate(truth, solve(believed, "finite").policy)
+    value = evaluate(truth, best_plan(believed).policy)
     floor = remaining_floor(truth, after=0)
     return {
         "retained": 100.0 * best / value,
@@ -137,7 +136,7 @@ def deployed(believed: Problem, **told: Any) -> dict[str, float]:
 @cache
 def _truth(**told: Any) -> tuple[Problem, float]:
     truth = planned_with(**told)
-    return truth, solve(truth, "finite").value
+    return truth, best_plan(truth).value
 
 
 def figure(frame: pd.DataFrame) -> Figure:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.executors import Executor, executor_of
-from preceptor._base.files import write_bytes, write_text
+from preceptor._base.files import read_json, write_bytes, write_text
 from preceptor._base.journal import Journal
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidFile, InvalidInput
@@ -184,6 +184,8 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidFile(f"{folder}: cannot be made ({error.strerror})") from None
+    # What cannot go into the report is found out now, not after everything was run.
+    list(read_sections(folder))
     journals = {e.name: Journal(folder / f"{e.name}{UNFINISHED}") for e in chosen}
     results = []
     with executor_of(workers, client) as executor:
@@ -204,7 +206,13 @@ def read_sections(folder: Path) -> Iterator[written.Section]:
     for name in EXPERIMENTS:
         path = folder / f"{name}.json"
         if path.exists():
-            yield json.loads(path.read_text("utf-8"))
+            section = read_json(path)
+            if not section.keys() >= written.PARTS:
+                raise InvalidFile(
+                    f"{path}: is not what an experiment leaves there; remove it, or choose another "
+                    "folder"
+                )
+            yield section
 
 
 def _correlations(rho: Sequence[float]) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 import preceptor.experiments.paper as paper
 from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, DISCOUNT, budget_of, draw, instance
+from preceptor.experiments.instances import BUDGETS, DISCOUNT, best_plan, budget_of, draw, instance
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
@@ -76,7 +76,7 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
         discount=setting["discount"],
         **given(setting, "floor", "imputation", "horizon"),
     )
-    best = solve(problem, "finite").value
+    best = best_plan(problem).value
     fixed = solve(problem, "stationary").value
     floor = remaining_floor(problem, after=0)
     return [

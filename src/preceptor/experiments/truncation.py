@@ -18,7 +18,7 @@ import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, HORIZON, budget_of, draw, instance
+from preceptor.experiments.instances import BUDGETS, HORIZON, best_plan, budget_of, draw, instance
 from preceptor.experiments.look import (
     COLOURS,
     MARKERS,
@@ -79,7 +79,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio with either suffix."""
     problem = _problem(setting, seed, setting["budget"], setting.get("horizon", HORIZON))
-    best = solve(problem, "finite").value
+    best = best_plan(problem).value
     floor = remaining_floor(problem, after=0)
     rows: list[Row] = []
     for suffix in SUFFIXES:

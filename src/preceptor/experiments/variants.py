@@ -20,7 +20,7 @@ import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import DISCOUNT, NOISE, budget_of, draw
+from preceptor.experiments.instances import DISCOUNT, NOISE, best_plan, budget_of, draw
 from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
@@ -90,7 +90,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """T_d of the optimal plan over 180 rounds."""
-    plan = solve(_problem(setting, setting["rho"], seed), "finite")
+    plan = best_plan(_problem(setting, setting["rho"], seed))
     length = plan.exploration_length
     return [{"length": math.nan if length is None else float(length), "value": plan.value}]
 
@@ -98,7 +98,7 @@ def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality of truncated plans with the paper's suffix rule."""
     task = _problem(setting, RHO, seed)
-    best = solve(task, "finite").value
+    best = best_plan(task).value
     return [
         {
             "planned": length,

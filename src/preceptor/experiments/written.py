@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from preceptor.experiments.reproduction import Result
 
 Section = dict[str, Any]
+PARTS = frozenset(("name", "title", "about", "scale", "findings", "seconds", "rows"))
 
 _RULE = """\
 Means are over random draws, with 95% intervals by Student's t in tables and bands of 1.96 standard

@@ -135,7 +135,7 @@ class LogFile:
                 f"{self.path}: was changed by somebody else in the meantime; nothing was written, "
                 "look at it and record the case again"
             )
-        write_bytes(self.path, row)
+        write_bytes(self.path, row, private=True)
         return after
 
     def _with_row(self, own: Log, tests: Tests, columns: dict[str, str]) -> bytes:

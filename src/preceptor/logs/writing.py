@@ -114,15 +114,15 @@ def log_to_frame(log: Log, layout: str, world: World | None = None) -> pd.DataFr
 
 
 def write_log(log: Log, path: str | Path, layout: str, world: World | None = None) -> None:
-    """A file that `Log.read` reads."""
+    """A file that `Log.read` reads; it holds names of people, so a new one is its owner's alone."""
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
-        write_text(path, _csv_text(log, path, layout, world))
+        write_text(path, _csv_text(log, path, layout, world), private=True)
     elif suffix in (".jsonl", ".ndjson"):
         lines = (json.dumps(row, ensure_ascii=False) for row in plain_rows(log, layout, world))
-        write_text(path, "\n".join(lines) + "\n")
+        write_text(path, "\n".join(lines) + "\n", private=True)
     elif suffix == ".parquet":
-        write_bytes(path, _parquet_bytes(log, layout, world))
+        write_bytes(path, _parquet_bytes(log, layout, world), private=True)
     else:
         raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv, .jsonl or .parquet")
 

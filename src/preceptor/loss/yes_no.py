@@ -42,12 +42,18 @@ class YesNoOracle(GaussianOracle):
     def __init__(self, setting: Setting) -> None:
         assert isinstance(setting.risk, YesNoRisk)
         self._yes_no = setting.risk
+        self._first_errors = np.abs(setting.world.coefficients - setting.learner.initial)
         self._see(setting)
 
-    @property
+    @cached_property
     def accuracy(self) -> float:  # type: ignore[override]
-        """Error of the surface, if one is used."""
-        return 0.0 if self._surface is None else self._surface.error
+        """Error of the surface, if one is used, while errors are no larger than at first."""
+        if self._surface is None:
+            return 0.0
+        if not self._surface.grows:
+            return self._surface.error
+        steepest = max(self._largest_score(self._first_errors, shown) for shown in self.sets)
+        return self._surface.error * (1.0 + steepest) ** 2
 
     @cached_property
     def _surface(self) -> Surface | None:
@@ -195,11 +201,11 @@ class YesNoOracle(GaussianOracle):
         """
         lengths: FloatArray = np.linalg.norm(self._form_of(shown).reading, axis=0)
         risk = self._yes_no
+        if risk.allows_for_hidden:
+            # What is believed to be hidden moves too, even if nothing is shown: no simple bound.
+            return np.full(lengths.shape, math.inf)
         if not np.any(lengths):
             return lengths
-        if risk.allows_for_hidden:
-            # What is believed to be hidden moves too; that has no simple bound.
-            return np.where(lengths > 0.0, math.inf, 0.0)
         if isinstance(risk, Brier):
             return lengths * (2.0 * _DENSITY * _DISTANCE)
         if not isinstance(risk, Decision):

@@ -38,9 +38,8 @@ def both_below(u: npt.ArrayLike, v: npt.ArrayLike, r: npt.ArrayLike) -> FloatArr
     left = np.sqrt((1.0 - rho) * (1.0 + rho))
     both = 0.5 * (ndtr(first) + ndtr(second))
     both = both - _beside(first, second, rho, left) - _beside(second, first, rho, left)
-    # Signs, because limits may be infinite.
-    sides = np.sign(first) * np.sign(second)
-    apart = (sides < 0.0) | ((sides == 0.0) & (first + second < 0.0))
+    signs = np.sign(first) * np.sign(second)
+    apart = (signs < 0.0) | ((signs == 0.0) & (np.sign(first) + np.sign(second) < 0.0))
     both = both - 0.5 * apart
     # At the origin both terms above are limits along different ways; the closed form is short.
     origin = (first == 0.0) & (second == 0.0)

@@ -39,7 +39,7 @@ class Binary(Value):
     >>> import preceptor as pr
     >>> world = pr.World([1.0, 0.8], [[1.0, 0.5], [0.5, 1.0]], outcome=Binary(prevalence=0.2))
     >>> world.is_binary, world.sample(5, rng=0).outcomes.tolist()
-    (True, [0.0, 0.0, 0.0, 1.0, 0.0])
+    (True, [0.0, 1.0, 0.0, 1.0, 0.0])
     """
 
     prevalence: Annotated[

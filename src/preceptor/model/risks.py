@@ -42,7 +42,7 @@ class Risk(Kind):
 
     family: ClassVar[str] = "risk"
     code: ClassVar[int] = -1
-    # What an expected charge is called where it can be read in units of the outcome.
+    # What an expected charge is called where it has a name, or is in units of the outcome.
     error_name: ClassVar[str] = ""
     # Whether it charges outcomes that are yes or no, not numbers.
     is_binary: ClassVar[bool] = False

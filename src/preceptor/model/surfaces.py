@@ -3,9 +3,9 @@
 The cost of answers depends on two numbers of a state: how the person's score goes with the true
 one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s.
 In c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a
-bounded piece of the plane, whatever the person believes. It is interpolated by bicubic B-splines with even
-knots; the grid is made finer until errors between the knots are below what is wanted, and what is
-left is stated.
+bounded piece of the plane, whatever the person believes. It is interpolated by bicubic splines with
+even knots; the grid is made finer until errors between the knots are below what is wanted, and what
+is left is stated.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ _STEEPEST = 50.0
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A tabulated charge, and how far it is off at most (measured between the knots)."""
+    """A tabulated charge, and how far it is off at most (measured between the knots).
+
+    If `grows`, the error of a score with standard deviation s is (1 + s)² times as large.
+    """
 
     compiled: CompiledRisk
     error: float
+    grows: bool
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def surface_of(world: World, risk: YesNoRisk) -> Surface:
             float(first.cells), float(second.cells), float(grows),
         ]
     )  # fmt: skip
-    return Surface(CompiledRisk(SURFACE_CODE, numbers, _cubics(table)), 2.0 * error)
+    return Surface(CompiledRisk(SURFACE_CODE, numbers, _cubics(table)), 2.0 * error, grows)
 
 
 def _cubics(table: FloatArray) -> FloatArray:

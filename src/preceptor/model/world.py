@@ -36,6 +36,7 @@ from preceptor.model.matrices import (
     read_numbers,
 )
 from preceptor.model.outcomes import Binary
+from preceptor.model.score_pairs import ScorePair
 from preceptor.model.units import Units
 
 # Variances beyond this leave no room for sums over rounds.
@@ -420,15 +421,14 @@ class World(Value):
 
     def __repr__(self) -> str:
         outcome = self.units.outcome if self.units is not None else "no unit given"
+        if self.outcome is not None:
+            named = f"{outcome}, " if self.units is not None else ""
+            outcome = f"{named}yes in {100.0 * self.outcome.prevalence:.3g}% of all cases"
         title = f"World of {counted(len(self.tests), 'test')}; outcome: {outcome}"
         rows = [
             ("weights", weights_in_words(self.labels, self.coefficients)),
             ("correlation", f"{self.typical_correlation:.2f} between two tests on average"),
-            (
-                "explained",
-                f"{self.explained_share:.0%} of the variance of the outcome, "
-                f"whose standard deviation is {self.outcome_variance**0.5:.4g}",
-            ),
+            ("explained", self._explained_in_words()),
         ]
         if self.groups is not None:
             sizes = [f"{name} ({counted(len(part), 'column')})" for name, part in self.groups]
@@ -437,6 +437,18 @@ class World(Value):
             p, q = self.beta_shape
             rows.append(("marginals", f"Beta({p:g}, {q:g}), standardised, in a Gaussian copula"))
         return labelled(title, rows)
+
+    def _explained_in_words(self) -> str:
+        """How much all tests together tell."""
+        if self.outcome is None:
+            return (
+                f"{self.explained_share:.0%} of the variance of the outcome, "
+                f"whose standard deviation is {self.outcome_variance**0.5:.4g}"
+            )
+        known = np.array([self.score_variance])
+        link, base = self.outcome.from_score, self.base_score
+        area = ScorePair.best_reader(link, base, self.score_variance, known).area()[0]
+        return f"whoever reads all tests rightly has an area under the ROC curve of {area:.3f}"
 
     @property
     def is_gaussian(self) -> bool:

@@ -25,6 +25,8 @@ from preceptor.model.score_pairs import ScorePair
 
 # The code by which kernels know that a charge is read off a surface.
 SURFACE_CODE = 3
+# The least distance of a probability from 1 that can be told from none.
+_SUREST = 2.0**-53
 
 Belief = Annotated[
     float | None,
@@ -42,6 +44,18 @@ class YesNoRisk(Risk):
 
     How somebody turns a score into an answer goes with the risk, because a decision needs a
     threshold, and that comes from what mistakes cost.
+
+    Parameters
+    ----------
+    allows_for_hidden
+        Whether probabilities become less extreme for what is hidden, as they should.
+    believed_prevalence
+        How common the person takes yes to be; as common as it is if left out.
+
+    Examples
+    --------
+    >>> isinstance(Brier(), YesNoRisk), Brier.decides, Decision.decides
+    (True, False, True)
     """
 
     is_binary: ClassVar[bool] = True
@@ -237,7 +251,18 @@ class Decision(YesNoRisk):
         return np.where(scores > self.score_above(pair), 1.0, 0.0)
 
     def score_above(self, pair: ScorePair) -> FloatArray:
-        """The score above which the person says yes, base included."""
+        """The score above which the person says yes, base included.
+
+        Parameters
+        ----------
+        pair
+            How the person's scores and the truth go together, for any number of states.
+
+        Returns
+        -------
+        array
+            One limit, or one for each state if they allow for what is hidden.
+        """
         limit = pair.link.score(self.yes_above)
         return np.asarray(limit / pair.shrinking if self.allows_for_hidden else limit)
 
@@ -335,6 +360,7 @@ class Brier(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "brier"
+    error_name: ClassVar[str] = "Brier score"
 
     @property
     def largest(self) -> float:
@@ -375,6 +401,7 @@ class LogLoss(ProbabilityRisk):
     """
 
     kind: ClassVar[str] = "log-loss"
+    error_name: ClassVar[str] = "log loss"
 
     @property
     def largest(self) -> float:
@@ -386,9 +413,9 @@ class LogLoss(ProbabilityRisk):
         return "log loss of stated probabilities"
 
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
-        """-log p if yes, -log(1 - p) if no."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(-np.log(np.where(outcome > 0.5, answer, 1.0 - answer)))
+        """-log p if yes, -log(1 - p) if no; nobody is surer than numbers can tell."""
+        given = np.where(outcome > 0.5, answer, 1.0 - answer)
+        return np.asarray(-np.log(np.maximum(given, _SUREST)))
 
     def charges(self, link: Link, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Without underflow, however sure somebody is."""

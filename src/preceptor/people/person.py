@@ -12,6 +12,7 @@ through the same lines.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -441,7 +442,12 @@ class Person(Kind):
             Part of a sentence.
         """
         if not np.any(self.initial):
-            return "a novice who predicts the average, whatever the tests say"
+            does = (
+                "takes every case for an average one" if world.is_binary else "predicts the average"
+            )
+            return f"a novice who {does}, whatever the tests say"
+        if world.is_binary:
+            return _score_in_words(world, self.initial)
         start = world.outcome_variance - world.noise_variance
         error = world.coefficients - self.initial
         left = float(error @ world.covariance @ error)
@@ -490,3 +496,14 @@ def _imputation(
     if size:
         faults += covariance_faults("imputation", matrix, size)
     return frozen_array(matrix)
+
+
+def _score_in_words(world: World, weights: FloatArray) -> str:
+    """How the score that somebody adds up from all tests goes with the true one."""
+    shared = float(weights @ world.covariance @ world.coefficients)
+    own = float(weights @ world.covariance @ weights)
+    size = math.sqrt(own * world.score_variance)
+    return (
+        "weights of their own; shown every test, their score would have a correlation of "
+        f"{shared / size if size > 0.0 else 0.0:.2f} with the true one"
+    )

@@ -36,6 +36,8 @@ DEFAULT_SECONDS = 5.0
 _BEAM_SETS = 2000
 _BEAM_WORK = 300_000
 _NEGLIGIBLE = 1e-4
+# One descent goes over all pairs of rounds, and cannot be stopped halfway.
+_MOST_ROUNDS = 5_000
 
 
 def solve_search(
@@ -207,7 +209,9 @@ def beam_starts(problem: Problem) -> list[IntArray]:
     layers = int(np.clip(_BEAM_WORK // max(sets * sets, 1), 1, 60))
     plan = solve_beam(problem, width=2, layers=layers)
     rounds = problem.horizon if problem.horizon is not None else max(layers, 1)
-    return [np.array([problem.sets.index(s) for s in plan.policy.schedule(rounds)])]
+    schedule = plan.policy.schedule(rounds)
+    places = {shown: problem.sets.index(shown) for shown in set(schedule)}
+    return [np.array([places[shown] for shown in schedule])]
 
 
 def _best_fixed(problem: Problem, how_many: int = 3) -> IntArray:
@@ -232,6 +236,11 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 
 def why_not_search(problem: Problem) -> str:
     """Why changes of a schedule cannot be priced."""
+    if problem.horizon is not None and problem.horizon > _MOST_ROUNDS:
+        return (
+            f"{problem.horizon:,} rounds are too many to be searched, {_MOST_ROUNDS:,} are the "
+            "most; leave out the horizon, so that only the rounds matter which the discount leaves"
+        )
     if not problem.learns_by_showings:
         return ""
     shape = shape_of(problem)

@@ -13,7 +13,8 @@ from preceptor.model.budgets import Budget
 from preceptor.model.grouped import Grouped
 from preceptor.model.world import World
 
-MOST_ROUNDS = 10_000_000
+# Thirty cases a day for nine years; solvers hold something for each round, and many sets for each.
+MOST_ROUNDS = 100_000
 # More than anybody has seen of anything; sums with rounds stay far from overflowing.
 MOST_SHOWINGS = 1_000_000_000
 # Losses, counts and beliefs round by round: 400 MB an array.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.checks import is_number
+from preceptor._base.gathering import Gathered
 from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.model.budgets import Budget, as_budget
 from preceptor.model.matrices import equicorrelation
@@ -18,19 +19,19 @@ from preceptor.problem.checks import checked_start, discount_faults, horizon_fau
 _MOST_TESTS = 1_000
 
 
-class Parts:
-    """Reads the parts of a file one by one and keeps what is wrong until all were read."""
+class Parts(Gathered):
+    """The parts of a problem file."""
 
     def __init__(self, fields: dict[str, Any], known: Sequence[str]) -> None:
+        super().__init__()
         self.fields = fields
-        self.errors: list[InvalidInput] = []
         needed = ("world", "learner", "budget")
         missing = [name for name in needed if name not in fields]
         if missing:
-            self._fault(f"problem file: {', '.join(missing)} missing")
+            self.fault(f"problem file: {', '.join(missing)} missing")
         unknown = sorted(str(name) for name in set(fields) - set(known))
         if unknown:
-            self._fault(
+            self.fault(
                 f"Problem: unknown key {', '.join(map(repr, unknown))}; it takes {', '.join(known)}"
             )
 
@@ -40,13 +41,9 @@ class Parts:
             return None
         given = self.fields[name]
         if name != "budget" and not isinstance(given, Mapping):
-            self._fault(f"{name}: got {given!r}, expected a table")
+            self.fault(f"{name}: got {given!r}, expected a table")
             return None
-        try:
-            return read(given)
-        except InvalidInput as error:
-            self.errors.append(error)
-            return None
+        return self.read(read, given)
 
     def together(self, world: Any, fields: Mapping[str, Any]) -> None:
         """What can be said about the whole although a part of it is wrong."""
@@ -62,19 +59,7 @@ class Parts:
         faults += horizon_faults(horizon) + discount_faults(fields.get("discount", 0.99), horizon)
         if size:
             checked_start(fields.get("start"), size, faults)
-        if faults:
-            self.errors.append(InvalidProblem(faults))
-
-    def raise_all(self) -> None:
-        """All of it in one message."""
-        if not self.errors:
-            return
-        kinds = {type(error) for error in self.errors}
-        kind = kinds.pop() if len(kinds) == 1 else InvalidFile
-        raise kind(list(dict.fromkeys(f for error in self.errors for f in error.faults)))
-
-    def _fault(self, sentence: str) -> None:
-        self.errors.append(InvalidFile(sentence))
+        self.add(faults, InvalidProblem)
 
 
 def length_of(table: Any, name: str) -> int:

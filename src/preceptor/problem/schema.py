@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from preceptor._base.schema import json_schema
+from preceptor.model.risks import Risk
 from preceptor.people.person import BY_SHOWINGS
 from preceptor.problem.problem import FORMAT, Problem
 
@@ -33,6 +34,8 @@ def schema(*, own_kinds: bool = False) -> dict[str, Any]:
     version = {"format": {"description": "Version of this file format.", "const": FORMAT}}
     table["properties"] = version | table["properties"]
     _allow_correlation(table["$defs"]["world"])
+    # What is charged if nothing is said depends on the outcome.
+    table["properties"]["risk"].pop("default", None)
     # A learner of no kind is the paper's.
     table["$defs"][f"{BY_SHOWINGS}-learner"]["required"].remove("kind")
     return {
@@ -40,10 +43,26 @@ def schema(*, own_kinds: bool = False) -> dict[str, Any]:
         "$id": "urn:preceptor:schema:problem-1",
         **table,
         "title": "Preceptor problem",
+        "allOf": _fitting_risks(),
         # Rounds without end must be discounted.
         "if": {"required": ["horizon"], "properties": {"horizon": {"type": "integer"}}},
         "else": {"properties": {"discount": {"exclusiveMaximum": 1}}},
     }
+
+
+def _fitting_risks() -> list[dict[str, Any]]:
+    """Risks of yes or no go with an outcome that is, and the others with a number."""
+    yes_no = [name for name, risk in Risk.registry.items() if risk.is_binary]
+    is_yes_no = {"properties": {"risk": {"properties": {"kind": {"enum": yes_no}}}}}
+    has_outcome = {"properties": {"outcome": {"type": "object"}}, "required": ["outcome"]}
+    given = {"required": ["risk"]}
+    return [
+        {"if": given | is_yes_no, "then": {"properties": {"world": has_outcome}}},
+        {
+            "if": given | {"not": is_yes_no},
+            "then": {"properties": {"world": {"not": has_outcome}}},
+        },
+    ]
 
 
 def _allow_correlation(world: dict[str, Any]) -> None:

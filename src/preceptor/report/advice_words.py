@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from preceptor.evaluation.mistakes import Mistakes, decides
+from preceptor.model.yes_no_risks import Decision
+from preceptor.report.mistake_words import costs, has_costs, mistakes_by
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import section, table, wrap
 from preceptor.report.scale import per_case, scale_of
@@ -14,6 +17,7 @@ from preceptor.report.words import explain
 if TYPE_CHECKING:
     from preceptor.advice import Advice
     from preceptor.plan import Plan
+    from preceptor.problem import Problem
 
 # Weights on the terminal; all of them are in the report and in the data.
 _MOST_WEIGHTS = 8
@@ -39,6 +43,8 @@ def _weights(advice: Advice) -> str:
         return ""
     rows = sorted(rows, key=lambda each: -abs(each[1].weight))[:_MOST_WEIGHTS]
     unit = f" ({world.units.outcome})" if world.units is not None else ""
+    if world.is_binary:
+        unit = " on the scale of the score"
     head = ("test", "weight of 1 sd", f"{found.level:.0%} of draws", "correlation")
     cells = [
         (
@@ -75,11 +81,13 @@ def _compared(advice: Advice) -> str:
     """A table of what else could be done."""
     plan = advice.plan
     scale = scale_of(plan.problem)
-    head = ("way to choose", scale.label, "loss vs plan", "excess loss")
-    rows = [
-        (r.title, r.per_case, r.more, r.excess)
-        for r in rival_rows(plan, advice.rivals, advice.free)
-    ]
+    found = rival_rows(plan, advice.rivals, advice.free)
+    head: tuple[str, ...] = ("way to choose", scale.label, "loss vs plan", "excess loss")
+    rows: list[tuple[str, ...]] = [(r.title, r.per_case, r.more, r.excess) for r in found]
+    if decides(plan.problem):
+        total = "wrong" if scale.what == "wrong decisions" else scale.what
+        head = ("way to choose", "misses", "false alarms", total, "loss vs plan", "excess loss")
+        rows = [(r.title, r.misses, r.false_alarms, r.per_case, r.more, r.excess) for r in found]
     unit = f", in {scale.unit}" if scale.unit else ""
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
@@ -87,11 +95,19 @@ def _compared(advice: Advice) -> str:
             "Compared with other ways to choose tests",
             *table([head, *rows]),
             "",
-            f"{scale.label.capitalize()} over all cases{unit}.",
+            _about_columns(plan.problem, f"{scale.label.capitalize()} over all cases{unit}."),
             best,
             "Excess loss: loss above the best achievable, as a multiple of the plan's.",
         ]
     )
+
+
+def _about_columns(problem: Problem, otherwise: str) -> str:
+    """What the numbers of the table are."""
+    if not isinstance(problem.risk, Decision):
+        return otherwise
+    charged = f"; {costs(problem.risk)}" if has_costs(problem) else ""
+    return f"Misses and false alarms per 100 cases, over all cases{charged}."
 
 
 def advice_to_dict(advice: Advice) -> dict[str, Any]:
@@ -114,6 +130,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
         "verified": None if proof is None else proof.ok,
         "scale": scale_of(problem).axis,
         "per_case": per_case(problem, plan.value),
+        **_mistakes_to_dict(mistakes_by(plan) if decides(problem) else None),
         "alternatives": [
             {
                 "name": rival.name,
@@ -123,6 +140,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
                 "standard_error": rival.standard_error,
                 "per_case": per_case(problem, rival.value),
                 "more_than_plan": rival.excess(plan),
+                **_mistakes_to_dict(rival.mistakes),
             }
             for rival in advice.rivals
         ],
@@ -151,6 +169,20 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
             "doubts": [] if estimate is None else list(estimate.doubts),
         },
         "plan": plan.to_dict(),
+    }
+
+
+def _mistakes_to_dict(mistakes: Mistakes | None) -> dict[str, Any]:
+    """Where answers are decisions: how often each is wrong, and the usual two rates."""
+    if mistakes is None:
+        return {}
+    return {
+        "mistakes": {
+            "misses_per_100": 100.0 * float(mistakes.misses),
+            "false_alarms_per_100": 100.0 * float(mistakes.false_alarms),
+            "sensitivity": float(mistakes.sensitivity),
+            "specificity": float(mistakes.specificity),
+        }
     }
 
 

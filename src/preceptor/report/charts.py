@@ -78,6 +78,16 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A place on a line chart: where it is, and in which colour and shape it is marked."""
+
+    x: float
+    y: float
+    colour: str
+    shape: str
+
+
+@dataclass(frozen=True)
 class Row:
     """A row of a timeline: a name, and from where to where there are bars."""
 
@@ -115,6 +125,8 @@ def line_chart(
     x_label: str,
     y_label: str,
     is_log: bool = False,
+    marks: Sequence[Mark] = (),
+    height: float = _PLOT_HEIGHT,
 ) -> str:
     """Lines over a common axis; the label of the other one above it, a legend below."""
     targets = [line.target for line in lines if line.target is not None]
@@ -122,11 +134,15 @@ def line_chart(
     head = wrapped(y_label, WIDTH)
     parts = [text(row, 0.0, LINE_HEIGHT * i + 13.0, room=WIDTH) for i, row in enumerate(head)]
     left, top = widest(y_axis.labels, WIDTH) + GAP, LINE_HEIGHT * len(head) + 10.0
-    frame = Frame(left, top, WIDTH - RIGHT_MARGIN, top + _PLOT_HEIGHT, x_axis, y_axis)
+    frame = Frame(left, top, WIDTH - RIGHT_MARGIN, top + height, x_axis, y_axis)
     numbers, end = frame.draw_x_axis(x_label)
     parts += numbers + frame.draw_y_axis()
     for line in lines:
         parts += _drawn(line, frame)
+    # The first is the one that matters: it is filled, and drawn on top of the others.
+    for i, place in reversed(list(enumerate(marks))):
+        x, y = frame.x(place.x), frame.y(place.y)
+        parts.append(mark(place.shape, x, y, place.colour, is_filled=i == 0))
     samples = [(line_sample(line.colour, line.dash, line.width), line.name) for line in lines]
     names, end = legend(samples, end)
     return drawing(name, description, end, parts + names)

@@ -46,10 +46,14 @@ if TYPE_CHECKING:
 GREY = palette.GREY.light
 _PLAN, _FIXED = palette.PLAN.light, palette.FIXED.light
 _PREDICTIVE, _RANDOM = palette.PREDICTIVE.light, palette.RANDOM.light
-_STYLES = {
+STYLES = {
     "fixed": (_FIXED, DASHES[1]),
     "predictive": (_PREDICTIVE, DASHES[3]),
     "random": (_RANDOM, DASHES[5]),
+    # The same answer for everybody, which needs no tests.
+    "yes": (GREY, DASHES[4]),
+    "no": (GREY, DASHES[6]),
+    "prevalence": (GREY, DASHES[4]),
 }
 # The first policies of `Regrets`, in its order, and how they are marked.
 _POLICIES = (
@@ -75,7 +79,7 @@ def timeline(plan: Plan) -> str:
         "timeline",
         timeline_heard(plan, schedule, note),
         _rows(plan, schedule),
-        x_axis=_cases(rounds),
+        x_axis=cases_axis(rounds),
         x_label="case",
         note=note,
         shaded_from=(settles_after(plan.policy) or 0) + 0.5 if commits_in_sight(plan) else None,
@@ -117,8 +121,8 @@ def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
     own = scale.of(losses_along(problem, plan.policy.schedule(rounds))).tolist()
     # First and wider, so that a rival that does the same can still be seen on top of it.
     lines = [Line("This plan", cases, own, _PLAN, width=2.2, is_stepped=True)]
-    for title, rival in _distinct(rivals):
-        colour, dash = _STYLES[rival.name]
+    for title, rival in distinct(rivals):
+        colour, dash = STYLES[rival.name]
         values = scale.of(rival.losses[:rounds]).tolist()
         lines.append(Line(title, cases, values, colour, dash, width=1.6))
     floor = least_loss(plan)
@@ -131,7 +135,7 @@ def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
         "losses",
         lines_heard(f"{scale.axis[0].upper()}{scale.axis[1:]} of each case", said, rounds),
         lines,
-        x_axis=_cases(rounds),
+        x_axis=cases_axis(rounds),
         x_label="case",
         y_label=scale.axis,
     )
@@ -170,11 +174,13 @@ def learning(plan: Plan) -> str:
         for position, test in enumerate(kept)
     ]
     unit = f" of {spoken(scale_of(problem).unit)}" if scale_of(problem).unit else ""
+    if problem.is_binary:
+        unit = " of the score"
     return line_chart(
         "learning",
         learning_heard(plan, schedule, kept),
         lines,
-        x_axis=_cases(rounds),
+        x_axis=cases_axis(rounds),
         x_label="case",
         y_label=f"weight: change{unit} for one standard deviation of the test",
     )
@@ -278,7 +284,8 @@ def people(plan: Plan) -> str:
     )
 
 
-def _cases(rounds: int) -> Axis:
+def cases_axis(rounds: int) -> Axis:
+    """Cases from the first on."""
     return Axis.counting(0.5, rounds + 0.5)
 
 
@@ -311,7 +318,7 @@ def _commit_note(plan: Plan, rounds: int) -> str:
     return f"from case {length + 1:,}: {always}"
 
 
-def _distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
+def distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
     """Rivals that show the same are drawn once, under both titles."""
     found: list[tuple[str, Alternative]] = []
     for rival in rivals:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from preceptor._base.words import counted, listed, percent
+from preceptor._base.words import counted, percent
 from preceptor.advice.simplify import WORTH_HAVING
+from preceptor.report.in_numbers import in_numbers, is_one_set, set_of
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
-from preceptor.report.scale import per_case, scale_of
+from preceptor.report.scale import scale_of
 from preceptor.report.settling import repeated_word, settles_after
 from preceptor.report.words import in_a_sentence
 
@@ -27,11 +28,6 @@ _MOST_RUNS = 3
 def headline(advice: Advice) -> tuple[str, ...]:
     """What to do, what it is worth, how sure it is, for whom it would be wrong: a text each."""
     return (_what_to_do(advice.plan), _worth(advice), _how_sure(advice), _wrong_for(advice))
-
-
-def is_one_set(plan: Plan) -> bool:
-    """Whether the plan shows one set from the first case to the last."""
-    return plan.policy.commit is not None and plan.exploration_length == 0
 
 
 def _what_to_do(plan: Plan) -> str:
@@ -71,13 +67,15 @@ def _worth(advice: Advice) -> str:
     said = []
     if is_one_set(plan) and free is not None and not is_one_set(free):
         saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
-        said.append(f"A schedule would be worth {_share(saved)} of the loss{_verdict(saved)}.")
+        worth = f"{_share(saved)} of the {scale_of(plan.problem).what}"
+        gains = "save" if plan.problem.is_binary else "be worth"
+        said.append(f"A schedule would {gains} {worth}{_verdict(saved)}.")
     elif fixed is not None and is_one_set(plan):
         said.append("No schedule was found that costs less: the simple habit is as good.")
     elif fixed is not None:
         said.append(_beside_habit(plan, fixed))
     if predictive is not None and fixed is not None:
-        said.append(_in_units(plan, fixed, predictive))
+        said += in_numbers(advice, fixed, predictive)
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
         more = max(plan.value / free.value - 1.0, 0.0)
         limit = counted(advice.simple, "set")
@@ -88,7 +86,7 @@ def _worth(advice: Advice) -> str:
 def _beside_habit(plan: Plan, habit: Alternative) -> str:
     """What the plan saves or costs beside one fixed set, on average and for the worst off."""
     saved = 1.0 - plan.value / habit.value if habit.value > 0.0 else 0.0
-    always = f"always showing {_set_of(plan, habit)}"
+    always = f"always showing {set_of(plan, habit)}"
     worst = _worst_off(plan, habit)
     mean = " on average" if plan.regrets is not None else ""
     if saved <= -_NOTHING and worst:
@@ -97,7 +95,9 @@ def _beside_habit(plan: Plan, habit: Alternative) -> str:
         worst = f"; {worst.lstrip()}"
     elif saved < WORTH_HAVING:
         worst = ": the simple habit is as good"
-    return f"Worth {_share(max(saved, 0.0))} of the loss{mean} against {always}{worst}."
+    gains = "Saves" if plan.problem.is_binary else "Worth"
+    what = scale_of(plan.problem).what
+    return f"{gains} {_share(max(saved, 0.0))} of the {what}{mean} against {always}{worst}."
 
 
 def _habit(advice: Advice) -> Alternative | None:
@@ -124,25 +124,6 @@ def _verdict(saved: float) -> str:
     if saved < WORTH_HAVING:
         return ": the simple habit is as good"
     return ", which these cases cannot tell from nothing: the simple habit is preferred"
-
-
-def _in_units(plan: Plan, fixed: Alternative, predictive: Alternative) -> str:
-    """The loss per case of plan and habits, in the unit of the outcome where there is one."""
-    problem, scale = plan.problem, scale_of(plan.problem)
-    unit = f" ({scale.unit})" if scale.unit else ""
-    own = f"{per_case(problem, plan.value):.4g}"
-    others = []
-    if not is_one_set(plan) and fixed.name == "fixed":
-        others.append(f"{per_case(problem, fixed.value):.4g} with the best fixed set")
-    if not (is_one_set(plan) and predictive.policy is not None) or (
-        predictive.policy is not None and predictive.policy.commit != plan.policy.commit
-    ):
-        theirs = _set_of(plan, predictive)
-        others.append(
-            f"{per_case(problem, predictive.value):.4g} with the most predictive tests ({theirs})"
-        )
-    against = f", against {listed(others)}" if others else ""
-    return f"{scale.label.capitalize()}{unit}: {own} per case{against}."
 
 
 def _how_sure(advice: Advice) -> str:
@@ -178,14 +159,12 @@ def _wrong_for(advice: Advice) -> str:
     text = f"Wrong for: whoever learns otherwise than assumed ({plan.problem.learner.kind})"
     if advice.changes and advice.changes[0].saving >= _NOTHING:
         worst_change = advice.changes[0]
-        missed = _share(worst_change.saving)
-        text += f"; if {worst_change.direction}, it misses {missed} of the loss"
+        missed = f"{_share(worst_change.saving)} of the {scale_of(plan.problem).what}"
+        if plan.problem.is_binary:
+            text += f"; if {worst_change.direction}, a plan made for that would save {missed}"
+        else:
+            text += f"; if {worst_change.direction}, it misses {missed}"
     return f"{text}."
-
-
-def _set_of(plan: Plan, rival: Alternative) -> str:
-    shown = None if rival.policy is None else rival.policy.commit
-    return joined(plan, shown) if shown else "nothing"
 
 
 def _share(value: float) -> str:

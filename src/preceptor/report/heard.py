@@ -64,6 +64,23 @@ def lines_heard(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: i
     return f"{what}, from the first to number {last:,}: {listed(parts) if parts else 'nothing'}."
 
 
+def roc_heard(curves: Sequence[tuple[str, float, tuple[float, float] | None]]) -> str:
+    """The area under each curve, and the rates at which decisions are made.
+
+    >>> roc_heard([("Best reader of bmi", 0.8123, (0.125, 0.75))])
+    'Receiver operating curves, area under each: best reader of bmi 0.812 (decides with \
+sensitivity 75%, specificity 88%).'
+    """
+    parts = []
+    for name, area, at in curves:
+        words = f"{name[0].lower()}{name[1:]} {area:.3f}"
+        if at is not None:
+            rate, found = at
+            words += f" (decides with sensitivity {found:.0%}, specificity {1.0 - rate:.0%})"
+        parts.append(words)
+    return f"Receiver operating curves, area under each: {listed(parts)}."
+
+
 def learning_heard(plan: Plan, schedule: Sequence[TestSet], tests: Sequence[int]) -> str:
     """Where the weight of each test begins and ends, and what would be right."""
     problem = plan.problem

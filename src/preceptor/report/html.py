@@ -14,8 +14,10 @@ import numpy as np
 
 from preceptor._base.files import write_text
 from preceptor._base.words import counted, percent
+from preceptor.evaluation.mistakes import decides
+from preceptor.model.yes_no_risks import Decision
 from preceptor.plan import Plan
-from preceptor.report import figures
+from preceptor.report import figures, mistake_figures
 from preceptor.report.assumptions import assumptions
 from preceptor.report.colours import places_of
 from preceptor.report.data_rows import (
@@ -26,6 +28,7 @@ from preceptor.report.data_rows import (
     in_parts,
     what_was_done,
 )
+from preceptor.report.mistake_words import costs, in_100, mistakes_by
 from preceptor.report.morning import MOST_TICKED, stretches
 from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
@@ -119,6 +122,9 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         worth=worth(plan, rivals),
         rivals=rival_rows(plan, rivals),
         scale=scale,
+        decides=decides(plan.problem),
+        is_binary=plan.problem.is_binary,
+        costs=costs(plan.problem.risk) if isinstance(plan.problem.risk, Decision) else "",
         is_discounted=plan.problem.discount < 1.0,
         people=person_rows(plan),
         average=average_row(plan) if plan.regrets is not None else None,
@@ -146,13 +152,36 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
         cards.append(
             ("Best fixed set", f"{per_case(problem, rival.value):.3g}", "one set for every case")
         )
+    if decides(problem):
+        cards = _mistake_cards(plan, rivals)
     cards.append(("Commits to one set", *_commit_card(plan)))
     if plan.regrets is None:
         cards.append(("Proven", *_gap_card(plan)))
     else:
         regret = share(plan.regrets.worst)
         cards.append(("Nobody loses more than", regret, "beyond the best plan found for them"))
-    return {"outcome": scale.unit, "cards": cards}
+    units = problem.world.units
+    outcome = units.outcome if problem.is_binary and units is not None else scale.unit
+    return {"outcome": outcome, "cards": cards}
+
+
+def _mistake_cards(plan: Plan, rivals: Sequence[Alternative]) -> list[tuple[str, str, str]]:
+    """Misses and false alarms, each beside that of the best fixed set."""
+    own = mistakes_by(plan)
+    fixed = rivals[0].mistakes if rivals else None
+
+    def card(title: str, share: float, beside: float | None) -> tuple[str, str, str]:
+        habit = "" if beside is None else f"; {in_100(beside)} with the best fixed set"
+        return title, in_100(share), f"of 100 cases{habit}"
+
+    return [
+        card("Misses", float(own.misses), None if fixed is None else float(fixed.misses)),
+        card(
+            "False alarms",
+            float(own.false_alarms),
+            None if fixed is None else float(fixed.false_alarms),
+        ),
+    ]
 
 
 def _learning(plan: Plan) -> dict[str, Any]:
@@ -222,9 +251,16 @@ def _figures(
 ) -> dict[str, str]:
     drawn = {
         "timeline": figures.timeline(plan),
-        "losses": figures.losses(plan, rivals),
         "correlations": figures.correlations(plan),
     }
+    if decides(plan.problem):
+        drawn["misses"] = mistake_figures.misses(plan, rivals)
+        drawn["alarms"] = mistake_figures.false_alarms(plan, rivals)
+        drawn["rates"] = mistake_figures.rates(plan)
+    else:
+        drawn["losses"] = figures.losses(plan, rivals)
+    if plan.problem.is_binary:
+        drawn["roc"] = mistake_figures.roc(plan)
     if plan.problem.learns_by_showings:
         drawn["learning"] = figures.learning(plan)
     if plan.regrets is not None:

@@ -20,6 +20,7 @@ from preceptor.model.sets import TestSet
 from preceptor.report.colours import colours_of
 from preceptor.report.palette import TESTS
 from preceptor.report.phases import runs
+from preceptor.report.scale import scale_of
 from preceptor.report.settling import repeated_word, settles_after, shares
 from preceptor.report.words import least_loss
 
@@ -73,7 +74,7 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     figure.suptitle(_headline(plan), x=0.01, ha="left", fontsize=11)
     mark_commit(plan, rounds, panels)
     if path is not None:
-        _write(figure, Path(path))
+        write_bytes(path, picture_of(figure, Path(path).suffix))
     return figure
 
 
@@ -161,21 +162,25 @@ def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
             drawstyle="steps-mid",
         )
 
+    # Losses of a yes-or-no outcome are read as wrong decisions per 100 cases, or by their name.
+    scale = scale_of(problem) if problem.is_binary else None
+    per = 1 if scale is None else scale.per
     commit = plan.policy.commit
     if commit is not None and plan.exploration_length:
-        fixed = losses_along(problem, [commit] * len(schedule))
+        fixed = per * losses_along(problem, [commit] * len(schedule))
         line(fixed, "final set, from\nthe first case", VERMILION, "dashed", 1.4)
     width = 1.6 if len(schedule) <= _DENSE_ROUNDS else 0.8
-    line(losses_along(problem, schedule), "this plan", BLACK, "solid", width)
+    line(per * losses_along(problem, schedule), "this plan", BLACK, "solid", width)
     floor = least_loss(plan)
     if floor is not None:
-        flat = np.full(len(schedule), floor)
+        flat = np.full(len(schedule), per * floor)
         line(flat, "best achievable", GREY, "dotted", 1.6)
     everything = np.concatenate(drawn)
     if everything.min() > 0 and everything.max() > _LOG_RATIO * everything.min():
         axes.set_yscale("log")
     priced = bool(np.any(problem.budget.prices(problem.size)))
-    axes.set_ylabel("expected loss\n(prices included)" if priced else "expected loss")
+    label = "expected loss\n(prices included)" if priced else "expected loss"
+    axes.set_ylabel(label if scale is None else scale.label.replace(" per", "\nper"))
     axes.grid(color="0.9", linewidth=0.8)
     bare(axes)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0.0)
@@ -300,11 +305,11 @@ def bare(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _write(figure: Figure, target: Path) -> None:
-    """Drawn in memory first, so that a picture is written whole or not at all."""
+def picture_of(figure: Figure, ending: str) -> bytes:
+    """A picture in the format that the ending stands for."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     picture = io.BytesIO()
     FigureCanvasAgg(figure)
-    figure.savefig(picture, format=target.suffix.lstrip(".").lower())
-    write_bytes(target, picture.getvalue())
+    figure.savefig(picture, format=ending.lstrip(".").lower())
+    return picture.getvalue()

@@ -59,7 +59,7 @@ def write_session(
     MissingExtra
         jinja2 is not installed.
     """
-    write_text(path, render_session(run, name=name, reasons=reasons))
+    write_text(path, render_session(run, name=name, reasons=reasons), private=True)
 
 
 def render_session(

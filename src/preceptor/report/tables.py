@@ -9,8 +9,10 @@ import numpy as np
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.words import in_seconds, listed, percent, sentence
+from preceptor.evaluation.mistakes import Mistakes, decides
 from preceptor.evaluation.value import counts_after
 from preceptor.plan import Plan
+from preceptor.report.mistake_words import against, best_by, in_100, mistakes_by, still_wrong
 from preceptor.report.phrases import joined
 from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
@@ -23,10 +25,21 @@ if TYPE_CHECKING:
 
 def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
     """What the plan gains over its rivals, in a sentence."""
+    if decides(plan.problem):
+        told = [
+            (f"{'with' if r.needs_tests else 'by'} {r.title.lower()}", r.mistakes)
+            for r in rivals
+            if r.mistakes is not None
+        ]
+        text = f"Over all cases, of 100: {against(plan, told)}."
+        return f"{text} {still_wrong(plan)}".rstrip()
     problem, scale = plan.problem, scale_of(plan.problem)
     unit = f" ({scale.unit})" if scale.unit else ""
     own = f"{per_case(problem, plan.value):.3g}"
-    others = [f"{per_case(problem, r.value):.3g} with {r.title.lower()}" for r in rivals]
+    others = [
+        f"{per_case(problem, r.value):.3g} {'with' if r.needs_tests else 'by'} {r.title.lower()}"
+        for r in rivals
+    ]
     text = f"Over all cases, the {scale.label} of this plan is {own}{unit}"
     if others:
         text += f", against {listed(others)}"
@@ -37,7 +50,10 @@ def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
 
 
 class RivalRow(NamedTuple):
-    """A way to choose tests: per case, loss against the plan's, multiple of its excess loss."""
+    """A way to choose tests: per case, loss against the plan's, multiple of its excess loss.
+
+    Where answers are decisions, also misses and false alarms per 100 cases; else they are empty.
+    """
 
     title: str
     detail: str
@@ -45,6 +61,8 @@ class RivalRow(NamedTuple):
     more: str
     excess: str
     is_plan: bool
+    misses: str = ""
+    false_alarms: str = ""
 
 
 def rival_rows(
@@ -55,22 +73,43 @@ def rival_rows(
     floor = least_loss(plan)
     weight = total_weight(problem.discount, problem.horizon)
     best = None if floor is None else floor * weight
-    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, best)]
+    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, best, _mistakes(plan))]
     for rival in rivals:
         commit = None if rival.policy is None else rival.policy.commit
         detail = "" if commit is None else joined(plan, commit)
-        rows.append(_rival_row(plan, rival.title, detail, rival.value, rival.standard_error, best))
+        value, error = rival.value, rival.standard_error
+        rows.append(_rival_row(plan, rival.title, detail, value, error, best, rival.mistakes))
     if free is not None:
-        rows.append(_rival_row(plan, "The plan found by search", "", free.value, 0.0, best))
+        title = "The plan found by search"
+        rows.append(_rival_row(plan, title, "", free.value, 0.0, best, _mistakes(free)))
     if best is not None:
         detail = "the best set, read by a person who knows every weight from the first case"
         least = f"{per_case(problem, best):.3g}"
-        rows.append(RivalRow("Best achievable", detail, least, "", "0.00x", False))
+        reader = best_by(plan)
+        shares = _of_100(None if reader is None else reader[1])
+        rows.append(RivalRow("Best achievable", detail, least, "", "0.00x", False, *shares))
     return rows
 
 
+def _mistakes(plan: Plan) -> Mistakes | None:
+    return mistakes_by(plan) if decides(plan.problem) else None
+
+
+def _of_100(mistakes: Mistakes | None) -> tuple[str, str]:
+    """Misses and false alarms per 100 cases; empty where there are none to speak of."""
+    if mistakes is None:
+        return "", ""
+    return in_100(float(mistakes.misses)), in_100(float(mistakes.false_alarms))
+
+
 def _rival_row(
-    plan: Plan, title: str, detail: str, value: float, error: float, best: float | None
+    plan: Plan,
+    title: str,
+    detail: str,
+    value: float,
+    error: float,
+    best: float | None,
+    mistakes: Mistakes | None,
 ) -> RivalRow:
     is_plan = title == "This plan"
     more = "" if is_plan or plan.value <= 0 else _more(value / plan.value - 1.0)
@@ -79,7 +118,8 @@ def _rival_row(
     excess = ""
     if best is not None and plan.value - best > 1e-12 * plan.value:
         excess = f"{(value - best) / (plan.value - best):.2f}x"
-    return RivalRow(title, detail, f"{per_case(plan.problem, value):.3g}", more, excess, is_plan)
+    each = f"{per_case(plan.problem, value):.3g}"
+    return RivalRow(title, detail, each, more, excess, is_plan, *_of_100(mistakes))
 
 
 def _more(share: float) -> str:

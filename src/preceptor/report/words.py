@@ -14,10 +14,19 @@ from preceptor._base.discounting import cases_to_come, negligible_after, total_w
 from preceptor._base.progress import Status
 from preceptor._base.words import counted, in_seconds, listed, sentence, times
 from preceptor.evaluation.expectations import is_anybody
+from preceptor.evaluation.mistakes import decides
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
 from preceptor.problem import Problem
+from preceptor.report.mistake_words import (
+    MAX_LISTED,
+    along_in_words,
+    best_by,
+    mistakes_by,
+    named,
+    rates,
+)
 from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
@@ -33,8 +42,6 @@ _SENTENCE_RUNS = 5
 _SAMPLE_ROUNDS = 60
 # The costs of a fixed set are only worth adding when they take no time.
 _MAX_SUMMED_ROUNDS = 5_000
-# Sets that can be listed in no time.
-_MAX_LISTED = 200_000
 # Gaps up to this are rounding; a plan that was proven to a tolerance says how close it is.
 _ROUNDING = 1e-12
 
@@ -256,14 +263,19 @@ def _endless_words(plan: Plan, policy: Policy) -> list[_Part]:
     return [*lines, _TABLE_HINT] if isinstance(policy, CountPolicy) else lines
 
 
-def _what_it_costs(plan: Plan) -> list[str]:
+def _what_it_costs(plan: Plan) -> list[_Part]:
     problem, policy = plan.problem, plan.policy
     weight = total_weight(problem.discount, problem.horizon)
     what = "Expected discounted loss" if problem.discount < 1.0 else "Expected loss"
     average = f"{plan.value / weight:.4g} per case on average"
     whose = ", averaged over the people" if plan.regrets is not None else ""
-    lines = [f"{what}{whose}: {plan.value:.6g} in total, {average}{loss_unit(problem)}."]
+    lines: list[_Part] = [
+        f"{what}{whose}: {plan.value:.6g} in total, {average}{loss_unit(problem)}."
+    ]
     scale = scale_of(problem)
+    if decides(problem):
+        spent = mistakes_by(plan)
+        lines.append(f"Per 100 cases: {named(spent)} ({rates(spent)}).")
     if scale.unit:
         off = f"{per_case(problem, plan.value):.3g}"
         lines.append(f"The {scale.label} of a prediction is {off} ({scale.unit}).")
@@ -281,6 +293,8 @@ def _what_it_costs(plan: Plan) -> list[str]:
 
 def loss_unit(problem: Problem) -> str:
     """What losses are in, in brackets: " (squared error of weight, kg)"; empty if nobody knows."""
+    if problem.is_binary:
+        return f" ({problem.risk.in_words()})"
     scale = scale_of(problem)
     if not scale.unit:
         return ""
@@ -297,7 +311,7 @@ def _how_much_more(other: float, value: float) -> str:
     return f", {ratio:.1f} times as much as the plan"
 
 
-def _along_the_way(plan: Plan) -> list[str]:
+def _along_the_way(plan: Plan) -> list[_Part]:
     """Loss of the first case, of the one where the plan commits, and of a late one."""
     problem = plan.problem
     length = settles_after(plan.policy) or 0
@@ -307,10 +321,18 @@ def _along_the_way(plan: Plan) -> list[str]:
         # Cases further away than this count a hundredth or less.
         matter = math.ceil(math.log(100.0) / max(1.0 - problem.discount, 1e-3))
         rounds = length + min(matter, 2_000)
-    losses = losses_along(problem, plan.policy.schedule(rounds))
     marks = sorted({1, min(length + 1, rounds), rounds})
+    if decides(problem):
+        rows: list[_Part] = [*along_in_words(plan, marks)]
+        best_reader = best_by(plan)
+        if best_reader is not None:
+            shown, mistakes = best_reader
+            of = f"the best reader of {joined(plan, shown)}: {rates(mistakes)}"
+            rows.append(f"Best achievable: {named(mistakes)} per 100 cases ({of}).")
+        return rows
+    losses = losses_along(problem, plan.policy.schedule(rounds))
     parts = [f"{losses[case - 1]:.4g} for case {case:,}" for case in marks]
-    lines = [f"Loss of a single case: {listed(parts)}."]
+    lines: list[_Part] = [f"Loss of a single case: {listed(parts)}."]
     best = least_loss(plan)
     if best is not None and best > 0.0:
         lines.append(f"Best achievable: {best:.4g} per case (best set, every weight known).")
@@ -320,7 +342,7 @@ def _along_the_way(plan: Plan) -> list[str]:
 def least_loss(plan: Plan) -> float | None:
     """The best achievable loss per case; None if there are too many sets to look at."""
     problem = plan.problem
-    if problem.budget.count(problem.size) > _MAX_LISTED:
+    if problem.budget.count(problem.size) > MAX_LISTED:
         return None
     return float(problem.oracle.floors().min())
 

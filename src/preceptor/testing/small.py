@@ -12,9 +12,11 @@ import numpy as np
 from preceptor._base.values import FloatArray, remembered
 from preceptor.loss import Empirical
 from preceptor.model.budgets import AtMost, Exactly, Knapsack, Listed
+from preceptor.model.outcomes import Binary
 from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Brier, Decision, LogLoss
 from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
@@ -54,6 +56,13 @@ def _variations(plain: Problem, usual: float) -> Iterator[tuple[str, Problem, fl
     for name, change in _changes(plain).items():
         yield name, plain.replace(**change), usual
     sites = World([1.0, 0.5, -0.4], np.eye(3) + 0.3, 0.1, groups={"site": [0, 2]})
+    common = World.equicorrelated([1.0, 0.9], 0.9, outcome=Binary(0.4))
+    rare = World.equicorrelated([1.0, -0.5], 0.3, outcome=Binary(0.1, "logistic"))
+    yes_no = plain.replace(world=common, risk=Decision())
+    yield "share of wrong decisions", yes_no, usual
+    yield "misses are dear", yes_no.replace(world=rare, risk=Decision(5.0, 1.0)), usual
+    yield "Brier score", yes_no.replace(risk=Brier()), usual
+    yield "log loss", yes_no.replace(risk=LogLoss()), usual
     grouped = AtMost(1, price=np.array([0.0, 0.1]))
     yield "columns in groups", Problem(sites, _person([0.1, 0.9, 0.3]), grouped), usual
 

@@ -1,0 +1,119 @@
+"""Commands about a diagnosis: words, options, and answers as people type them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import preceptor as pr
+from preceptor.cli import app
+from preceptor.cli._answers import YesNo
+from preceptor.logs import Log
+from preceptor.model.units import Units
+
+DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words, code=0, typed=None):
+        result = CliRunner().invoke(app, list(map(str, words)), input=typed)
+        assert result.exit_code == code, result.output + result.stderr
+        return result
+
+    return call
+
+
+@pytest.fixture
+def plan_file(tmp_path):
+    problem = pr.Problem.load(DIAGNOSIS)
+    units = Units([0.0, 5.0], [1.0, 2.0], "ill")
+    world = pr.World(
+        problem.world.coefficients,
+        problem.world.covariance,
+        names=problem.world.names,
+        units=units,
+        outcome=problem.world.outcome,
+    )
+    plan = pr.solve(problem.replace(world=world, horizon=6))
+    plan.save(tmp_path / "plan.json")
+    return tmp_path / "plan.json"
+
+
+def test_solve_tells_a_diagnosis_in_misses_and_false_alarms(run):
+    said = " ".join(run("solve", DIAGNOSIS, "--output", "plan.json").stdout.split())
+    assert "Per 100 cases: 2.3 misses and 3.8 false alarms" in said
+    assert "(the best reader of scan: sensitivity 77%, specificity 96%)." in said
+    again = " ".join(run("explain", "plan.json").stdout.split())
+    assert "Per 100 cases: 2.3 misses and 3.8 false alarms" in again
+    parts = json.loads(run("explain", "plan.json", "--json").stdout)
+    costs = next(part for part in parts["sections"] if part["title"] == "What it costs")
+    assert any("misses" in str(text) for text in costs["text"])
+
+
+def test_a_risk_that_does_not_fit_the_outcome_is_refused(run, tmp_path):
+    text = DIAGNOSIS.read_text("utf-8")
+    wrong = text.split("[risk]")[0] + '[risk]\nkind = "absolute-error"\n'
+    (tmp_path / "wrong.toml").write_text(wrong, "utf-8")
+    said = run("solve", "wrong.toml", code=2).stderr
+    assert "risk: AbsoluteError charges outcomes that are numbers" in said
+    (tmp_path / "costly.toml").write_text(text.replace("miss = 2.0", "miss = -2.0"), "utf-8")
+    assert "miss: -2.0, must be a cost above 0" in run("solve", "costly.toml", code=2).stderr
+
+
+def test_costs_need_an_outcome_that_is_yes_or_no(run, tmp_path):
+    rows = ["age,weight", *(f"{40 + i},{60.5 + 1.7 * i % 9}" for i in range(12))]
+    (tmp_path / "cases.csv").write_text("\n".join(rows), "utf-8")
+    ask = ("plan", "cases.csv", "--outcome", "weight", "--dry-run")
+    said = run(*ask, "--miss-cost", 5, "--false-alarm-cost", 2, code=2).stderr
+    for option in ("--miss-cost", "--false-alarm-cost"):
+        assert (
+            f"{option}: is about outcomes that are yes or no, but weight is read as a number; "
+            "leave it out"
+        ) in said
+    assert "--risk: is about outcomes that are yes or no" in run(*ask, "--risk", "brier",
+                                                                 code=2).stderr  # fmt: skip
+
+
+def test_next_speaks_of_cases_like_this_one(run, plan_file):
+    said = run("next", plan_file).stdout
+    assert "Expected cost per 100 cases like this one: " in said
+    data = json.loads(run("next", plan_file, "--json").stdout)
+    assert data["scale"] == "cost per 100 cases"
+    assert data["expected"] == pytest.approx(100.0 * data["expected_loss"])
+
+
+def test_a_case_is_recorded_by_yes_and_no(run, plan_file, tmp_path):
+    ask = ("next", plan_file, "--log", "log.csv", "--participant", "ann", "--record", "--anyway")
+    run(*ask, "--values", "1.5", "--answer", "Yes", "--outcome", "no")
+    log = Log.read(tmp_path / "log.csv", pr.Plan.load(plan_file).problem.world)
+    assert (log.prediction.tolist(), log.outcome.tolist()) == ([1.0], [0.0])
+    said = run(*ask, "--values", "1.5", "--answer", "0.7", "--outcome", "maybe", code=2).stderr
+    assert "--answer: '0.7'" in said or "--answer: 0.7, must be yes or no" in said
+    assert "must be yes or no" in said
+    assert "--answer yes" in run(*ask, "--values", "1.5", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("yes", 1.0), ("N", 0.0), ("0.7", 0.7), ("70 %", 0.7), ("0,7", 0.7)]
+)
+def test_probabilities_may_be_typed_in_many_ways(typed, answer):
+    assert YesNo(decides=False).answer(typed) == pytest.approx(answer)
+
+
+@pytest.mark.parametrize("typed", ["1.2", "120%", "perhaps", "", "-0.1", "nan"])
+def test_what_is_no_answer_is_refused(typed):
+    for question in (YesNo(), YesNo(decides=False)):
+        with pytest.raises(ValueError, match="must be"):
+            question.answer(typed)
+
+
+def test_words_of_the_table_are_answers():
+    question = YesNo(("benign", "malignant"))
+    assert question.decision("Benign") == 0.0
+    assert question.answer("malignant") == 1.0
+    assert question.in_words() == "malignant or benign (yes or no)"
+    assert question.truth(1.0) == "malignant"
