@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, remembered
 from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.score_pairs import FAR, ScorePair, finer_by, standard_scores
 from preceptor.model.world import World
@@ -102,7 +102,17 @@ class Axis:
 
 
 def surface_of(world: World, risk: YesNoRisk) -> Surface:
-    """The charge of a risk in a world, for people who do not allow for what is hidden."""
+    """The charge of a risk in a world, for people who do not allow for what is hidden.
+
+    It takes a second or so, and everybody in that world may use it: each is made once.
+    """
+    known: dict[YesNoRisk, Surface] = remembered(world, "surfaces", dict)
+    if risk not in known:
+        known[risk] = _tabulated(world, risk)
+    return known[risk]
+
+
+def _tabulated(world: World, risk: YesNoRisk) -> Surface:
     still = still_score(world, risk)
     reach = float(np.sqrt(still.spread))
     theta, grows = 0.0, isinstance(risk, LogLoss)

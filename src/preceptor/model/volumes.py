@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, remembered
 from preceptor.model.score_pairs import FAR, ScorePair
 from preceptor.model.surfaces import (
     STEEPEST,
@@ -67,7 +67,14 @@ class Volume:
 
 
 def volume_of(world: World, risk: YesNoRisk) -> Volume:
-    """The charge of a risk in a world, for people who allow for what is hidden."""
+    """The charge of a risk in a world, for people who allow for what is hidden; each made once."""
+    known: dict[YesNoRisk, Volume] = remembered(world, "volumes", dict)
+    if risk not in known:
+        known[risk] = _tabulated(world, risk)
+    return known[risk]
+
+
+def _tabulated(world: World, risk: YesNoRisk) -> Volume:
     still = still_score(world, risk)
     reach = float(np.sqrt(still.spread))
     across, grows = (-reach, reach), isinstance(risk, LogLoss)

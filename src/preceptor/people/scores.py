@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.values import FloatArray, remembered
+from preceptor._base.values import FloatArray
 from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import SetFamily
@@ -99,13 +99,5 @@ def scores_of(world: World, sets: SetFamily, omega: FloatArray, risk: YesNoRisk)
         target[rows, :size] = gamma[shown]
     return Scores(
         world, risk, sets, np.array(omega), members, solved, variance, target,
-        charge_of(world, risk),
+        surface_of(world, risk).compiled,
     )  # fmt: skip
-
-
-def charge_of(world: World, risk: YesNoRisk) -> CompiledRisk:
-    """The surface of a risk in a world, made once."""
-    known: dict[YesNoRisk, CompiledRisk] = remembered(world, "surfaces", dict)
-    if risk not in known:
-        known[risk] = surface_of(world, risk).compiled
-    return known[risk]

@@ -24,13 +24,13 @@ import numpy as np
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.links import Link
 from preceptor.model.sets import SetFamily
-from preceptor.model.surfaces import believed_base
+from preceptor.model.surfaces import believed_base, surface_of
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, YesNoRisk
 from preceptor.people.coordinates import positions_of
 from preceptor.people.expected import Tail
 from preceptor.people.first_order_walk import FirstOrderWalk, tail_total
-from preceptor.people.scores import charge_of, scores_of
+from preceptor.people.scores import scores_of
 
 if TYPE_CHECKING:
     from preceptor.people.delta_rule import DeltaRule
@@ -68,7 +68,7 @@ class UncertainAnswers:
         self._truth = world.coefficients
         self._scores = scores_of(world, sets, person.imputing_covariance(world), risk)
         link, believed = world.outcome.from_score, believed_base(world, risk)
-        squared = charge_of(world, Brier(believed_prevalence=risk.believed_prevalence))
+        squared = surface_of(world, Brier(believed_prevalence=risk.believed_prevalence)).compiled
         pull = float(slope_of_chance(link, world.base_score, np.array(world.score_variance)))
         self._arrays: Any = (
             pull, person.all_weights, person.leak, np.array(person.leaks_to),
