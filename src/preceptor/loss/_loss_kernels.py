@@ -9,7 +9,7 @@ A risk is a code, numbers and a surface:
     0     squared error     -
     1     Huber             τ
     2     absolute error    -
-    3     yes or no         see `yes_no_charge`; the surface is a table of B-spline coefficients
+    3     yes or no         see `pair_charge`; the surface is a table of B-spline coefficients
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
+from preceptor.model._surface_kernels import pair_charge
 
 
 @jit
@@ -39,53 +40,16 @@ def expected_risk(code, tau, v):
 
 
 @jit
-def on_surface(surface, x, y):
-    """A tensor product of cubic B-splines with knots at all whole numbers, at (x, y).
-
-    Coefficients (rows, columns) belong to knots from -1 on: x lies in 0..rows-3, y in
-    0..columns-3.
-    """
-    i = min(int(x), surface.shape[0] - 4)
-    j = min(int(y), surface.shape[1] - 4)
-    s, t = x - i, y - j
-    s1, t1 = 1.0 - s, 1.0 - t
-    a0, a3 = s1 * s1 * s1, s * s * s
-    a1, a2 = 4.0 - 3.0 * s * s * (2.0 - s), 4.0 - 3.0 * s1 * s1 * (2.0 - s1)
-    b0, b3 = t1 * t1 * t1, t * t * t
-    b1, b2 = 4.0 - 3.0 * t * t * (2.0 - t), 4.0 - 3.0 * t1 * t1 * (2.0 - t1)
-    r0, r1, r2, r3 = surface[i], surface[i + 1], surface[i + 2], surface[i + 3]
-    total = a0 * (b0 * r0[j] + b1 * r0[j + 1] + b2 * r0[j + 2] + b3 * r0[j + 3])
-    total += a1 * (b0 * r1[j] + b1 * r1[j + 1] + b2 * r1[j + 2] + b3 * r1[j + 3])
-    total += a2 * (b0 * r2[j] + b1 * r2[j + 1] + b2 * r2[j + 2] + b3 * r2[j + 3])
-    total += a3 * (b0 * r3[j] + b1 * r3[j + 1] + b2 * r3[j + 2] + b3 * r3[j + 3])
-    return total * (1.0 / 36.0)
-
-
-@jit
 def yes_no_charge(numbers, surface, floor, first, square):
     """What answers cost whose score is d off the best reading of the true one.
 
     With A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of
-    the person's score with the true one and s² = A² - 2A d_0 + |d|² its variance. The surface is
-    over c/s and, for decisions, theta/s, for probabilities s/(1 + s). numbers: total, theta,
-    whether answers are decisions, what a score costs that never moves; the first place on each axis
-    and places per unit of it, the last place on the second; whether costs were divided by (1 + s)².
+    the person's score with the true one and s² = A² - 2A d_0 + |d|² its variance.
     """
     explained = max(numbers[0] - floor, 0.0)
     along = math.sqrt(explained) * first
     shared = explained - along
-    variance = shared - along + square
-    if variance < 1e-280:
-        return numbers[3]
-    scale = 1.0 / math.sqrt(variance)
-    second = numbers[1] * scale if numbers[2] > 0.0 else 1.0 / (1.0 + scale)
-    x = min(max((shared * scale - numbers[4]) * numbers[5], 0.0), surface.shape[0] - 3.0)
-    y = min(max((second - numbers[6]) * numbers[7], 0.0), numbers[8])
-    value = on_surface(surface, x, y)
-    if numbers[9] > 0.0:
-        grown = 1.0 + 1.0 / scale
-        value *= grown * grown
-    return value
+    return pair_charge(numbers, surface, shared, shared - along + square)
 
 
 @jit

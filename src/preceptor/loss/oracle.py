@@ -6,30 +6,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
-import numpy as np
-
 from preceptor._base.values import FloatArray, Kind
 from preceptor.model.budgets import Budget
-from preceptor.model.risks import NumberRisk, Risk
+from preceptor.model.compiled_risks import CompiledRisk
+from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.person import Person
-
-
-class CompiledRisk(NamedTuple):
-    """A risk as kernels read it: which form, its numbers, and a surface where it is read off one.
-
-    `_loss_kernels.py` says what the codes mean.
-    """
-
-    code: int
-    numbers: FloatArray  # (any,)
-    surface: FloatArray  # (any, any)
-
-    @classmethod
-    def of_number(cls, risk: NumberRisk) -> CompiledRisk:
-        """A charge that is a closed function of the residual's variance."""
-        return cls(risk.code, np.array([risk.parameter]), np.zeros((0, 0)))
 
 
 @dataclass(frozen=True)

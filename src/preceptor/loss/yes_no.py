@@ -8,7 +8,7 @@ along the first axis. Then the person's score has
 
 as its covariance with the true score and its variance. These two numbers decide what answers cost
 (`model/score_pairs.py`), unless the person allows for what is hidden: then what they believe to be
-hidden is a third. Charges of two numbers are read off a surface (`surfaces.py`), here as in
+hidden is a third. Charges of two numbers are read off a surface (`model/surfaces.py`), here as in
 kernels.
 """
 
@@ -22,11 +22,12 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.loss.gaussian import MAX_FORM_BYTES, GaussianOracle
-from preceptor.loss.oracle import CompiledRisk, DeviationForms, SetForm, Setting
-from preceptor.loss.surfaces import Surface, believed_base, surface_of
+from preceptor.loss.oracle import DeviationForms, SetForm, Setting
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
+from preceptor.model.surfaces import Surface, believed_base, surface_of
 from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
 
 # The steepest density of a standard normal, and its mean distance from 0.

@@ -49,6 +49,14 @@ class Link:
 
         return np.asarray((ndtr if self.name == PROBIT else expit)(score))
 
+    def density(self, score: FloatArray | float) -> FloatArray:
+        """How steeply P(yes) rises at scores, any shape."""
+        scores = np.asarray(score, dtype=np.float64)
+        if self.name == PROBIT:
+            return np.asarray(np.exp(-0.5 * scores**2) / math.sqrt(2.0 * math.pi))
+        chance = self.probability(scores)
+        return np.asarray(chance * (1.0 - chance))
+
     def log_probability(self, score: FloatArray | float) -> FloatArray:
         """log P(yes) of scores, any shape, without underflow."""
         from scipy.special import log_expit, log_ndtr

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.fields import GoesWith, InFiles, Items, Matrix, NonNegative, Positive, Vector
-from preceptor._base.values import FloatArray, Value, frozen_array
+from preceptor._base.values import FloatArray, Value, frozen_array, remembered
 from preceptor._base.words import TOGETHER, counted, first_few, labelled, repeated, unknown_names
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.groups import (
@@ -404,7 +404,8 @@ class World(Value):
         """The score of an average case; 0 where the outcome is a number."""
         if self.outcome is None:
             return 0.0
-        return self.outcome.base_score(self.score_variance)
+        outcome, spread = self.outcome, self.score_variance
+        return remembered(self, "base score", lambda: outcome.base_score(spread))
 
     @property
     def explained_share(self) -> float:

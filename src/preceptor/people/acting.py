@@ -13,8 +13,10 @@ import numpy as np
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
+from preceptor.model.risks import Risk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.people.answering import Answering, risk_in
 from preceptor.people.human import Seed, Sessions
 from preceptor.people.person import Person, size_faults
 
@@ -66,8 +68,11 @@ class Acting:
     start
         Showings of each test before, for kinds that count them; none if left out.
     response_noise
-        Standard deviation of a slip added to every answer, in units of the outcome. They do not
-        learn from it.
+        Standard deviation of a slip added to every answer, in units of the outcome; where that is
+        yes or no, to the score behind it. They do not learn from it.
+    risk
+        How a score becomes a probability or a decision, where the outcome is yes or no: decisions
+        if left out. Not asked where it is a number.
 
     Raises
     ------
@@ -89,6 +94,7 @@ class Acting:
         world: World,
         start: Sequence[int] | None = None,
         response_noise: float = 0.0,
+        risk: Risk | None = None,
     ) -> None:
         faults = size_faults(person, world)
         counts = None if start is None else tuple(start)
@@ -103,10 +109,16 @@ class Acting:
                 f"response_noise: {response_noise!r}, must be a standard deviation of at least 0"
             )
         InvalidProblem.raise_if(faults)
+        covariance = person.imputing_covariance(world)
+        self._answering: Answering | None = None
+        if world.is_binary:
+            self._answering = Answering(world, risk_in(world, risk), covariance)
+            # How common yes is, they have to believe; everything else is as it is.
+            world = self._answering.world
         self.person, self.world = person, world
         self.response_noise = float(response_noise)
         self._start = counts
-        self._imputer = Imputer(person.imputing_covariance(world))
+        self._imputer = Imputer(covariance)
         self.reset(0)
 
     def fresh(self, people: tuple[int, ...]) -> Any:
@@ -125,9 +137,14 @@ class Acting:
         self._slip = self._next_slip()
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Fill in, add up, slip."""
+        """Fill in, add up, slip, and turn a score into an answer."""
         filled = self._imputer.one(shown, values)
-        return float(_added_up(self.weights, filled)) + self._slip
+        weights = self.weights
+        added_up = float(_added_up(weights, filled)) + self._slip
+        if self._answering is None:
+            return added_up
+        hidden = self._answering.hidden(shown, weights)
+        return float(self._answering.answers(np.asarray(added_up), hidden))
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
         """Learn, and go on to the next round."""
@@ -143,13 +160,26 @@ class Acting:
         filled, shown = self._imputer.many(sessions), sessions.shown
         answers = np.empty((sessions.people, sessions.rounds))
         state = self.fresh((sessions.people,))
+        hidden = np.zeros(answers.shape)
         for t in range(sessions.rounds):
-            answers[:, t] = _added_up(person.weights_of(world, state), filled[:, t])
+            weights = person.weights_of(world, state)
+            answers[:, t] = _added_up(weights, filled[:, t])
+            if self._answering is not None and self._answering.risk.allows_for_hidden:
+                hidden[:, t] = self._hidden(sessions, t, weights)
             state = person.learn(world, state, filled[:, t], shown[:, t], sessions.outcomes[:, t])
         if self.response_noise:
             slips = [rng.standard_normal(sessions.rounds) for rng in rngs]
             answers += self.response_noise * np.array(slips)
-        return answers
+        return answers if self._answering is None else self._answering.answers(answers, hidden)
+
+    def _hidden(self, sessions: Sessions, t: int, weights: FloatArray) -> FloatArray:
+        """What each of them takes to be hidden (people,) in round t."""
+        assert self._answering is not None
+        out = np.empty(sessions.people)
+        for position in np.unique(sessions.which[:, t]):
+            rows = np.flatnonzero(sessions.which[:, t] == position)
+            out[rows] = self._answering.hidden(sessions.sets[int(position)], weights[rows])
+        return out
 
     def _next_slip(self) -> float:
         # Drawn ahead of the question, so that asking twice gives the same answer.

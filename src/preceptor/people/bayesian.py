@@ -1,7 +1,9 @@
 """People who learn from outcomes as Bayesian regression does: the surer, the less they move.
 
 They regress outcomes on all tests, hidden ones as filled in. What is expected of them has no
-closed form; `bayesian_expectation.py` has an approximation.
+closed form; `bayesian_expectation.py` has an approximation. Where the outcome is yes or no they do
+a probit regression, one case at a time (`assumed_density.py`), and copies of them play what is
+expected.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.people.assumed_density import heard
 from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
@@ -53,7 +56,8 @@ class Bayesian(Person):
         the covariance (n, n) of what they believe. A weight with 0 never moves.
     noise_variance
         How far outcomes scatter, they think, around the sum of the tests as they filled them in.
-        That includes what hidden tests add, so more than the world's own noise.
+        That includes what hidden tests add, so more than the world's own noise. Where the outcome
+        is yes or no, how far the score of a case scatters that is compared with 0.
     imputation
         How the person fills in tests that are not shown, as for `Learner`.
     drift
@@ -147,14 +151,24 @@ class Bayesian(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Posterior:
-        """Condition on one case; then weights may have wandered."""
+        """Condition on one case; then weights may have wandered.
+
+        A yes or no leaves no normal posterior; the normal one with the same mean and covariance
+        takes its place (assumed-density filtering).
+        """
         mean, covariance = state
         towards, spread = self._surprising(state, filled)
-        surprise = outcome - np.sum(mean * filled, axis=-1)
-        moved = mean + towards * (surprise / spread)[..., None]
+        added_up = np.sum(mean * filled, axis=-1)
         # towards towards' is symmetric to the last bit, so the covariance stays so too
         outer = towards[..., :, None] * towards[..., None, :]
-        left = covariance - outer / spread[..., None, None]
+        if world.is_binary:
+            pull, surer = heard(world, added_up, spread, outcome)
+            moved = mean + towards * pull[..., None]
+            left = covariance - outer * surer[..., None, None]
+        else:
+            surprise = outcome - added_up
+            moved = mean + towards * (surprise / spread)[..., None]
+            left = covariance - outer / spread[..., None, None]
         return Posterior(moved, left + self.drift * np.eye(self.size) if self.drift else left)
 
     def moves(
@@ -165,8 +179,18 @@ class Bayesian(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Affine:
-        """I - gain x filled'; the gain depends on what was seen before, not on the weights."""
+        """I - gain x filled'; the gain depends on what was seen before, not on the weights.
+
+        Where the outcome is yes or no, the map touches `learn` at the weights in the state.
+        """
         towards, spread = self._surprising(state, filled)
+        if world.is_binary:
+            added_up = np.sum(state.mean * filled, axis=-1)
+            pull, surer = heard(world, added_up, spread, np.asarray(outcome))
+            gain = towards * surer[..., None]
+            turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
+            push = towards * pull[..., None] + gain * added_up[..., None]
+            return Affine(turn, push)
         gain = towards / spread[..., None]
         turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
         return Affine(turn, np.asarray(outcome)[..., None] * gain)

@@ -18,6 +18,7 @@ from preceptor._base.fields import Items, Positive
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import counted, labelled, listed, repeated
 from preceptor.errors import InvalidFile, InvalidProblem, NotApplicable
+from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
@@ -195,7 +196,11 @@ class Crowd(Person):
         ]
 
     def acting(  # type: ignore[override]
-        self, world: World, start: Sequence[int] | None = None, response_noise: float = 0.0
+        self,
+        world: World,
+        start: Sequence[int] | None = None,
+        response_noise: float = 0.0,
+        risk: Risk | None = None,
     ) -> ActingCrowd:
         """Somebody who turns out to be one of the people, drawn by weight.
 
@@ -206,7 +211,10 @@ class Crowd(Person):
         start
             Showings of each test before, for kinds that count them; none if left out.
         response_noise
-            Standard deviation of a slip added to every answer, in units of the outcome.
+            Standard deviation of a slip added to every answer, in units of the outcome; where
+            that is yes or no, to the score behind it.
+        risk
+            How scores become answers, where the outcome is yes or no.
 
         Returns
         -------
@@ -216,7 +224,7 @@ class Crowd(Person):
         from preceptor.people.crowd_acting import ActingCrowd
 
         acts: list[Acting] = [
-            member.person.acting(world, start, response_noise) for member in self.members
+            member.person.acting(world, start, response_noise, risk) for member in self.members
         ]
         return ActingCrowd(acts, self.weights)
 

@@ -3,6 +3,10 @@
 Weights move by rate x surprise x result: cue competition, folding of hidden tests into shown ones
 and omitted-variable bias all follow. The expected squared error of any schedule is exact, by a
 recursion of second moments (`moments.py`), unless surprises are capped.
+
+Where the outcome is yes or no, the surprise is counted from the chance of yes: rate x (outcome -
+chance) x result. That is one step of stochastic gradient descent in logistic regression, and the
+same expression is used with the probit link, where the gradient has a further factor of about 1.6.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.people.answering import chance_slope, foreseen
 from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
@@ -205,8 +210,8 @@ class DeltaRule(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Progressed:
-        """One step down the gradient of the squared surprise."""
-        surprise = outcome - np.sum(state.weights * filled, axis=-1)
+        """One step down the gradient of the squared surprise; of the log loss for yes or no."""
+        surprise = outcome - foreseen(world, np.sum(state.weights * filled, axis=-1))
         if self.cap is not None:
             surprise = np.clip(surprise, -self.cap, self.cap)
         rate, direction = self._step(state, filled, shown)
@@ -223,9 +228,15 @@ class DeltaRule(Person):
         shown: npt.NDArray[np.bool_],
         outcome: FloatArray,
     ) -> Affine:
-        """I - step x filled', while the surprise is not capped; a capped one only pushes."""
+        """I - step x filled', while the surprise is not capped; a capped one only pushes.
+
+        Where the outcome is yes or no, the chance of it is taken to be a line through what it is
+        at the weights in the state.
+        """
         rate, direction = self._step(state, filled, shown)
         step = rate * direction
+        if world.is_binary:
+            return self._touching(world, state, filled, outcome, step)
         if self.cap is not None:
             surprise = outcome - np.sum(state.weights * filled, axis=-1)
             capped = np.abs(surprise) > self.cap
@@ -241,6 +252,30 @@ class DeltaRule(Person):
             turn, moved = (1.0 - self.leak) * turn, (1.0 - self.leak) * moved
             moved = moved + self.leak * self.leaks_to
         return Affine(turn, moved)
+
+    def _touching(
+        self,
+        world: World,
+        state: Progressed,
+        filled: FloatArray,
+        outcome: FloatArray,
+        step: FloatArray,
+    ) -> Affine:
+        """The affine map that touches `learn` at the weights in the state."""
+        added_up = np.sum(state.weights * filled, axis=-1)
+        surprise = outcome - foreseen(world, added_up)
+        slope = chance_slope(world, added_up)
+        if self.cap is not None:
+            slope = np.where(np.abs(surprise) > self.cap, 0.0, slope)
+            surprise = np.clip(surprise, -self.cap, self.cap)
+        turn = np.eye(self.size) - slope[..., None, None] * (
+            step[..., :, None] * filled[..., None, :]
+        )
+        push = (surprise + slope * added_up)[..., None] * step
+        if self.leak:
+            turn, push = (1.0 - self.leak) * turn, (1.0 - self.leak) * push
+            push = push + self.leak * self.leaks_to
+        return Affine(turn, push)
 
     def _step(
         self, state: Progressed, filled: FloatArray, shown: npt.NDArray[np.bool_]

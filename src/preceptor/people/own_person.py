@@ -17,6 +17,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
 from preceptor._base.words import labelled
 from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
+from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.human import Human
@@ -101,7 +102,11 @@ class OwnPerson(Person):
         )
 
     def acting(  # type: ignore[override]
-        self, world: World, start: Sequence[int] | None = None, response_noise: float = 0.0
+        self,
+        world: World,
+        start: Sequence[int] | None = None,
+        response_noise: float = 0.0,
+        risk: Risk | None = None,
     ) -> Human:
         """The human themselves.
 
@@ -113,6 +118,8 @@ class OwnPerson(Person):
             Showings before; must be none.
         response_noise
             Must be 0: slips are the human's own business.
+        risk
+            Not asked: so is how they answer.
 
         Returns
         -------

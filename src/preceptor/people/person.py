@@ -26,6 +26,7 @@ from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted, labelled
 from preceptor.errors import NotApplicable
 from preceptor.model.matrices import covariance_faults, read_numbers
+from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World, weights_in_words
 
@@ -214,7 +215,11 @@ class Person(Kind):
         """
 
     def acting(
-        self, world: World, start: Sequence[int] | None = None, response_noise: float = 0.0
+        self,
+        world: World,
+        start: Sequence[int] | None = None,
+        response_noise: float = 0.0,
+        risk: Risk | None = None,
     ) -> Acting:
         """Somebody of this kind who answers cases: for simulations.
 
@@ -225,8 +230,11 @@ class Person(Kind):
         start
             Showings of each test before, for kinds that count them; none if left out.
         response_noise
-            Standard deviation of a slip added to every answer, in units of the outcome. They do
-            not learn from it.
+            Standard deviation of a slip added to every answer, in units of the outcome; where
+            that is yes or no, to the score behind it. They do not learn from it.
+        risk
+            How scores become probabilities or decisions, where the outcome is yes or no:
+            decisions if left out. Not asked where it is a number.
 
         Returns
         -------
@@ -235,7 +243,7 @@ class Person(Kind):
         """
         from preceptor.people.acting import Acting
 
-        return Acting(self, world, start, response_noise)
+        return Acting(self, world, start, response_noise, risk)
 
     # --- is expected to ---
 
@@ -274,6 +282,8 @@ class Person(Kind):
         """How the weights move in a round whose record is known: affine in the weights before.
 
         The state is asked for everything but the weights (exposure, certainty, rounds so far).
+        Whoever learns from outcomes that are yes or no does not move by an affine map; then the map
+        is the one that touches theirs at the weights in the state, as in an extended Kalman filter.
 
         Parameters
         ----------

@@ -128,7 +128,7 @@ def acting_in(problem: Problem, human: Human | Person, response_noise: float = 0
     if not isinstance(human, Person):
         return human
     start = None if human.start_faults(problem.start) else problem.start
-    return human.acting(problem.world, start, response_noise)
+    return human.acting(problem.world, start, response_noise, problem.risk)
 
 
 def matched_rate(problem: Problem) -> float:

@@ -16,7 +16,9 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
+from preceptor.model.risks import NumberRisk
 from preceptor.model.world import Cases
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.acting import Acting
 from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
 from preceptor.people.person import Person
@@ -42,10 +44,11 @@ class Rollout:
     sessions
         What everybody was shown, and what was true.
     predictions
-        Answers, shape (people, rounds), in the world's units.
+        Answers, shape (people, rounds), in the world's units; where the outcome is yes or no,
+        probabilities or decisions (1 and 0), as the risk says.
     losses
-        The risk's charge for outcome minus prediction, plus the price of what was shown, shape
-        (people, rounds).
+        The risk's charge for each answer, plus the price of what was shown, shape (people,
+        rounds).
     seed
         Gives the same cases again.
     """
@@ -222,11 +225,20 @@ def play(
         with np.errstate(over="ignore", invalid="ignore"):  # who diverges is reported below
             predictions[first:last] = _answers(human, sessions.of(first, last), rngs)
         report(progress, "simulate", done=last / people)
-    _check_answers(human, predictions)
+    _check_answers(problem, human, predictions)
     prices = problem.budget.prices(problem.size)
-    charged = problem.risk.charge(cases.outcomes - predictions)
+    charged = charges(problem, predictions, cases.outcomes)
     losses = charged + np.array([prices[list(shown)].sum() for shown in sets])[which]
     return Rollout(problem, sessions, predictions, losses, seed)
+
+
+def charges(problem: Problem, answers: FloatArray, outcomes: FloatArray) -> FloatArray:
+    """What answers cost, elementwise, without the price of what was shown."""
+    risk = problem.risk
+    if isinstance(risk, YesNoRisk):
+        return risk.charge(answers, outcomes)
+    assert isinstance(risk, NumberRisk)
+    return risk.charge(outcomes - answers)
 
 
 def _answers(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
@@ -269,13 +281,23 @@ def played_weight(problem: Problem, rounds: int) -> float:
     return total_weight(discount, rounds) / total_weight(discount, problem.horizon)
 
 
-def _check_answers(human: Human, predictions: FloatArray) -> None:
+def _check_answers(problem: Problem, human: Human, predictions: FloatArray) -> None:
+    name = type(human.person if isinstance(human, Acting) else human).__name__
     wrong = np.argwhere(~np.isfinite(predictions))
     if wrong.size:
         person, t = (int(i) for i in wrong[0])
-        name = type(human.person if isinstance(human, Acting) else human).__name__
         raise InvalidInput(
             f"human: {name} predicted {predictions[person, t]} in round {t} of "
             f"person {person + 1}, must be a finite number (a learning rate that is too large "
             "diverges)"
+        )
+    if not problem.is_binary:
+        return
+    wrong = np.argwhere((predictions < 0.0) | (predictions > 1.0))
+    if wrong.size:
+        person, t = (int(i) for i in wrong[0])
+        raise InvalidInput(
+            f"human: {name} answered {predictions[person, t]} in round {t} of person {person + 1}; "
+            "where the outcome is yes or no, an answer is a probability from 0 to 1, or 1 for yes "
+            "and 0 for no"
         )

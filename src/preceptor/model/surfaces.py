@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.loss.oracle import CompiledRisk
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.score_pairs import FAR, ScorePair, finer_by, standard_scores
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import (
