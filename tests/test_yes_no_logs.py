@@ -104,7 +104,7 @@ def test_a_column_says_what_answers_of_0_and_1_are(tmp_path):
     log = read(tmp_path, ["1", "0"], ["1", "0"], more=["no", "no"])
     assert not log.decided
     assert read(tmp_path, ["1", "0"], ["1", "0"], more=["yes", ""]).decided
-    with pytest.raises(pr.InvalidInput, match="0.7 is no decision, must be 1"):
+    with pytest.raises(pr.InvalidInput, match=r"0\.7 is no decision, must be 1"):
         read(tmp_path, ["0.7", "0"], ["1", "0"], more=["yes", "yes"])
     with pytest.raises(pr.InvalidInput, match="line 3, column 'decided': no, but line 2 says"):
         read(tmp_path, ["1", "0"], ["1", "0"], more=["yes", "no"])

@@ -232,14 +232,14 @@ def test_logarithms_mend_the_base_score_of_breast_cancer(breast_cancer):
 @pytest.mark.slow
 @pytest.mark.parametrize("link", LINKS)
 def test_intervals_of_weights_hold_the_truth_about_as_often_as_they_say(link):
-    rng, times = np.random.default_rng(14), 120
+    rng, times = np.random.default_rng(14), 80
     inside = np.zeros(4)
     spread = UNIT[link] ** 2 * float(WEIGHTS @ COVARIANCE @ WEIGHTS)
     share = float(link_of(link).mean_probability(UNIT[link] * -0.8, spread))
     for _ in range(times):
         tests, yes = drawn(400, rng, link=link)
         fitted = fit_world(tests, yes, link=link)
-        draws = fitted.bootstrap(100, seed=1)
+        draws = fitted.bootstrap(60, seed=1)
         low, high = draws.coefficient_intervals(0.9).T
         truth = UNIT[link] * WEIGHTS * fitted.world.units.scales
         inside[:3] += (low <= truth) & (truth <= high)

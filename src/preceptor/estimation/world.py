@@ -47,9 +47,9 @@ def fit_world(
 
     Tests are standardised, the outcome is centred but keeps its units. An outcome that takes two
     values (0 and 1, yes and no, any two words or numbers) is yes or no: the world then has a
-    `Binary` outcome with the share of yes in the table, and weights add up to a score. Rows without an outcome,
-    constant and repeated columns, dates, names of cases and categories that predict nothing are
-    left out, and the estimate's `notes` say so. Of an outcome in two words, one counts as yes.
+    `Binary` outcome with the share of yes in the table, and weights add up to a score. Of two
+    words, one counts as yes. Rows without an outcome, constant and repeated columns, dates, names
+    of cases and categories that predict nothing are left out. The estimate's `notes` say so.
 
     Parameters
     ----------

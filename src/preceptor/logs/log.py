@@ -100,6 +100,7 @@ class Log(Value):
         outcome: npt.ArrayLike | None = None,
         feedback: npt.ArrayLike | None = None,
         when: npt.ArrayLike | None = None,
+        *,
         decided: bool | None = None,
     ) -> None:
         labels = tuple(str(name) for name in names)

@@ -1,7 +1,7 @@
 """Answers and outcomes where the outcome is yes or no: probabilities, decisions, levels.
 
-People answer with a probability (".7", "70%") or with a decision ("yes", "malignant", "1"); what was
-true is written as a level of the table, as yes or no, or as 1 or 0. Inside, yes is 1 and no is 0.
+People answer with a probability (".7", "70%") or with a decision ("yes", "malignant", "1"); what
+was true is written as a level of the table, as yes or no, or as 1 or 0. Inside, yes is 1, no is 0.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from preceptor.model.world import World
 
 _WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "no": 0.0, "n": 0.0, "false": 0.0}
 _NUMBERS = {"0": 0.0, "1": 1.0}
-# Answers of 0 % and 100 % have no score; they are taken for these.
-SUREST = 0.005
+# Answers of 0 % and 100 % have no score; rounded to whole percents, they are about this far off.
+# Finer answers are taken as they are, up to what nobody means.
+SUREST, FINEST = 0.005, 1e-6
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,15 @@ def are_decisions(answers: FloatArray) -> bool:
 
 
 def score_of(world: World, probabilities: FloatArray) -> FloatArray:
-    """Answers (...) as scores without the base score; 0 % and 100 % as `SUREST` allows."""
+    """Answers (...) as scores without the base score.
+
+    0 % and 100 % are taken to be `SUREST` off, or as far as the finest of the other answers.
+    """
     assert world.outcome is not None
-    inside = np.clip(probabilities, SUREST, 1.0 - SUREST)
+    given = np.asarray(probabilities, dtype=np.float64)
+    off = np.minimum(given, 1.0 - given)
+    limit = max(float(np.min(off, where=off > 0.0, initial=SUREST)), FINEST)
+    inside = np.clip(given, limit, 1.0 - limit)
     return world.outcome.from_score.score(inside) - world.base_score
 
 
