@@ -16,6 +16,7 @@ PreceptorError
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Self
 
 
 class PreceptorError(Exception):
@@ -50,6 +51,23 @@ class InvalidInput(PreceptorError, ValueError):
                 f"  - {f}" for f in self.faults
             )
         super().__init__(message)
+
+    def beside(self, notes: Iterable[str]) -> Self:
+        """Say also what was assumed before the fault was met, which may be what is wrong.
+
+        Parameters
+        ----------
+        notes
+            A sentence each.
+
+        Returns
+        -------
+        Self
+            The same error, to be raised; tracebacks and the command line show its notes.
+        """
+        for note in notes:
+            self.add_note(note)
+        return self
 
     @classmethod
     def raise_if(cls, faults: Iterable[str]) -> None:

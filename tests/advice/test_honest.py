@@ -45,6 +45,16 @@ def test_one_set_is_nothing_to_plan():
     assert advice.explain().startswith("In short\n  Nothing to plan: always show a and b.\n")
 
 
+def test_where_the_only_other_set_shows_nothing_there_is_advice_all_the_same():
+    """Of two tests, both are habits: one the best for this person, one for a perfect reader."""
+    drawn = pr.World.equicorrelated([2.0, 1.0], 0.5, 0.5).sample(60, rng=1)
+    cases = {"a": drawn.features[:, 0], "b": drawn.features[:, 1], "y": drawn.outcomes}
+    advice = pr.advise(cases, "y", **QUICK | {"beliefs": {"b": 2.0}, "cases": 3, "half_life": 30})
+    assert advice.plan.policy.commit == (1,)
+    assert advice.rivals[1].policy.commit == (0,)
+    assert advice.resampled is not None
+
+
 def test_a_tiny_gain_is_said_first_and_the_habit_is_the_plan(unsure):
     free = unsure.free
     assert unsure.plan.policy == Stationary(unsure.rivals[0].policy.commit)

@@ -29,8 +29,16 @@ QUICK = {"tests": 1, "cases": 4, "half_life": 2, "time_limit": 0.05, "vary": Fal
 
 
 def test_without_a_word_on_the_person_it_is_the_crowd():
-    said = []
-    advice = pr.advise(TABLE, "risk", **QUICK, progress=lambda u: said.append(u.sentence))
+    said, stages = [], []
+
+    def hear(update):
+        said.append(update.sentence)
+        stages.append(update.stage)
+
+    advice = pr.advise(TABLE, "risk", **QUICK, progress=hear)
+    # "planning" is what the command line calls all of it.
+    assert list(dict.fromkeys(stages))[:2] == ["estimating", "preparing"]
+    assert "planning" not in stages
     problem = advice.plan.problem
     world = problem.world
     assert problem.learner == Crowd.default(world, np.zeros(2), half_life=2, tests=1)

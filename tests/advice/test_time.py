@@ -1,7 +1,9 @@
 """How long teaching goes on: cases are counted, or about so many matter."""
 
 import pytest
+from numba.core import event
 
+import preceptor._base.jit  # noqa: F401  (it listens to the compiler)
 from preceptor._base.deadline import Deadline
 from preceptor.advice.choices import time_from
 from preceptor.errors import InvalidInput
@@ -54,3 +56,17 @@ def test_a_deadline_is_shared():
 def test_a_deadline_needs_time(seconds):
     with pytest.raises(InvalidInput, match="time_limit"):
         Deadline(seconds)
+
+
+def test_compiling_is_not_counted(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr("preceptor._base.deadline.time.perf_counter", lambda: now[0])
+    compiling = {"kind": "numba:compile", "data": {}}
+    deadline = Deadline(10.0)
+    with event.trigger_event(**compiling):
+        now[0] += 20.0
+        with event.trigger_event(**compiling):  # a kernel that the first one calls
+            now[0] += 30.0
+    assert deadline.left == pytest.approx(10.0)
+    now[0] += 4.0
+    assert deadline.left == pytest.approx(6.0)

@@ -7,6 +7,7 @@ import json
 import openpyxl
 import pytest
 
+import preceptor as pr
 import preceptor.estimation
 from preceptor.cli._options import beliefs_from
 from preceptor.cli._reading import as_options, from_options
@@ -102,6 +103,60 @@ def test_a_block_for_the_cases_of_a_workbook(run, book):
     assert "`" not in result.stderr
     missing = no_traceback(run("diagnose", book, "--outcome", "y", "--sheet", "Case"))
     assert "--sheet is 'Case', must be one of 'Read me', 'Cases'" in missing
+
+
+@pytest.mark.parametrize("command", ["plan", "diagnose", "fit"])
+def test_what_was_assumed_is_said_also_where_a_file_is_refused(run, cases, book, command):
+    said = "Note: cases.xlsx: read with its first sheet, 'Read me' (others: 'Cases'); --sheet says"
+    words = (book, "--outcome", "y") if command != "fit" else (book, "--data", cases)
+    other = ("--outcome", "y") if command == "fit" else ()
+    result = run(command, *words, *other)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.index(said) < result.stderr.index("Error: ")
+
+
+def test_faults_met_while_reading_say_what_was_assumed_before(run, tmp_path):
+    (tmp_path / "ragged.csv").write_text("a;b;y\n1,5;2,5;3\n1,5;2\n")
+    result = run("plan", "ragged.csv", "--outcome", "y")
+    assert notes(result) == [
+        "Note: ragged.csv: read with semicolons between cells and decimal commas; --separator, "
+        "--decimal say otherwise"
+    ]
+    assert "line 3: 2 cells, but the header has 3 columns" in result.stderr
+
+
+def test_decimal_commas_that_were_ruled_out_name_the_option(run, europe):
+    said = no_traceback(run("plan", europe, "--outcome", "y", "--decimal", "."))
+    assert said.endswith("has a decimal comma; say so with --decimal ','")
+    assert "read_csv" not in said
+
+
+def test_names_are_compared_without_capitals_and_blanks(run, cases, tmp_path):
+    (tmp_path / "c.csv").write_text("name,cost\nBMI,2\nBp ,1\n")
+    (tmp_path / "b.csv").write_text("name,weight\nBMI,0.5\n")
+    (tmp_path / "s.json").write_text(json.dumps({"BP": 3}))
+    words = ("--costs", "c.csv", "--limit", 2, "--beliefs", "b.csv", "--shown", "s.json")
+    quick = ("--person", "by-showings", "--cases", 4, "--time-limit", 0.1, "--no-report")
+    result = run("plan", cases, "--outcome", " Y", "--drop", "AGE", *words, *quick)
+    assert result.exit_code == 0, result.stderr
+    plan = pr.Plan.load("plan.json")
+    assert plan.problem.world.labels == ("bmi", "bp")
+    assert plan.problem.world.units.outcome == "y"
+    assert plan.problem.budget == pr.Knapsack([2.0, 1.0], 2.0)
+    assert plan.seen_before == (0, 3)
+    asked = run("next", "plan.json", "--available", " Bp,BP")
+    assert "--available: 'Bp' and 'BP' are the same" in asked.stderr
+    assert "show bp" in run("next", "plan.json", "--available", " Bp").stdout.lower()
+
+
+def test_names_that_could_be_two_are_asked_for(run, cases):
+    text = cases.read_text().replace("bmi,bp,age,y", "bp,BP,age,y")
+    cases.write_text(text)
+    said = no_traceback(run("plan", cases, "--outcome", "y", "--drop", "Bp"))
+    assert "--drop: 'Bp', could be 'bp' or 'BP'; write it as in the table" in said
+    said = no_traceback(run("plan", cases, "--outcome", "Bp"))
+    assert "outcome 'Bp': could be 'bp' or 'BP'" in said
 
 
 @pytest.mark.parametrize("command", ["fit", "diagnose"])

@@ -50,6 +50,14 @@ def test_every_level_can_be_recorded_and_is_written_as_it_was_seen(ask, tmp_path
     assert np.flatnonzero(log.values[0, 2:] == 1.0).tolist() == [i - 2 for i in ones]
 
 
+def test_tests_are_named_without_capitals(ask):
+    result = ask("--record", "--values", "Score=55,CELL=Large", "--answer", "100")
+    assert result.exit_code == 0, result.stderr
+    assert "score 55, cell large; answer 100" in result.stderr
+    twice = no_traceback(ask("--record", "--values", "score=5,Score=6", "--answer", "1"))
+    assert "--values: 'score' and 'Score' are the same; keep one of them" in twice
+
+
 def test_a_level_that_is_not_known_names_the_one_that_was_meant_and_all_others(ask):
     said = no_traceback(ask("--record", "--values", "55;smal", "--answer", "100"))
     assert "--values: cell 'smal' is not one of its levels; did you mean 'small'?" in said

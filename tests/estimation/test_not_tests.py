@@ -161,6 +161,33 @@ def test_measured_whole_numbers_are_not():
     assert fit_world(columns(c=platelets), "y").doubts == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["inst", "Hospital code", "hospital", "ward_id", "study site", "zip", "surgeon"]
+)
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_codes_of_places_are_doubted(name, kind):
+    codes = RNG.integers(1, 5, size=ROWS)
+    values = codes if kind == "number" else [f"H{code}" for code in codes]
+    (doubt,) = fit_world(columns(**{name: values}), "y").doubts
+    assert doubt.startswith(f"{name} seems to tell where or by whom, which is no result; if so, ")
+    assert f"`drop` '{name}'" in doubt if " " in name else f"`drop` {name}" in doubt
+
+
+@pytest.mark.parametrize("name", ["site", "tumour site", "distance to centre", "steward"])
+def test_results_with_such_names_are_not(name):
+    assert fit_world(columns(**{name: RNG.integers(1, 5, size=ROWS)}), "y").doubts == ()
+
+
+def test_whoever_has_several_rows_is_doubted_by_name():
+    people = np.repeat(np.arange(101, 101 + ROWS // 3), 3)
+    (doubt,) = fit_world(columns(patient_id=people), "y").doubts
+    assert doubt == (
+        "patient_id seems to name whom a case is about, 100 of them in 300 cases; if so, `drop` "
+        "patient_id."
+    )
+    assert fit_world(columns(rate=people), "y").doubts == ()
+
+
 def test_counting_the_rows_is_doubted():
     fitted = fit_world(columns(c=range(5, ROWS + 5)), "y")
     assert "c counts the rows; if it is no test, `drop` c." in fitted.doubts
@@ -182,6 +209,16 @@ def test_a_random_category_of_many_levels_does_not_predict():
         fitted = fit_world(columns(1_200, ward=codes), "y")
         assert fitted.world.names == ("a", "b")
         assert "do not predict y in cases that were kept apart" in fitted.dropped[0][1]
+
+
+def test_of_a_category_that_is_left_out_its_own_levels_are_counted_and_no_others_told():
+    rng = np.random.default_rng(0)
+    codes = [*rng.choice([f"w{i}" for i in range(20)], ROWS - 6), "p", "p", "q", "q", "r", "r"]
+    fitted = fit_world(columns(group=codes), "y")
+    reason = "its 23 levels do not predict y in cases that were kept apart"
+    assert fitted.dropped == (("group", reason),)
+    assert not [note for note in (*fitted.notes, *fitted.doubts) if "merged" in note]
+    assert not [text for text in fitted.warnings if "rare" in text]
 
 
 def test_one_that_predicts_is_kept_also_if_only_beside_the_others():

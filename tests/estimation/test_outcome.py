@@ -106,9 +106,9 @@ def test_a_third_word_can_be_left_empty():
 @pytest.mark.parametrize(
     ("ones", "words"),
     [
-        (3, "y: 3 positives are too few to learn from (1 in 3 of 300 cases)."),
-        (1, "y: 1 positive is too few to learn from (1 in 1 of 300 cases)."),
-        (298, "y: 2 negatives are too few to learn from (0 in 2 of 300 cases)."),
+        (3, "y: 3 positives are too few to learn from (3 of 300 cases have 1)."),
+        (1, "y: 1 positive is too few to learn from (1 of 300 cases has 1)."),
+        (298, "y: 2 negatives are too few to learn from (2 of 300 cases have 0)."),
     ],
 )
 def test_a_rare_outcome_is_doubted(ones, words):
@@ -117,3 +117,19 @@ def test_a_rare_outcome_is_doubted(ones, words):
 
 def test_a_common_one_is_not():
     assert not any("too few" in doubt for doubt in fit_world(in_words(1, 0), "y").doubts)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_true_counts_as_1_and_that_is_said(gap):
+    table = columns()
+    truth = [bool(v) for v in np.array(table["y"]) > 0.0]
+    table["y"] = pd.Series([None, *truth[1:]], dtype=object) if gap else truth
+    fitted = fit_world(pd.DataFrame(table), "y")
+    note = "y: true counts as 1, false as 0; `positive` says otherwise."
+    assert note in fitted.notes
+    assert note in fitted.warnings
+    other = fit_world(pd.DataFrame(table), "y", reading=Reading(positive="false"))
+    assert not [text for text in other.notes if "true counts" in text]
+    assert np.allclose(other.world.coefficients, -fitted.world.coefficients)
+    numbers = fit_world(columns(y=[int(v) for v in truth]), "y")
+    assert not [text for text in numbers.notes if "counts as 1" in text]

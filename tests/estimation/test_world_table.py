@@ -227,7 +227,7 @@ WRONG = {
     ),
     "decimal commas": (
         columns(a=[str(v).replace(".", ",") for v in A]),
-        "has a decimal comma; read the file with decimal commas",
+        "has a decimal comma; say so with `decimal`",
     ),
     "an infinite value": (
         columns(b=replaced(columns()["b"], 2, float("inf"))),
@@ -279,14 +279,14 @@ def test_all_mistakes_are_listed_at_once():
 @pytest.mark.parametrize(
     ("X", "y", "options", "words"),
     [
-        (columns(), "Y", {}, "outcome 'Y': no such column"),
+        (columns(), "z", {}, "outcome 'z': no such column"),
         (
             columns(outcome=A),
             "outcom",
             {},
             "no such column (did you mean 'outcome'?); there are a, b",
         ),
-        (columns(), "y", {"drop": ["z"]}, "drop: no column 'z'; there are a, b"),
+        (columns(), "y", {"drop": ["z"]}, "drop: 'z', no such column; there are a, b"),
         (columns(), [1.0, 2.0], {}, "column 'a': 60 rows, but there are 2 outcomes"),
         (np.zeros(3), [1.0], {}, "X: shape (3,), must be a table"),
         ([[1, 2], [3]], [1, 2], {}, "X: rows of different lengths"),

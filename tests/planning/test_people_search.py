@@ -1,6 +1,7 @@
 """Plans for people of every kind and for crowds, through `solve`, `evaluate` and `verify`."""
 
 import importlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,12 +161,20 @@ def test_a_rate_that_diverges_is_not_planned_into_infinity():
     assert np.isfinite(plan.value)
 
 
+def test_a_plan_that_shows_nothing_is_played_too():
+    """Whoever knows nothing and sees nothing is off by all there is, in every case."""
+    person = pr.DeltaRule([0.0, 0.0], 0.1)
+    world = pr.World([0.3, 0.2], np.eye(2), 1.0)
+    plan = pr.solve(pr.Problem(world, person, 1, horizon=3), "search", max_kicks=0)
+    value = 3 * (1.0 + 0.3**2 + 0.2**2)
+    nothing = replace(plan, policy=pr.Stationary(()), value=value, lower_bound=0.0)
+    assert pr.verify(nothing).value_ok
+
+
 def test_played_people_confirm_a_plan_and_find_a_false_one():
     problem = small_problem(EXAMPLES["delta-rule"][0], horizon=12)
     plan = quickly(problem)
     assert pr.verify(plan).ok
-    from dataclasses import replace
-
     cheaper = replace(plan, value=0.9 * plan.value, lower_bound=0.5 * plan.lower_bound)
     assert not pr.verify(cheaper).value_ok
     bolder = replace(plan, lower_bound=plan.value)
@@ -181,8 +190,6 @@ def test_certified_proves_plans_for_linear_people():
     found = pr.verify(plan)
     assert found.ok
     assert found.independent
-    from dataclasses import replace
-
     other = replace(plan, problem=problem.replace(discount=0.89))
     assert not pr.verify(other).bound_ok
 
@@ -232,8 +239,6 @@ def test_nobody_who_does_not_learn_can_be_shown_better():
 
 
 def test_regrets_that_were_changed_are_found_out():
-    from dataclasses import replace
-
     plan = quickly(small_problem(two_people(0.1), horizon=15))
     assert pr.verify(plan).ok
     regrets = plan.regrets

@@ -196,6 +196,12 @@ def test_rows_of_rivals_are_shares_of_the_plan():
     assert "±" in rows[3].more
 
 
+def test_a_saving_that_rounds_to_nothing_has_no_sign():
+    rival = alternatives(PLAN)[0]
+    same = replace(rival, value=PLAN.value * (1 - 1e-9))
+    assert rival_rows(PLAN, [same])[1].more == "0.0%"
+
+
 def test_weights_follow_the_learner():
     rows = {row.name: row for row in weight_rows(PLAN)}
     later = PROBLEM.learner.beliefs(WORLD, [5, 9, 4])

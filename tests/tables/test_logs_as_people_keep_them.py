@@ -84,7 +84,7 @@ def test_a_log_in_a_workbook(tmp_path):
     assert log.participants == ("NA", "7")
     assert log.prediction.tolist() == [1.25, 1.5]
     assert log.shown.tolist() == [[True, False], [True, True]]
-    assert "its first sheet, 'Sheet' of 2 and decimal commas" in log.notes[0]
+    assert "its first sheet, 'Sheet' (others: 'Notes') and decimal commas" in log.notes[0]
     assert "row 2 was taken as the header" in log.notes[1]
     sheet["E4"] = "many"
     book.save(tmp_path / "log.xlsx")

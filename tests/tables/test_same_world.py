@@ -69,12 +69,17 @@ WAYS = {
     "two sheets": (
         "t.xlsx",
         lambda p: writing.xlsx(p, sheets=("Cases", "Notes")),
-        "read with its first sheet, 'Cases' of 2; `sheet` says otherwise",
+        "read with its first sheet, 'Cases' (others: 'Notes'); `sheet` says otherwise",
     ),
     "a title": (
         "t.xlsx",
         lambda p: writing.xlsx(p, above=[["Export of Monday"], []]),
         "row 3 was taken as the header; what stands above it was left out",
+    ),
+    "a title in text": (
+        "t.csv",
+        lambda p: p.write_text("Ward 7,,,\n\n,,,\n" + writing.text(), encoding="utf-8", newline=""),
+        "line 4 was taken as the header; what stands above it was left out",
     ),
     "ods": ("t.ods", writing.ods, ""),
     "jsonl": ("t.jsonl", writing.json_lines, ""),
@@ -176,3 +181,9 @@ def test_names_of_columns_may_be_any_word(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text('self;frame\n"1,5";1,2\n2,5;2,2\n-;1\n')
     assert read_sheet(path).frame["self"].tolist() == ["1.5", "2.5", "-"]
+
+
+def test_a_first_line_of_few_names_is_no_title(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,,\n1,2,3\n4,5,6\n")
+    assert list(read_sheet(path).frame.columns) == ["a", "column 2", "column 3"]

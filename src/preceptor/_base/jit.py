@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import numba
 from numba.core import event
 
+from preceptor._base.deadline import UNCOUNTED
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -18,12 +20,13 @@ class _SayOnce(event.Listener):
     said = False
 
     def on_start(self, event: Any) -> None:
+        UNCOUNTED.begin()
         if not _SayOnce.said:
             _SayOnce.said = True
             sys.stderr.write("preceptor: compiling, once per machine; this takes some seconds\n")
 
     def on_end(self, event: Any) -> None:
-        pass
+        UNCOUNTED.end()
 
 
 event.register("numba:compile", _SayOnce())

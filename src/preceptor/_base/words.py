@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
+_NAMED = 20  # names that are listed where none is near
 _REPR_WIDTH, _REPR_LINES = 88, 11
 _Item = TypeVar("_Item", str, int)
 
@@ -77,9 +78,45 @@ def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> lis
     for name in names:
         if name not in known:
             near = nearest(name, known)
-            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(known)}"
+            hint = f"did you mean {near!r}?" if near else f"known are {first_few(known, _NAMED)}"
             faults.append(f"{where}: {name!r} is not known; {hint}")
     return faults
+
+
+def matches(name: str, known: Iterable[str]) -> list[str]:
+    """The name itself if it is known, else those that differ in capitals and blanks only.
+
+    >>> matches("BMI ", ["age", "bmi"]), matches("bmi", ["bmi", "BMI"])
+    (['bmi'], ['bmi'])
+    """
+    listed = list(known)
+    if name in listed:
+        return [name]
+    return [each for each in listed if each.strip().casefold() == name.strip().casefold()]
+
+
+def as_known(
+    where: str, names: Iterable[str], known: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """What each name that somebody wrote is called, capitals and blanks aside, and all faults.
+
+    >>> as_known("costs", ["Wrist", "abdomem"], ["abdomen", "wrist"])
+    ({'Wrist': 'wrist'}, ["costs: 'abdomem' is not known; did you mean 'abdomen'?"])
+    """
+    found: dict[str, str] = {}
+    faults = []
+    for name in names:
+        alike = matches(name, known)
+        if len(alike) > 1:
+            faults.append(f"{where}: {name!r} could be {' or '.join(map(repr, alike))}")
+        elif not alike:
+            faults += unknown_names(where, [name], known)
+        elif alike[0] in found.values():
+            first = next(other for other, each in found.items() if each == alike[0])
+            faults.append(f"{where}: {first!r} and {name!r} are the same; keep one of them")
+        else:
+            found[name] = alike[0]
+    return found, faults
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

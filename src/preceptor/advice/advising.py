@@ -131,7 +131,7 @@ def advise(
     full_plan
         Keep the plan even where the best fixed set is as good, as far as the cases can tell.
     time_limit
-        Seconds for all of it, from the table to the last comparison (20 if left out; searching
+        Seconds for all of it, from the table to the last comparison (15 if left out; searching
         takes four of them, or half a second for somebody who learns by showings, then ten more if
         the gap is wide). What does not fit is left out, and said. Not for `verify`.
     verify
@@ -216,6 +216,7 @@ def advise(
         for note in () if so_far.log is None else so_far.log.notes:
             report(progress, "estimating", sentence=f"Note: {note}")
         problem = from_here(problem, so_far)
+    report(progress, "preparing")
     with one_blas_thread():
         free = plan = plan_for(
             problem,

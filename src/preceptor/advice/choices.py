@@ -14,7 +14,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.discounting import discount_for
 from preceptor._base.values import FloatArray
-from preceptor._base.words import unknown_names
+from preceptor._base.words import as_known
 from preceptor.errors import InvalidInput
 from preceptor.model.budgets import AtMost, Budget, Knapsack
 from preceptor.model.world import World
@@ -141,8 +141,10 @@ def _as_typed(number: Any) -> str:
 
 
 def _weights(world: World, named: Mapping[str, float], standardised: bool) -> npt.ArrayLike:
-    InvalidInput.raise_if(unknown_names("beliefs", named, world.labels))
-    weights = np.array([float(named.get(label, 0.0)) for label in world.labels])
+    called, faults = as_known("beliefs", named, world.labels)
+    InvalidInput.raise_if(faults)
+    given = {called[name]: float(weight) for name, weight in named.items()}
+    weights = np.array([given.get(label, 0.0) for label in world.labels])
     if standardised:
         return weights / np.sqrt(np.diag(world.covariance))
     return weights if world.units is None else weights * world.units.scales
@@ -152,12 +154,13 @@ def _by_test(
     world: World, what: str, numbers: Mapping[str, float], missing: float | None = None
 ) -> FloatArray:
     """One number per test, by name."""
-    faults = unknown_names(what, numbers, world.tests)
-    absent = [name for name in world.tests if name not in numbers] if missing is None else []
+    called, faults = as_known(what, numbers, world.tests)
+    given = {called[name]: float(number) for name, number in numbers.items() if name in called}
+    absent = [name for name in world.tests if name not in given] if missing is None else []
     if absent:
         faults.append(f"{what}: none for {', '.join(absent)}; give one for each test")
     InvalidInput.raise_if(faults)
-    return np.array([float(numbers.get(name, missing or 0.0)) for name in world.tests])
+    return np.array([given.get(name, missing or 0.0) for name in world.tests])
 
 
 def refuse_choices(**choices: object) -> None:

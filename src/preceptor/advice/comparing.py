@@ -122,12 +122,13 @@ def _why(gain: float, resampled: Resampled | None) -> str:
 def _contenders(plan: Plan, rivals: tuple[Alternative, ...]) -> list[TestSet]:
     """Sets near the fixed ones that rivals show, and those that the plan shows."""
     problem = plan.problem
-    fixed = [r.policy.commit for r in rivals if r.policy is not None and r.policy.commit]
+    commits = [r.policy.commit for r in rivals if r.policy is not None]
+    fixed = [commit for commit in commits if commit is not None]
     used = plan.policy.used_sets()
     most = _CONTENDERS if problem.learns_by_showings else _CONTENDERS_PLAYED
     near = sorted(neighbours(problem, fixed[:1]) - set(fixed))
-    small = problem.replace(budget=problem.budget.listing(near)) if near else None
-    ranked: list[TestSet] = []
-    if small is not None:
+    ranked = near  # nothing to rank where it is no set at all, or the one that shows nothing
+    if any(near):
+        small = problem.replace(budget=problem.budget.listing(near))
         ranked = [small.sets[int(i)] for i in np.argsort(small.oracle.floors(), kind="stable")]
     return list(dict.fromkeys([*fixed, *used[: most // 3], *ranked]))[:most]

@@ -101,7 +101,7 @@ def _plan_for_crowd(
     many = counted(len(people_of(problem)), "kind")
     why = "how this one learns is not known" if is_anybody(problem) else "they may be any of these"
     said = f"Planning for {many} of person at once, since {why}"
-    report(progress, "planning", sentence=said)
+    report(progress, "preparing", sentence=said)
     proofs = proofs_to_come(problem)
     if time_limit is None:
         seconds, each = PEOPLE_SECONDS, PROOF_SECONDS

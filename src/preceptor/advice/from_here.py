@@ -14,7 +14,7 @@ import numpy as np
 
 from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
-from preceptor._base.words import first_few, unknown_names
+from preceptor._base.words import as_known, first_few
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
 from preceptor.logs import Log
@@ -177,7 +177,7 @@ def since_the_plan(plan: Plan, so_far: SoFar) -> SoFar:
 
 def _counts_by_name(world: World, shown: Mapping[str, int]) -> tuple[int, ...]:
     known = list(dict.fromkeys((*world.tests, *world.labels)))
-    faults = unknown_names("shown", shown, known)
+    called, faults = as_known("shown", shown, known)
     faults += [
         f"shown: {name!r} {count!r} times, must be a whole number of at least 0"
         for name, count in shown.items()
@@ -186,7 +186,7 @@ def _counts_by_name(world: World, shown: Mapping[str, int]) -> tuple[int, ...]:
     InvalidInput.raise_if(faults)
     counts = [0] * world.size
     for name, count in shown.items():
-        for column in world.columns_of([name]):
+        for column in world.columns_of([called[name]]):
             counts[column] = int(count)
     return tuple(counts)
 

@@ -61,6 +61,7 @@ def readable_errors() -> Iterator[None]:
     try:
         yield
     except PreceptorError as error:
+        note_all(*getattr(error, "__notes__", ()))
         fail(
             in_options(str(error)),
             code=2 if isinstance(error, (InvalidInput, UnknownMethod)) else 1,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import preceptor
-from preceptor._base.words import listed, unknown_names
+from preceptor._base.words import as_known, listed
 from preceptor.errors import InvalidInput
 from preceptor.logs.cells import as_number
 from preceptor.logs.levels import Category, categories_of
@@ -142,11 +142,12 @@ def _columns(
 ) -> tuple[tuple[int, ...], tuple[float, ...]]:
     blocks = dict(zip(world.tests, world.blocks, strict=True))
     known = {category.test: category for category in categories_of(world)}
-    faults = unknown_names("--values", [name for name, _ in pairs], world.tests)
     names = [name for name, _ in pairs]
+    called, faults = as_known("--values", dict.fromkeys(names), world.tests)
     faults += [f"--values: {n!r} comes twice" for n in dict.fromkeys(names) if names.count(n) > 1]
     found: dict[int, float] = {}
-    for name, cell in pairs:
+    for written, cell in pairs:
+        name = called.get(written, written)
         block = blocks.get(name, ())
         try:
             if name in known:

@@ -10,7 +10,7 @@ import typer
 
 import preceptor
 import preceptor.cli._options as _options
-from preceptor._base.words import unknown_names
+from preceptor._base.words import as_known
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors
 from preceptor.cli._following import along, by_log, by_tutor, say_how_to_record, since
@@ -200,8 +200,9 @@ def _columns_of(plan: preceptor.Plan, available: str) -> tuple[int, ...]:
     names = [name.strip() for name in available.split(",") if name.strip()]
     if not names:
         raise InvalidInput("--available: nothing, name at least one test")
-    InvalidInput.raise_if(unknown_names("--available", names, world.tests))
-    return world.columns_of(names)
+    called, faults = as_known("--available", dict.fromkeys(names), world.tests)
+    InvalidInput.raise_if(faults)
+    return world.columns_of(list(called.values()))
 
 
 def _in_json(plan: preceptor.Plan, chosen: NextCase) -> str:

@@ -34,7 +34,8 @@ OTHER = "other"
 class Category:
     """A category after merging: `codes` (rows,) are positions in `levels`, -1 where missing.
 
-    `reference` is the most common level; `became` has the level that each written one is part of.
+    `reference` is the most common level; `became` has the level that each written one is part of;
+    `remarks` are for those who keep the category.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Category:
     codes: IntArray
     reference: int
     became: dict[str, str]
+    remarks: Findings
 
     @property
     def coded(self) -> list[int]:
@@ -80,7 +82,7 @@ def sorted_out(column: Column, values: FloatArray, found: Findings) -> Category 
     merged = [int(code) for code in there if code not in set(apart)]
     if len(merged) < 2 or len(apart) < 2:
         apart, merged = [int(code) for code in there], []
-    return _made(column, codes, times, sorted(apart), merged, found)
+    return _made(column, codes, times, sorted(apart), merged)
 
 
 def _made(
@@ -89,10 +91,9 @@ def _made(
     times: IntArray,
     apart: list[int],
     merged: list[int],
-    found: Findings,
 ) -> Category:
     assert column.levels is not None
-    written = column.levels
+    written, remarks = column.levels, Findings()
     levels = [written[code] for code in apart]
     became = {level: level for level in levels}
     target = {code: i for i, code in enumerate(apart)}
@@ -108,7 +109,7 @@ def _made(
         into = f"were merged into {levels[at]!r}, {int(times[merged].sum()):,} cases."
         # A level of one case may tell who it is.
         which = few(written[code] for code in merged)
-        found.note(f"{rare_ones} {into}", "merged", placed=f"{rare_ones} ({which}) {into}")
+        remarks.note(f"{rare_ones} {into}", "merged", placed=f"{rare_ones} ({which}) {into}")
     lookup = np.full(len(written) + 1, -1, dtype=np.int64)  # the last for missing ones
     for code, position in target.items():
         lookup[code] = position
@@ -116,11 +117,11 @@ def _made(
     counts = np.bincount(merged_codes[merged_codes >= 0], minlength=len(levels))
     rare = [level for level, n in zip(levels, counts, strict=True) if n < RARE]
     if rare:
-        found.doubt(
+        remarks.doubt(
             f"{column.name}: {few(rare)} in fewer than {RARE} cases each, too few to "
             "weigh; consider merging rare levels."
         )
-    return Category(column.name, tuple(levels), merged_codes, int(counts.argmax()), became)
+    return Category(column.name, tuple(levels), merged_codes, int(counts.argmax()), became, remarks)
 
 
 def predicts(category: Category, outcome: FloatArray) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,15 @@ _DATES = "it holds dates or times; turn them into numbers (an age, days since) i
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers (rows,), NaN where missing; with `levels` they are positions in that list."""
+    """Numbers (rows,), NaN where missing; with `levels` they are positions in that list.
+
+    `is_truth` tells the 0 and 1 of true and false from numbers.
+    """
 
     name: str
     values: FloatArray
     levels: tuple[str, ...] | None = None
+    is_truth: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +99,7 @@ def read_column(
         numbers = values.astype(np.float64)
         if not is_truth:
             numbers[codes.among_numbers(name, numbers)] = np.nan
-        column: Column | None = Column(name, numbers)
+        column: Column | None = Column(name, numbers, is_truth=is_truth)
     else:
         column = _from_texts(_Texts.of(name, values.tolist()), is_category, found, codes, decimal)
     if column is None or column.levels is not None:
@@ -166,7 +171,8 @@ def _from_texts(
         numbers = _numbers(seen, plain, kept & ~perhaps, found, decimal)
         if numbers is not None:
             _say_missing(seen, always | (perhaps & kept), found)
-            return Column(name, seen.by_row(numbers))
+            is_truth = all(isinstance(cell, bool) for cell in compress(seen.cells, kept))
+            return Column(name, seen.by_row(numbers), is_truth=is_truth)
         if _is_refused(seen, plain, kept, found):
             return None
         dated = np.array([keep and is_date(t) for t, keep in zip(seen.texts, kept, strict=True)])
@@ -255,8 +261,8 @@ def _is_refused(
     )
     if seen.count(with_points) >= _MOSTLY * present:
         found.faults.append(
-            f"{place(seen.name, row)}: {cell!r} has a decimal comma; read the file with decimal "
-            "commas (pandas: read_csv(..., decimal=',')), or say so with `decimal`"
+            f"{place(seen.name, row)}: {cell!r} has a decimal comma; say so with `decimal` ',' "
+            "(in Python: or read the file so, read_csv(..., decimal=','))"
         )
         return True
     return False

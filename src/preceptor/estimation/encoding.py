@@ -23,7 +23,7 @@ from preceptor.estimation.categories import (
 )
 from preceptor.estimation.columns import Column
 from preceptor.estimation.findings import Findings, Said, place
-from preceptor.estimation.not_tests import doubt_number, names_cases
+from preceptor.estimation.not_tests import doubt_number, doubt_place, names_cases
 from preceptor.estimation.outcome import ROUNDING
 from preceptor.estimation.table import Table
 
@@ -107,6 +107,8 @@ def encode(table: Table) -> Design:
     for i in kept:
         if parts.names[i] == parts.tests[i]:
             doubt_number(parts.names[i], values[:, i], numbered, found)
+    for test in dict.fromkeys(parts.tests[i] for i in kept):
+        doubt_place(test, found)
     if table.outcome.levels is None:
         doubt_number(table.outcome.name, outcome, numbered, found)
     for name, reason in found.dropped:
@@ -156,7 +158,7 @@ def _worth_having(
             kept.remove(pair)
             found.drop(
                 category.name,
-                f"its {len(category.levels)} levels do not predict {table.outcome.name} in cases "
+                f"its {len(category.became):,} levels do not predict {table.outcome.name} in cases "
                 "that were kept apart",
             )
     return kept
@@ -183,6 +185,7 @@ def _says_nothing(column: Column) -> str:
 
 
 def _add_levels(parts: _Parts, category: Category) -> None:
+    parts.found.take(category.remarks)
     missing = category.codes < 0
     for code in category.coded:
         level = (category.codes == code).astype(np.float64)

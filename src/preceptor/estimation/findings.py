@@ -42,6 +42,13 @@ class Findings:
         """Say what a careful reader should look at."""
         self.doubts.append(Said(text, placed))
 
+    def take(self, others: Findings) -> None:
+        """Also what others found."""
+        self.faults += others.faults
+        self.notes += others.notes
+        self.doubts += others.doubts
+        self.dropped += others.dropped
+
     def drop(self, name: str, reason: str) -> None:
         """Leave a column out, with the reason."""
         self.dropped.append((name, reason))

@@ -144,7 +144,9 @@ def _of_two(
     values = column.values
     if not (as_number and numeric and positive is None):
         values = np.where(np.isnan(values), np.nan, (values == distinct[one]).astype(np.float64))
-    if not numeric or positive is not None or not (as_number or written == ["0", "1"]):
+    if column.is_truth and positive is None:
+        found.note(f"{name}: true counts as 1, false as 0; `positive` says otherwise.")
+    elif not numeric or positive is not None or not (as_number or written == ["0", "1"]):
         remedy = "" if positive is not None else "; `positive` says otherwise"
         found.note(f"{name}: {written[one]!r} counts as 1, {written[1 - one]!r} as 0{remedy}.")
     if as_number:
@@ -159,9 +161,10 @@ def _of_two(
         fewest = int(np.argmin(often))
         kind = "positive" if fewest == one else "negative"
         are = f"1 {kind} is" if often[fewest] == 1 else f"{often[fewest]} {kind}s are"
+        has = "has" if often[fewest] == 1 else "have"
         found.doubt(
-            f"{name}: {are} too few to learn from ({written[fewest]} in {often[fewest]} of "
-            f"{known.size:,} cases)."
+            f"{name}: {are} too few to learn from ({often[fewest]} of {known.size:,} cases {has} "
+            f"{written[fewest]})."
         )
     elif as_number and (max(np.abs(distinct)) > _LARGEST or np.ptp(distinct) < _SMALLEST):
         return _of_many(column, distinct, None, found)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from preceptor._base.words import matches
 from preceptor.datasets import DataSet
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation.world import fit_world
@@ -52,20 +53,24 @@ def fit_source(
         Read an outcome of two values as a number.
     """
     notes: tuple[str, ...] = ()
-    label = f"{outcome}, {unit}" if unit else outcome
     table, target = source, outcome
     if isinstance(source, DataSet):
-        if outcome is not None and outcome != source.outcome:
+        if outcome is not None and not matches(outcome, [source.outcome]):
             raise InvalidInput(f"outcome: that of {source.name} is {source.outcome!r}")
-        table, target, label = dict(source.columns), source.outcome, source.outcome_label
+        table, target = dict(source.columns), source.outcome
     elif isinstance(source, (str, Path)):
         sheet = read_sheet(Path(source), reading)
         table, notes = sheet.frame, sheet.notes
+        target = _as_in_the_table(outcome, table.columns)
     if target is None:
         if isinstance(source, (str, Path)):
             names = ", ".join(map(str, table.columns))
-            raise InvalidInput(f"outcome: say which column of {source} it is: {names}")
+            fault = f"outcome: say which column of {source} it is: {names}"
+            raise InvalidInput(fault).beside(notes)
         raise InvalidInput("outcome: missing; name the column that is to be predicted")
+    label = f"{target}, {unit}" if unit else target
+    if isinstance(source, DataSet):
+        label = source.outcome_label
     try:
         return fit_world(
             table,
@@ -83,7 +88,13 @@ def fit_source(
             raise
         raise InvalidFile(
             [f if f.startswith(_ARGUMENTS) else f"{source}: {f}" for f in error.faults]
-        ) from None
+        ).beside(notes) from None
+
+
+def _as_in_the_table(outcome: str | None, columns: Iterable[str]) -> str | None:
+    """The name of the outcome's column, capitals and blanks aside; as it is if that is unclear."""
+    alike = [] if outcome is None else matches(outcome, map(str, columns))
+    return alike[0] if len(alike) == 1 else outcome
 
 
 def name_of_source(source: Any) -> str:

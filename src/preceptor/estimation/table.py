@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.words import matches, nearest
 from preceptor.errors import InvalidData, MissingExtra
 from preceptor.estimation.columns import Column, read_column
 from preceptor.estimation.findings import Findings, Said
@@ -63,7 +63,7 @@ def read_table(
         raise InvalidData("X: the table has no rows; give at least one case a row")
     found = Findings(notes=[Said(note) for note in notes])
     # The outcome may be called by its column's name or by the one that reports use.
-    column = y if isinstance(y, str) else outcome_name
+    column = next((name for name in known if name not in raw), outcome_name)
     codes = Codes.of(how.missing, [*known, column], found.faults)
     target = read_outcome(
         column,
@@ -152,11 +152,10 @@ def _narwhals(native: Any, what: str, *, series: bool) -> Any:
 def _raw_outcome(X: Any, y: Any, raw: dict[str, Any], outcome: str | None) -> tuple[Any, str]:
     """Values and name of the outcome; a column of X that is the outcome is taken out of `raw`."""
     if isinstance(y, str):
-        if y not in raw:
-            near = difflib.get_close_matches(y, raw, n=1)
-            hint = f" (did you mean {near[0]!r}?)" if near else ""
-            raise InvalidData(f"outcome {y!r}: no such column{hint}; there are {', '.join(raw)}")
-        return raw.pop(y), outcome or y
+        alike = matches(y, raw)
+        if len(alike) != 1:
+            raise InvalidData(f"outcome {y!r}: {_which(y, alike, raw)}")
+        return raw.pop(alike[0]), outcome or alike[0]
     if isinstance(y, (np.ndarray, list, tuple)):
         if isinstance(y, np.ndarray) and y.ndim == 2 and y.shape[1] == 1:
             y = y[:, 0]
@@ -180,8 +179,20 @@ def _labelled_differently(X: Any, y: Any) -> bool:
 
 def _drop(raw: dict[str, Any], drop: Iterable[str]) -> None:
     unwanted = [drop] if isinstance(drop, str) else list(drop)
-    unknown = [name for name in unwanted if name not in raw]
-    if unknown:
-        raise InvalidData(f"drop: no column {unknown[0]!r}; there are {', '.join(raw)}")
-    for name in unwanted:
-        raw.pop(name, None)
+    alike = {name: matches(name, raw) for name in unwanted}
+    InvalidData.raise_if(
+        f"drop: {name!r}, {_which(name, found, raw)}"
+        for name, found in alike.items()
+        if len(found) != 1
+    )
+    for found in alike.values():
+        raw.pop(found[0], None)
+
+
+def _which(name: str, alike: list[str], there: Iterable[str]) -> str:
+    """Why a name does not say which column is meant."""
+    if alike:
+        return f"could be {' or '.join(map(repr, alike))}; write it as in the table"
+    near = nearest(name, there)
+    hint = f" (did you mean {near!r}?)" if near else ""
+    return f"no such column{hint}; there are {', '.join(there)}"

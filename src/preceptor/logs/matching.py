@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from preceptor._base.words import nearest
+from preceptor._base.words import matches, nearest
 from preceptor.logs.columns import OPTIONAL
 from preceptor.logs.levels import Category, Tests
 
@@ -44,18 +44,6 @@ class Columns:
                     f"columns {' and '.join(map(repr, found))} could both be {wanted!r}; rename one"
                 )
         return faults
-
-
-def matches(name: str, known: Iterable[str]) -> list[str]:
-    """The name itself if it is known, else those that differ in capitals and blanks only.
-
-    >>> matches("BMI ", ["age", "bmi"]), matches("bmi", ["bmi", "BMI"])
-    (['bmi'], ['bmi'])
-    """
-    listed = list(known)
-    if name in listed:
-        return [name]
-    return [each for each in listed if each.strip().casefold() == name.strip().casefold()]
 
 
 def by_level(columns: Columns, category: Category, names: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.words import nearest
+from preceptor._base.words import matches, nearest
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import (
     as_list,
@@ -31,7 +31,6 @@ from preceptor.logs.matching import (
     Columns,
     by_level,
     mapping_faults,
-    matches,
     missing_columns,
 )
 from preceptor.tables import Cells, Reading, read_cells
@@ -41,8 +40,10 @@ def read_log(
     path: str | Path, tests: Tests, columns: Mapping[str, str], reading: Reading | None = None
 ) -> Log:
     """The log in a file of any kind that holds tables; every fault names the file."""
-    with _naming(path):
+    notes: list[str] = []
+    with _naming(path, notes):
         table = read_cells(Path(path), reading)
+        notes += table.notes
         return log_from_table(table, tests, columns).with_notes(table.notes)
 
 
@@ -62,13 +63,14 @@ def other_columns(path: str | Path, tests: Tests) -> tuple[str, ...]:
 
 
 @contextmanager
-def _naming(path: str | Path) -> Iterator[None]:
-    """Every fault names the file."""
+def _naming(path: str | Path, notes: Sequence[str] = ()) -> Iterator[None]:
+    """Every fault names the file, and `notes` how it was read as far as that went."""
     try:
         yield
     except InvalidInput as error:
         about_file = [f.removeprefix(f"{path}: ") for f in error.faults]
-        raise InvalidFile([f"{path}: {fault}" for fault in about_file]) from None
+        found = InvalidFile([f"{path}: {fault}" for fault in about_file])
+        raise found.beside([*getattr(error, "__notes__", ()), *notes]) from None
 
 
 def log_from_frame(frame: Any, tests: Tests, columns: Mapping[str, str]) -> Log:

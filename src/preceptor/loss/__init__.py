@@ -2,6 +2,6 @@
 
 from preceptor.loss.empirical import Empirical
 from preceptor.loss.gaussian import ClosedForm
-from preceptor.loss.oracle import CompiledRisk, DeviationForms, LossModel, LossOracle
+from preceptor.loss.oracle import DeviationForms, LossModel, LossOracle
 
-__all__ = ["ClosedForm", "CompiledRisk", "DeviationForms", "Empirical", "LossModel", "LossOracle"]
+__all__ = ["ClosedForm", "DeviationForms", "Empirical", "LossModel", "LossOracle"]

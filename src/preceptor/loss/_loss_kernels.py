@@ -9,7 +9,7 @@ A risk is a code, numbers and a surface:
     0     squared error     -
     1     Huber             τ
     2     absolute error    -
-    3     yes or no         see `pair_charge`; the surface is a table of B-spline coefficients
+    3     yes or no         see `pair_charge`; the surface is a table of cubics, cell by cell
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
-from preceptor.model._surface_kernels import pair_charge
+from preceptor.model._surface_kernels import pair_charge, pair_charges
 
 
 @jit
@@ -40,12 +40,25 @@ def expected_risk(code, tau, v):
 
 
 @jit
-def yes_no_charge(numbers, surface, floor, first, square):
-    """What answers cost whose score is d off the best reading of the true one.
+def yes_no_charges(numbers, surface, floor, first, square, x, y, out):
+    """What answers cost whose scores are d off the best reading of the true one.
 
-    With A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of
-    the person's score with the true one and s² = A² - 2A d_0 + |d|² its variance.
+    `first` and `square` are d_0 and |d|² of many states of one set; x and y are room. With
+    A² = total - floor the variance that the set explains, c = A² - A d_0 is the covariance of the
+    person's score with the true one and s² = A² - 2A d_0 + |d|² its variance.
     """
+    explained = max(numbers[0] - floor, 0.0)
+    length = math.sqrt(explained)
+    for k in range(out.size):
+        along = length * first[k]
+        x[k] = explained - along
+        y[k] = x[k] - along + square[k]
+    pair_charges(numbers, surface, x, y, out)
+
+
+@jit
+def yes_no_charge(numbers, surface, floor, first, square):
+    """The same for one state."""
     explained = max(numbers[0] - floor, 0.0)
     along = math.sqrt(explained) * first
     shared = explained - along
@@ -58,13 +71,6 @@ def charge(code, numbers, surface, floor, first, square):
     if code == 3:
         return yes_no_charge(numbers, surface, floor, first, square)
     return expected_risk(code, numbers[0], floor + square)
-
-
-@jit
-def yes_no_charges(numbers, surface, floor, first, square, out):
-    """`yes_no_charge` of many states of one set."""
-    for b in range(out.size):
-        out[b] = yes_no_charge(numbers, surface, floor, first[b], square[b])
 
 
 @jit

@@ -18,8 +18,9 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem, TooLarge
 from preceptor.loss.gaussian import form_sensitivity
 from preceptor.loss.imputation import DEGREES, impute
-from preceptor.loss.oracle import CompiledRisk, DeviationForms, LossModel, SetForm, Setting
+from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.model.budgets import MAX_LISTED_SETS
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.sets import SetFamily
 

@@ -21,8 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.loss.oracle import CompiledRisk, DeviationForms, LossModel, SetForm, Setting
+from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.sets import SetFamily

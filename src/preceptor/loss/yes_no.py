@@ -102,10 +102,10 @@ class YesNoOracle(GaussianOracle):
 
         deviation = form.shift + errors @ form.reading.T
         first = np.ascontiguousarray(deviation[:, 0]) if shown else np.zeros(errors.shape[0])
-        out = np.empty(errors.shape[0])
+        out, x, y = np.empty((3, errors.shape[0]))
         risk = self._surface.compiled
         square = np.sum(deviation * deviation, axis=1)
-        yes_no_charges(risk.numbers, risk.surface, form.floor, first, square, out)
+        yes_no_charges(risk.numbers, risk.surface, form.floor, first, square, x, y, out)
         return out + form.price
 
     def pair_of(self, errors: FloatArray, shown: TestSet) -> ScorePair:
@@ -166,10 +166,15 @@ class YesNoOracle(GaussianOracle):
         return np.asarray(best[place] + self.sets.prices)
 
     def ceiling_of(self, sizes: FloatArray, shown: TestSet) -> float:
-        """The dearest answer; for the log loss, that of the steepest score within reach."""
+        """Always wrong; for the log loss, as wrong as the steepest score within reach can be."""
         price = self._form_of(shown).price
-        if math.isfinite(self._yes_no.largest):
-            return self._yes_no.largest + price
+        risk = self._yes_no
+        if isinstance(risk, Decision):
+            assert self._world.outcome is not None
+            yes = self._world.outcome.prevalence
+            return risk.miss * yes + risk.false_alarm * (1.0 - yes) + price
+        if math.isfinite(risk.largest):
+            return risk.largest + price
         # -log of the link of -s is at most log 2 + |s| + s²/2 for both links.
         mean_square = self._largest_score(sizes, shown) ** 2
         return math.log(2.0) + math.sqrt(mean_square) + 0.5 * mean_square + price

@@ -18,9 +18,9 @@ class CompiledRisk(NamedTuple):
 
     code: int
     numbers: FloatArray  # (any,)
-    surface: FloatArray  # (any, any)
+    surface: FloatArray  # (any, any, 16)
 
     @classmethod
     def of_number(cls, risk: NumberRisk) -> CompiledRisk:
         """A charge that is a closed function of the residual's variance."""
-        return cls(risk.code, np.array([risk.parameter]), np.zeros((0, 0)))
+        return cls(risk.code, np.array([risk.parameter]), np.zeros((0, 0, 16)))

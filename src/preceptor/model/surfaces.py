@@ -1,9 +1,9 @@
 """What yes-or-no answers cost, tabulated so finely that kernels can read it off.
 
 The cost of answers depends on two numbers of a state: how the person's score goes with the true
-one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s. In
-c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a bounded
-piece of the plane, whatever the person believes. It is interpolated by bicubic B-splines with even
+one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s.
+In c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a
+bounded piece of the plane, whatever the person believes. It is interpolated by bicubic B-splines with even
 knots; the grid is made finer until errors between the knots are below what is wanted, and what is
 left is stated.
 """
@@ -28,8 +28,8 @@ from preceptor.model.yes_no_risks import (
 )
 
 # Wanted error, as a share of the largest charge (of 1 where there is no largest).
-_WANTED = 1e-9
-_FIRST_CELLS, _MOST_CELLS = 24, 1_200
+_WANTED = 1e-8
+_FIRST_CELLS, _MOST_CELLS = 24, 700
 # Scores whose standard deviation is larger are charged as if it were this.
 _STEEPEST = 50.0
 
@@ -127,11 +127,21 @@ def surface_of(world: World, risk: YesNoRisk) -> Surface:
     numbers = np.array(
         [
             world.outcome_variance, theta, float(risk.decides), float(risk.expected(still)),
-            first.low, 1.0 / first.step, second.low, 1.0 / second.step, float(second.cells),
-            float(grows),
+            first.low, 1.0 / first.step, second.low, 1.0 / second.step,
+            float(first.cells), float(second.cells), float(grows),
         ]
     )  # fmt: skip
-    return Surface(CompiledRisk(SURFACE_CODE, numbers, np.ascontiguousarray(table)), 2.0 * error)
+    return Surface(CompiledRisk(SURFACE_CODE, numbers, _cubics(table)), 2.0 * error)
+
+
+def _cubics(table: FloatArray) -> FloatArray:
+    """Coefficients (rows, columns, 16) of each cell: the power of the first place times 4, plus
+    that of the second."""
+    powers = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6.0
+    rows, columns = table.shape[0] - 3, table.shape[1] - 3
+    around = np.lib.stride_tricks.sliding_window_view(table, (4, 4))
+    cells = np.einsum("pi,rcij,qj->rcpq", powers, around, powers, optimize=True)
+    return np.ascontiguousarray(cells.reshape(rows, columns, 16))
 
 
 def _mean_charges(
@@ -163,7 +173,7 @@ def _fine_enough(
     wanted: float,
 ) -> tuple[FloatArray, _Axis, _Axis, float]:
     """Make each axis finer until it is not the one that leaves too large an error."""
-    first, second = _Axis(*across, _FIRST_CELLS), _Axis(*along, 1 if flat else _FIRST_CELLS)
+    first, second = _Axis(*across, _FIRST_CELLS), _Axis(*along, 2 if flat else _FIRST_CELLS)
     error = np.inf
     for axis in range(2):
         # Along one axis at a time, so that it is known which one must be finer.

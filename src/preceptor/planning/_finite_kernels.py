@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk, yes_no_charge
+from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
 
 
 @jit
@@ -56,12 +56,12 @@ def next_run(s, d, top):
 @jit
 def run_losses(
     length, base, step, err, mirrored, pad, floor, shift, reading, prices, code, numbers, surface,
-    set_index, line, first, out,
+    set_index, line, room, out,
 ):  # fmt: skip
     """Losses of one set along a run, into out[:length].
 
     `mirrored` is `err` read from its end, so that falling counts are read forward as well. `line`
-    and `first` are room for one row of the deviation, and for the first one.
+    and `room` (4, length) are room for a row of the deviation, and for what answers depend on.
     """
     n = base.size
     rows = shift.shape[1]
@@ -89,11 +89,14 @@ def run_losses(
             out[x] += line[x] * line[x]
         if code == 3 and r == 0:
             for x in range(length):
-                first[x] = line[x]
+                room[0, x] = line[x]
     if code == 3:
         least = floor[set_index]
         for x in range(length):
-            out[x] = yes_no_charge(numbers, surface, least, first[x], out[x] - least)
+            room[1, x] = out[x] - least
+        yes_no_charges(
+            numbers, surface, least, room[0], room[1], room[2], room[3], out[:length]
+        )  # fmt: skip
     elif code != 0:
         for x in range(length):
             out[x] = expected_risk(code, numbers[0], out[x])
@@ -145,7 +148,7 @@ def forward(
     base = np.empty(n, dtype=np.int64)
     step = np.empty(n, dtype=np.int64)
     line = np.empty(longest)
-    first = np.empty(longest)
+    room = np.empty((4, longest if code == 3 else 0))
     losses = np.empty(longest)
     width = err.shape[1]
     mirrored = np.empty((n, width))
@@ -167,7 +170,7 @@ def forward(
             for k in range(sets):
                 run_losses(
                     length, base, step, err, mirrored, pad, floor, shift, reading, prices, code,
-                    numbers, surface, k, line, first, losses,
+                    numbers, surface, k, line, room, losses,
                 )  # fmt: skip
                 target = target_rank(s, d, moves, k, binomials)
                 relax_run(values[at:], losses, weight, length, target, next_values, layer, k)

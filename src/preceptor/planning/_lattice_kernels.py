@@ -11,14 +11,17 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import jit
-from preceptor.loss._loss_kernels import expected_risk, yes_no_charge
+from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
 
 
 @jit
 def row_losses(
-    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, out
+    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, room, out
 ):  # fmt: skip
-    """Losses of set k along a row, given what the other tests contribute."""
+    """Losses of set k along a row, given what the other tests contribute.
+
+    `room` (4, length) is for what yes-or-no answers depend on.
+    """
     length = out.size
     constant = floor[k]
     for r in range(u.size):
@@ -32,9 +35,10 @@ def row_losses(
             for x in range(length):
                 out[x] += weight * part[x]
     if code == 3:
-        first = fast_part[k, 0]
         for x in range(length):
-            out[x] = yes_no_charge(numbers, surface, floor[k], u[0] + first[x], out[x] - floor[k])
+            room[0, x] = u[0] + fast_part[k, 0, x]
+            room[1, x] = out[x] - floor[k]
+        yes_no_charges(numbers, surface, floor[k], room[0], room[1], room[2], room[3], out)
     elif code != 0:
         for x in range(length):
             # rounding may leave a variance a hair below its floor, even below zero
@@ -87,6 +91,7 @@ def sweep(
     count = np.empty(d, dtype=np.int64)
     u = np.empty(rows)
     cost = np.empty(length)
+    room = np.empty((4, length if code == 3 else 0))
     along = np.empty(length)  # cheapest loss among sets that only move along the row
     along_set = np.zeros(length, dtype=actions.dtype)
     forever = 1.0 / (1.0 - discount)
@@ -125,7 +130,7 @@ def sweep(
                             total += reading[k, r, i] * err[i, count[c]]
                     u[r] = total
                 row_losses(
-                    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, cost
+                    k, u, floor, prices, code, numbers, surface, fast_part, fast_square, room, cost
                 )
             jump = 0
             for c in range(1, d):

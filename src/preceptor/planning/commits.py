@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from preceptor._base.discounting import negligible_after
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.evaluation.tails import TailSums, tail_sums
@@ -53,7 +54,7 @@ class CommitValues:
 
     def __init__(self, problem: Problem, showings: int, rounds: int | None) -> None:
         self._problem = problem
-        self._rounds = rounds
+        self._rounds, self._showings = rounds, showings
         self._forms = problem.oracle.forms()
         self._squared = problem.oracle.squared_form_of(()) is not None
         self._sums = tail_sums(problem, showings, rounds) if self._squared else None
@@ -89,7 +90,53 @@ class CommitValues:
                 for row in counts[:, None, :]
             ]
             return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        if self._forms is not None:
+            return self._best_by_summing(counts, self._forms)
         return self._best_by_asking(counts)
+
+    def _best_by_summing(
+        self, counts: IntArray, forms: DeviationForms
+    ) -> tuple[FloatArray, IntArray]:
+        """Rounds added up in compiled loops: any risk that has a form."""
+        from preceptor.planning._commit_kernels import best_commits_summed
+
+        problem, first, nothing = self._problem, np.zeros(1, dtype=np.int64), np.zeros(1)
+        best = np.empty(counts.shape[0])
+        chosen = np.empty(counts.shape[0], dtype=np.int64)
+        for row in range(counts.shape[0]):
+            best[row], _, chosen[row] = best_commits_summed(
+                first,
+                nothing,
+                1.0,
+                problem.discount,
+                self._summed_rounds,
+                self._errors,
+                counts[row : row + 1],
+                problem.sets.membership,
+                *forms.arrays,
+                self._least,
+            )
+        return best, chosen
+
+    @cached_property
+    def _summed_rounds(self) -> int:
+        """Rounds after which nothing weighs anything, or all there are."""
+        if self._rounds is not None and self._problem.discount >= 1.0:
+            return self._rounds
+        matter = negligible_after(self._problem.discount)
+        return matter if self._rounds is None else min(self._rounds, matter)
+
+    @cached_property
+    def _errors(self) -> FloatArray:
+        """Errors (n, showings) by how often a test was shown since the start."""
+        problem = self._problem
+        showings = self._showings + self._summed_rounds
+        table = problem.by_showings.retention_table(problem.start_counts, showings)
+        return table * (problem.world.coefficients - problem.learner.initial)[:, None]
+
+    @cached_property
+    def _least(self) -> float:
+        return float(self._problem.oracle.floors().min())
 
     def _least_near(self, parent: IntArray, sums: TailSums) -> FloatArray:
         """For each branch of the tree a bound on what children of that state pay there."""

@@ -27,8 +27,9 @@ from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
-from preceptor.evaluation.value import evaluate
-from preceptor.loss import CompiledRisk, DeviationForms
+from preceptor.evaluation.value import evaluate, worst_loss
+from preceptor.loss import DeviationForms
+from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import SquaredError
 from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
@@ -138,6 +139,7 @@ class CapEffects:
     coordinate: IntArray  # (n,) which coordinate counts a test, or ABSENT
     member_of: npt.NDArray[np.bool_]  # (sets, d)
     weight: FloatArray  # (n,) w_i |e_i|: loss per unit of retention
+    largest: float  # no round's loss can change by more, whatever is capped
 
     @classmethod
     def of(cls, problem: Problem) -> CapEffects:
@@ -147,7 +149,8 @@ class CapEffects:
             problem,
             coordinate,
             member_of.astype(np.bool_),
-            _loss_per_error(problem) * np.abs(_first_errors(problem)),
+            _scaled(_loss_per_error(problem), np.abs(_first_errors(problem))),
+            worst_loss(problem, problem.sets),
         )
 
     @property
@@ -156,12 +159,12 @@ class CapEffects:
         return int(self.member_of.shape[1])
 
     def error(self, caps: IntArray) -> float:
-        """Σ_i w_i D_i δ^(M_i + 1)/(1 - δ)."""
+        """Σ_i min(w_i D_i, largest) δ^(M_i + 1)/(1 - δ)."""
         total = 0.0
         discount = self.problem.discount
         for i, cap in self._capped_tests(caps):
-            left = self._left(i, np.array([cap]))[0]
-            total += self.weight[i] * left * discount ** (cap + 1) / (1.0 - discount)
+            moved = self._moved(i, np.array([cap]))[0]
+            total += moved * discount ** (cap + 1) / (1.0 - discount)
         return float(total)
 
     def caps_for(self, wanted: float) -> IntArray:
@@ -174,7 +177,7 @@ class CapEffects:
             c = self.coordinate[i]
             if c == ABSENT:
                 continue
-            enough = np.flatnonzero(self.weight[i] * self._left(i, counts) * worth <= share)
+            enough = np.flatnonzero(self._moved(i, counts) * worth <= share)
             cap = counts[enough[0]] if enough.size else counts[-1]
             caps[c] = max(caps[c], int(cap))
         return caps
@@ -227,6 +230,13 @@ class CapEffects:
         """How far the retention of test `test` can still move after `counts` showings."""
         start = self.problem.start_counts[test]
         return self.problem.by_showings.curve_of[test].to_move(start + counts)
+
+    def _moved(self, test: int, counts: IntArray) -> FloatArray:
+        """How much a round's loss can still change if the count of a test is capped there."""
+        left = self._left(test, counts)
+        moved = np.zeros(left.shape)
+        np.multiply(self.weight[test], left, out=moved, where=left != 0.0)
+        return np.minimum(moved, self.largest)
 
     def _matters(self) -> int:
         """Rounds after which nothing weighs anything."""
@@ -398,6 +408,13 @@ def _loss_per_error(problem: Problem) -> FloatArray:
     for shown in problem.sets:
         weights = np.maximum(weights, problem.oracle.sensitivity_of(sizes, shown))
     return weights
+
+
+def _scaled(slopes: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Slope times size, where no size means no loss, however steep."""
+    product: FloatArray = np.zeros(sizes.shape)
+    np.multiply(slopes, sizes, out=product, where=sizes != 0.0)
+    return product
 
 
 def _check(

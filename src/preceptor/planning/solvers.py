@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from preceptor._base.discounting import total_weight
 from preceptor.errors import NotApplicable, UnknownMethod
 from preceptor.plan import Plan
 from preceptor.planning.auto import AUTO
@@ -83,4 +84,13 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
         others = [each.name for each in SOLVERS.values() if each is not solver]
         able = [name for name in others if not SOLVERS[name].why_not(problem)]
         raise NotApplicable(f"{error}; methods that can: {', '.join(able)}") from None
-    return replace(plan, notes=(*plan.notes, *tie_notes(plan)))
+    return replace(_stated(plan), notes=(*plan.notes, *tie_notes(plan)))
+
+
+def _stated(plan: Plan) -> Plan:
+    """The plan, with a bound that allows for losses that are tabulated, not exact."""
+    problem = plan.problem
+    if problem.oracle.accuracy == 0.0:
+        return plan
+    off = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+    return replace(plan, lower_bound=max(plan.lower_bound - off, 0.0))

@@ -73,13 +73,18 @@ def _rival_row(
     plan: Plan, title: str, detail: str, value: float, error: float, best: float | None
 ) -> RivalRow:
     is_plan = title == "This plan"
-    more = "" if is_plan or plan.value <= 0 else f"{value / plan.value - 1.0:+.1%}"
+    more = "" if is_plan or plan.value <= 0 else _more(value / plan.value - 1.0)
     if error and plan.value > 0:
         more += f" ± {error / plan.value:.1%}"
     excess = ""
     if best is not None and plan.value - best > 1e-12 * plan.value:
         excess = f"{(value - best) / (plan.value - best):.2f}x"
     return RivalRow(title, detail, f"{per_case(plan.problem, value):.3g}", more, excess, is_plan)
+
+
+def _more(share: float) -> str:
+    """What is lost beyond the plan's loss; a saving that rounds to nothing is none."""
+    return f"{share:+.1%}".replace("-0.0%", "0.0%")
 
 
 class WeightRow(NamedTuple):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from preceptor._base.words import listed
+from preceptor.errors import InvalidInput
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
@@ -32,6 +35,14 @@ class Assumed:
     def say(self, sentence: str) -> None:
         """Something else that was done, as a sentence of its own."""
         self.said.append(f"{self.path.name}: {sentence}")
+
+    @contextmanager
+    def beside_faults(self) -> Iterator[None]:
+        """Faults that are met say also what was assumed before, which may be what is wrong."""
+        try:
+            yield
+        except InvalidInput as error:
+            raise error.beside(self.notes) from None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -9,6 +9,8 @@ from typing import Any
 from preceptor.tables.opening import MOST_COLUMNS
 
 _MOST_FAULTS = 10
+# So many rows are searched for a header that has titles above it.
+TITLES = 15
 
 
 def clean(name: Any) -> str:

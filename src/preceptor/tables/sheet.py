@@ -91,30 +91,8 @@ def read_sheet(path: Path, reading: Reading | None = None) -> Sheet:
     [21.5, 30.1]
     """
     how, assumed = reading or Reading(), Assumed(path)
-    suffix = suffix_of(path)
-    check_file(path)
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtra("pandas", "data", "Reading a table") from None
-    decimal: str | None = how.decimal
-    if suffix in TEXT:
-        frame, decimal = _text_frame(path, how, assumed)
-    elif suffix in WORKBOOKS:
-        body, header, row = read_workbook(path, how.sheet, assumed, as_written=False)
-        frame = tidy(path, body, header, f"row {row}", assumed).infer_objects()
-    else:
-        _refuse_sheet(path, how)
-        if suffix in LINES:
-            columns, _ = read_lines(path, how, assumed)
-            frame = pd.DataFrame(columns)
-        else:
-            frame = read_parquet(path)
-        frame = tidy(path, frame, list(frame.columns), "columns", assumed)
-    if not len(frame.columns):
-        raise InvalidFile(f"{path}: is empty; it needs a header and a row for each case")
-    frame = numbers_in_text(frame, decimal, how.decimal is not None, assumed)
-    return Sheet(frame, assumed.notes)
+    with assumed.beside_faults():
+        return Sheet(_frame(path, how, assumed), assumed.notes)
 
 
 def read_cells(path: Path, reading: Reading | None = None) -> Cells:
@@ -149,6 +127,37 @@ def read_cells(path: Path, reading: Reading | None = None) -> Cells:
     (['1'], ['line 2'])
     """
     how, assumed = reading or Reading(), Assumed(path)
+    with assumed.beside_faults():
+        return _cells(path, how, assumed)
+
+
+def _frame(path: Path, how: Reading, assumed: Assumed) -> Any:
+    suffix = suffix_of(path)
+    check_file(path)
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtra("pandas", "data", "Reading a table") from None
+    decimal: str | None = how.decimal
+    if suffix in TEXT:
+        frame, decimal = _text_frame(path, how, assumed)
+    elif suffix in WORKBOOKS:
+        body, header, row = read_workbook(path, how.sheet, assumed, as_written=False)
+        frame = tidy(path, body, header, f"row {row}", assumed).infer_objects()
+    else:
+        _refuse_sheet(path, how)
+        if suffix in LINES:
+            columns, _ = read_lines(path, how, assumed)
+            frame = pd.DataFrame(columns)
+        else:
+            frame = read_parquet(path)
+        frame = tidy(path, frame, list(frame.columns), "columns", assumed)
+    if not len(frame.columns):
+        raise InvalidFile(f"{path}: is empty; it needs a header and a row for each case")
+    return numbers_in_text(frame, decimal, how.decimal is not None, assumed)
+
+
+def _cells(path: Path, how: Reading, assumed: Assumed) -> Cells:
     suffix = suffix_of(path)
     if suffix in TEXT:
         return _text_cells(path, how, assumed)

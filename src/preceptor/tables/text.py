@@ -22,7 +22,7 @@ from preceptor.errors import InvalidFile
 from preceptor.tables.assumed import Assumed
 from preceptor.tables.decimals import Votes, guess_decimal
 from preceptor.tables.letters import decode, in_words
-from preceptor.tables.names import clean
+from preceptor.tables.names import TITLES, clean
 from preceptor.tables.opening import read_bytes, refuse_other_kinds
 from preceptor.tables.reading import Reading
 
@@ -32,6 +32,8 @@ _SAMPLE, _SAMPLE_ROWS = 65_536, 500
 # Longer cells are a quote that was never closed; the limit of the csv module is the same.
 _LONGEST_CELL = 131_072
 _MOST_FAULTS = 5
+# Cells that a line needs for blank ones to say that it is a title.
+_FEWEST = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +111,11 @@ def open_text(path: Path, reading: Reading, assumed: Assumed) -> Text:
     separator = reading.separator or said or _guess_separator(sample, usual)
     if reading.separator is None and said is None and separator != usual:
         assumed.separator(separator)
+    above = _above_header(sample, separator)
+    if above:
+        first_line += above.count("\n")
+        content, sample = content[len(above) :], sample[len(above) :]
+        assumed.say(f"line {first_line} was taken as the header; what stands above it was left out")
     decimal = reading.decimal
     if decimal is None:
         votes = Votes()
@@ -132,6 +139,25 @@ def _from_header(content: str) -> tuple[str, int, str | None]:
     if told is None:
         return content, line, None
     return content[told.end() :], line + 1, told[1]
+
+
+def _above_header(sample: str, separator: str) -> str:
+    """Titles as a spreadsheet saves them: lines of a cell or none, then a full row of texts."""
+    above = ""
+    for line in sample.split("\n")[:TITLES]:
+        cells = line.split(separator)
+        filled = [cell for cell in cells if cell.strip()]
+        if len(filled) > 1:
+            is_header = 2 * len(filled) >= len(cells) and not any(map(_is_number, filled))
+            return above if is_header else ""
+        if '"' in line or (filled and len(cells) < _FEWEST):
+            break
+        above += f"{line}\n"
+    return ""
+
+
+def _is_number(cell: str) -> bool:
+    return cell.strip().strip("+-").replace(",", "").replace(".", "").isdigit()
 
 
 def _reader(content: str, separator: str) -> Any:

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 from xml.etree import ElementTree
 
+from preceptor._base.words import first_few
 from preceptor.errors import InvalidFile, MissingExtra
 from preceptor.tables.assumed import Assumed
+from preceptor.tables.names import TITLES
 from preceptor.tables.opening import MOST_BYTES, beginning, is_web_page
 
 # Cells that are read at most, blank ones counted.
@@ -21,8 +23,8 @@ _MOST_CELLS = 10_000_000
 # A workbook this large in memory that is packed this well is no table.
 _LARGE, _PACKED = 100 * 2**20, 200
 _CHUNK = 2**20
-# So many rows are searched for a header that has titles above it.
-_TITLES = 15
+# Sheets that are named beside the one that is read.
+_NAMED = 4
 # References of cells and rows, such as r="B12" and r="12".
 _NUMBERS = re.compile(rb""" r=["'][A-Z]{0,3}(\d{1,7})["']""")
 _LETTERS = re.compile(rb""" r=["']([A-Z]{1,3})\d""")
@@ -88,7 +90,8 @@ def _sheet(path: Path, sheet: str | int | None, names: list[str], assumed: Assum
         raise InvalidFile(f"{path}: has no sheets")
     if sheet is None:
         if len(names) > 1:
-            assumed.add(f"its first sheet, {names[0]!r} of {len(names)}", "sheet")
+            others = first_few([repr(name) for name in names[1:]], _NAMED)
+            assumed.add(f"its first sheet, {names[0]!r} (others: {others})", "sheet")
         return names[0]
     if isinstance(sheet, str) and sheet in names:
         return sheet
@@ -115,7 +118,7 @@ def _header_row(cells: Any) -> int | None:
     widest = int(filled[first : first + 50].max())
     if 2 * int(filled[first]) >= widest or widest < 2:
         return first
-    for row in range(first + 1, min(first + _TITLES, len(filled))):
+    for row in range(first + 1, min(first + TITLES, len(filled))):
         texts = [cell for cell in cells.iloc[row] if isinstance(cell, str)]
         if 2 * int(filled[row]) >= widest:
             return row if len(texts) == int(filled[row]) else first

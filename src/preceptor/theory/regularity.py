@@ -27,8 +27,8 @@ import numpy as np
 
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidInput
-from preceptor.model.risks import AbsoluteError, ResidualRisk, Risk
+from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.model.risks import AbsoluteError, NumberRisk, ResidualRisk, Risk
 from preceptor.model.sets import TestSet
 from preceptor.problem import Problem
 
@@ -122,7 +122,7 @@ class Slopes:
             self.slope = float(slope)
         else:
             # Nobody can look at a function of one's own everywhere.
-            self.slope = math.inf if own else float(problem.risk.charge_slope(math.inf))
+            self.slope = math.inf if own else float(_number_risk(problem).charge_slope(math.inf))
         self.proven = not own or slope is not None
         self._unit = (
             problem.replace(risk=AbsoluteError()).oracle if math.isfinite(self.slope) else None
@@ -142,6 +142,14 @@ class Slopes:
         if isinstance(self.problem.risk, ResidualRisk) and self.proven:
             return everywhere
         return np.minimum(everywhere, self.problem.oracle.sensitivity_of(sizes, shown))
+
+
+def _number_risk(problem: Problem) -> NumberRisk:
+    if not isinstance(problem.risk, NumberRisk):
+        raise NotApplicable(
+            "regularity: the paper's assumption is about residuals, but the outcome is yes or no"
+        )
+    return problem.risk
 
 
 def _slope_faults(risk: Risk, slope: float) -> list[str]:

@@ -7,9 +7,11 @@ import math
 import numpy as np
 
 from preceptor._base.values import FloatArray
+from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
 from preceptor.problem import Problem
+from preceptor.verification.slow_yes_no import slow_yes_no_loss
 
 _MOST_ROUNDS = 200_000
 
@@ -25,9 +27,15 @@ def slow_value(problem: Problem, policy: Policy) -> float:
     curves = problem.by_showings.curve_of
     first = problem.world.coefficients - problem.learner.initial
     total, weight, loss = 0.0, 1.0, 0.0
+    known: dict[tuple[bytes, TestSet], float] = {}
     for shown in policy.schedule(rounds):
         left = [float(c.sign(m)) * c.phi(m) ** 0.5 for c, m in zip(curves, counts, strict=True)]
-        loss = slow_loss(problem, problem.world.coefficients - first * np.array(left), shown)
+        beliefs = problem.world.coefficients - first * np.array(left)
+        # Late rounds, in which nothing is left to learn, are all alike.
+        key = beliefs.tobytes(), shown
+        if key not in known:
+            known[key] = slow_loss(problem, beliefs, shown)
+        loss = known[key]
         total += weight * loss
         weight *= problem.discount
         counts[list(shown)] += 1
@@ -45,6 +53,10 @@ def slow_loss(problem: Problem, beliefs: FloatArray, shown: TestSet) -> float:
     if problem.loss.kind != "closed-form":
         errors = (problem.world.coefficients - beliefs)[None, :]
         return float(problem.oracle.loss_of(errors, shown)[0])
+    prices = problem.budget.prices(problem.size)[list(shown)].sum()
+    if problem.is_binary:
+        return slow_yes_no_loss(problem, beliefs, shown) + float(prices)
+    assert isinstance(problem.risk, NumberRisk)
     sigma, a = problem.world.covariance, problem.world.coefficients
     imputes = problem.learner.imputing_covariance(problem.world)
     s = list(shown)
@@ -55,7 +67,6 @@ def slow_loss(problem: Problem, beliefs: FloatArray, shown: TestSet) -> float:
         - 2.0 * weights @ (sigma @ a)[s]
         + weights @ sigma[np.ix_(s, s)] @ weights
     )
-    prices = problem.budget.prices(problem.size)[s].sum()
     return float(problem.risk.expected(max(float(variance), 0.0))) + float(prices)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.discounting import total_weight
 from preceptor.certificate import Certificate
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
@@ -98,7 +99,8 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -
     if not asked.learns_by_showings:
         return _played(plan, asked, slack)
     value = slow_value(asked, plan.policy)
-    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING))
+    tabulated = asked.oracle.accuracy * total_weight(asked.discount, asked.horizon)
+    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=tabulated))
     bound, how, independent = _bound_again(plan, asked, slack)
     allowed = slack * max(abs(bound), abs(plan.lower_bound), 1e-300) * 10
     bound_ok = bool(plan.lower_bound <= bound + allowed)
