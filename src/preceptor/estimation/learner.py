@@ -404,7 +404,15 @@ class LearnerEstimator:
         columns = [names.index(f"initial {labels[i]}") for i in known]
         prior[np.ix_(known, known)] = spread[np.ix_(columns, columns)]
         start = Learner(mean, self.curve_, self._planned_dial)
-        return Tracker(self.world, start, noise, covariance=prior, bias=bias, drift=drift)
+        return Tracker(
+            self.world,
+            start,
+            noise,
+            covariance=prior,
+            bias=bias,
+            drift=drift,
+            decides=self.decided_,
+        )
 
     @property
     def kinds_(self) -> GroupWeighed:

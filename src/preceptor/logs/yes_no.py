@@ -19,8 +19,8 @@ from preceptor.model.world import World
 _WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "no": 0.0, "n": 0.0, "false": 0.0}
 _NUMBERS = {"0": 0.0, "1": 1.0}
 # Answers of 0 % and 100 % have no score; rounded to whole percents, they are about this far off.
-# Finer answers are taken as they are, up to what nobody means.
-SUREST, FINEST = 0.005, 1e-6
+# Finer answers are taken as they are, as far as their score is a number.
+SUREST, FINEST = 0.005, 1e-12
 
 
 @dataclass(frozen=True)

@@ -405,7 +405,9 @@ def belief_prices(
             step = pull * target[s, i]
             for j in range(k):
                 step -= variance[s, i, j] * q[j]
-                spread += 2.0 * M[i, j] * X[j, i] + rate * rate * square * G[i, j] * variance[s, i, j]
+                spread += (
+                    2.0 * M[i, j] * X[j, i] + rate * rate * square * G[i, j] * variance[s, i, j]
+                )
                 for a in range(k):
                     for b in range(k):
                         spread += G[i, j] * M[i, a] * W[a, b] * M[j, b]

@@ -112,9 +112,7 @@ class SampledAnswers(Sampled):
             shown = np.broadcast_to(self._membership[position], (self._copies, world.size))
             values = cases.features[:, t, self._tests[position]]
             filled = values @ self._imputer.fill(self._sets[position])
-            players.state = person.learn(
-                world, players.state, filled, shown, cases.outcomes[:, t]
-            )
+            players.state = person.learn(world, players.state, filled, shown, cases.outcomes[:, t])
         return self._charged_for(schedule, weights) + self._prices[schedule]
 
     def _charged_for(self, schedule: IntArray, weights: FloatArray) -> FloatArray:

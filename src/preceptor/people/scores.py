@@ -59,9 +59,7 @@ class Scores:
         spread = self.world.score_variance
         # Sets often explain the same, and charges of probabilities take a sum each.
         distinct, place = np.unique(np.clip(known, 0.0, spread), return_inverse=True)
-        readers = ScorePair.best_reader(
-            outcome.from_score, self.world.base_score, spread, distinct
-        )
+        readers = ScorePair.best_reader(outcome.from_score, self.world.base_score, spread, distinct)
         return np.asarray(self.risk.best(readers)[place] + self.sets.prices)
 
 
