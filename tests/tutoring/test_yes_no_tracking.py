@@ -47,7 +47,7 @@ def person_of(kind):
 
 
 def rounds(world, kind, rng, *, decided, length=40, threshold=0.5):
-    """What somebody was shown, answered and heard: tuples for `Tracker.after`, and their weights."""
+    """What somebody was shown, answered and heard, round by round, and their weights at the end."""
     weights, above = rng.normal(FIRST, SPREAD), SCORE[world.outcome.link](threshold)
     found = []
     for x, y in zip(*world.sample(length, rng), strict=True):
@@ -223,5 +223,5 @@ def test_a_tutor_takes_probabilities_of_those_who_decide_and_refuses_what_cannot
     assert not np.allclose(sure.coefficients, unsure.coefficients)
     with pytest.raises(pr.InvalidInput, match="must be a probability from 0 to 1"):
         tutor.after(["a"], [1.0], 1.3, 1.0)
-    with pytest.raises(pr.InvalidInput, match="outcome: 0.5, must be 1"):
+    with pytest.raises(pr.InvalidInput, match=r"outcome: 0\.5, must be 1"):
         tutor.after(["a"], [1.0], 0.3, 0.5)
