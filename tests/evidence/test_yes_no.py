@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, ndtr, ndtri
 
 import preceptor as pr
+from preceptor.diagnosis import diagnose
 from preceptor.evidence.designs import Rounds, by_surprise
 from preceptor.evidence.lockstep import mean_slope
 from preceptor.evidence.push import push_test
@@ -138,6 +139,8 @@ def test_last_surprises_are_outcome_minus_probability():
 
 def test_what_is_refused():
     world = world_of()
+    with pytest.raises(pr.NotApplicable, match="`fit_learner` weighs kinds from any log"):
+        diagnose(world)
     log = played(world, np.random.default_rng(8), rounds=9, kind="none", initial=[1, 0, 0], rate=0)
     with pytest.raises(pr.InvalidInput, match="'bayesian' is not weighed where the outcome is yes"):
         weigh(world, log, families=["bayesian"])
