@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 import preceptor as pr
-from preceptor.estimation import fit_learner
+from preceptor.estimation import fit_learner, fit_world
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_decisions import fit_decisions
 from preceptor.estimation.learner_families import FAMILIES
@@ -139,6 +139,27 @@ def test_the_summary_and_the_data_speak_of_scores():
     assert "Scores scatter by" in fitted.summary()
     assert fitted.cannot_tell_ == ()
     assert fitted.to_dict()["rows"] == 80
+
+
+@pytest.mark.parametrize("risk", [pr.Brier(), pr.Decision(miss=2, false_alarm=1)])
+def test_from_a_table_to_simulated_people_to_a_file_to_a_learner(tmp_path, risk):
+    from preceptor.simulation import rollout
+
+    rng = np.random.default_rng(10)
+    table = {"age": rng.normal(60, 10, 300), "ward": rng.choice(["a", "b", "c"], 300)}
+    score = 0.1 * (table["age"] - 60) + (table["ward"] == "c") + rng.normal(size=300)
+    estimate = fit_world(table | {"died": np.where(score > 0.5, "yes", "no")}, "died")
+    world = estimate.world
+    person = pr.Learner(np.zeros(world.size), pr.Geometric(1.1))
+    problem = pr.Problem(world, person, 2, horizon=60, risk=risk)
+    ann = person.acting(world, response_noise=0.3, risk=risk)
+    everything = pr.Stationary(tuple(range(world.size)))
+    rollout(problem, everything, 60, people=4, rng=1, human=ann).log.write(tmp_path / "log.csv")
+    log = Log.read(tmp_path / "log.csv", world)
+    assert log.decided == risk.decides
+    fitted = fit_learner(estimate, log, families="geometric")
+    assert fitted.score(log) > 0.3
+    assert fitted.tracker().decides == risk.decides
 
 
 @pytest.mark.slow
