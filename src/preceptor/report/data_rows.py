@@ -9,6 +9,7 @@ import numpy as np
 
 from preceptor.model.score_pairs import ScorePair
 from preceptor.report.in_numbers import reads_linearly
+from preceptor.report.mistake_words import yes_of
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice
@@ -147,7 +148,10 @@ def _told_apart(advice: Advice) -> list[tuple[str, str]]:
             )
         ]
     return [
-        ("Outcome", f"{units.outcome}: yes in {100.0 * outcome.prevalence:.3g}% of all cases"),
+        (
+            "Outcome",
+            f"{units.outcome}: {yes_of(world)} in {100.0 * outcome.prevalence:.3g}% of all cases",
+        ),
         (
             "Told apart",
             "the area under the receiver operating curve of whoever reads all tests rightly is "
