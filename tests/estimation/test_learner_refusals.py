@@ -144,7 +144,7 @@ def test_all_that_a_world_draws_is_taken():
         "grade": rng.choice(["I", "II", "III"], 200),
     }
     table["y"] = (table["few"] + table["even"] + rng.normal(size=200) > 1.5).astype(int)
-    coded = fit_world(table, "y")
+    coded = fit_world(table, "y", as_number=True)
     world = coded.world
     person = pr.Learner([0.0] * world.size, pr.Geometric(1.1))
     problem = pr.Problem(world, person, len(world.tests), horizon=200)

@@ -225,7 +225,7 @@ def fixed_costs_of(problem: Problem, sets: list[TestSet]) -> FloatArray:
         return np.array([[commit_value(problem, counts, s, horizon).value] for s in sets])
     family = family_of(problem, sets)
     everybody = [
-        person.expected(problem.world, family, problem.start)
+        person.expectation(problem.world, family, problem.start, problem.risk)
         for person in people_of(problem).values()
     ]
 

@@ -133,6 +133,6 @@ def family_of(problem: Problem, sets: list[TestSet]) -> SetFamily:
 
 def _expectations(problem: Problem, sets: SetFamily) -> tuple[Expected, ...]:
     return tuple(
-        person.expected(problem.world, sets, problem.start)
+        person.expectation(problem.world, sets, problem.start, problem.risk)
         for person in people_of(problem).values()
     )

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.person import Affine
 from preceptor.people.weighted import Weighted
 
@@ -88,3 +89,20 @@ class Coordinatewise(Weighted):
         errors = world.coefficients - self.weights_of(world, self.fresh(world, (), start))
         keep, shift = self.kept(world, sets.membership)
         return Coordinates(world, sets, errors, keep, shift, self.imputing_covariance(world))
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        if risk.allows_for_hidden:
+            from preceptor.people.sampled_answers import SampledAnswers
+
+            return SampledAnswers(self, world, sets, risk, start, certain=True)
+        from preceptor.people.certain_answers import CertainAnswers, Moved
+        from preceptor.people.scores import scores_of
+
+        weights = self.weights_of(world, self.fresh(world, (), start))
+        keep, shift = self.kept(world, sets.membership)
+        moved = Moved.by_weights(weights, keep, (1.0 - keep) * world.coefficients - shift)
+        scores = scores_of(world, sets, self.imputing_covariance(world), risk)
+        return CertainAnswers(world, scores, moved)

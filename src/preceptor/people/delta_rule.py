@@ -27,6 +27,7 @@ from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.answering import chance_slope, foreseen
 from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
 
@@ -202,6 +203,10 @@ class DeltaRule(Person):
         """The state."""
         return state.weights
 
+    def at_weights(self, state: Progressed, weights: FloatArray) -> Progressed:
+        """Somebody with these weights after as many rounds."""
+        return state._replace(weights=weights)
+
     def learn(
         self,
         world: World,
@@ -305,6 +310,16 @@ class DeltaRule(Person):
         from preceptor.people.moments import Moments
 
         return Moments(self, world, sets, delta_rule_rounds(self, world, sets))
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Approximate: by the mean and the spread of weights; copies play caps and normalising."""
+        if risk.allows_for_hidden or self.cap is not None or self.normalised is not None:
+            return super().expected_answers(world, sets, risk, start)
+        from preceptor.people.uncertain_answers import UncertainAnswers
+
+        return UncertainAnswers(self, world, sets, risk)
 
     def learning_in_words(self) -> str:
         """Rate, and what is special about the steps."""

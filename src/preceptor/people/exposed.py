@@ -8,20 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.curved import Curved
 from preceptor.people.curves import Curve
 from preceptor.people.person import Affine
+
+if TYPE_CHECKING:
+    from preceptor.people.expected import Expected
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exposed(Curved):
     """Base of people who go along a curve from the first belief toward the truth."""
+
+    @property
+    def exposure_kept(self) -> float:
+        """Share of the exposure to a hidden test that a round leaves: all of it."""
+        return 1.0
 
     def retention(self, counts: npt.ArrayLike) -> FloatArray:
         """Share of each first error that is left.
@@ -91,6 +102,24 @@ class Exposed(Curved):
     def weights_of(self, world: World, state: FloatArray) -> FloatArray:
         """Where the curve is after this exposure."""
         return self.beliefs(world, state)
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        if risk.allows_for_hidden:
+            from preceptor.people.sampled_answers import SampledAnswers
+
+            return SampledAnswers(self, world, sets, risk, start, certain=True)
+        from preceptor.people.certain_answers import CertainAnswers, Moved
+        from preceptor.people.scores import scores_of
+
+        exposure = self.fresh(world, (), start)
+        moved = Moved.by_exposure(
+            exposure, lambda states: self.beliefs(world, states), self.exposure_kept
+        )
+        scores = scores_of(world, sets, self.imputing_covariance(world), risk)
+        return CertainAnswers(world, scores, moved)
 
     def moves(
         self,

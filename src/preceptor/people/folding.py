@@ -20,6 +20,7 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
 from preceptor.people.person import RATE, Affine, Imputation, Parameter
@@ -147,6 +148,28 @@ class Folding(Weighted, Curved):
         from preceptor.people.moments import Moments
 
         return Moments(self, world, sets, folding_rounds(self, world, sets))
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Expected:
+        """Exact: their weights move by what is shown alone."""
+        if risk.allows_for_hidden:
+            from preceptor.people.sampled_answers import SampledAnswers
+
+            return SampledAnswers(self, world, sets, risk, start, certain=True)
+        from preceptor.people.certain_answers import CertainAnswers, Moved
+        from preceptor.people.scores import scores_of
+
+        omega = self.imputing_covariance(world)
+        count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
+        keep, push = np.ones((count, self.size)), np.zeros((count, self.size))
+        rows = np.zeros((count, widest, self.size))
+        for s, shown in enumerate(sets):
+            whole = self._map(world, omega, shown)[list(shown)]
+            keep[s, list(shown)], push[s, list(shown)] = 0.0, whole[:, -1]
+            rows[s, : len(shown)] = whole[:, :-1]
+        moved = Moved.by_weights(self.initial, keep, push, rows)
+        return CertainAnswers(world, scores_of(world, sets, omega, risk), moved)
 
     def learning_in_words(self) -> str:
         """How far hidden tests are taken up, and the curve."""

@@ -123,6 +123,11 @@ class Forgetful(Exposed):
         showings = super().fresh(world, people, start)
         return showings if self.exposure is None else showings + self.exposure
 
+    @property
+    def exposure_kept(self) -> float:
+        """Share of the exposure to a hidden test that a round leaves."""
+        return 1.0 - self.forgetting
+
     def learn(
         self,
         world: World,
@@ -132,7 +137,7 @@ class Forgetful(Exposed):
         outcome: FloatArray,
     ) -> FloatArray:
         """One more showing of what was shown; the rest fades."""
-        return np.where(shown, state + 1.0, state * (1.0 - self.forgetting))
+        return np.where(shown, state + 1.0, state * self.exposure_kept)
 
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None

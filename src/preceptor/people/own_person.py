@@ -20,6 +20,7 @@ from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.human import Human
 from preceptor.people.person import Affine, Person, size_faults
 
@@ -172,6 +173,15 @@ class OwnPerson(Person):
 
         InvalidProblem.raise_if(size_faults(self, world) + self.start_faults(start))
         return Sampled(self.human, world, sets, self.copies, self.seed)
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Sampled:
+        """What the answers of a crowd of copies cost."""
+        from preceptor.people.sampled import Sampled
+
+        InvalidProblem.raise_if(size_faults(self, world) + self.start_faults(start))
+        return Sampled(self.human, world, sets, self.copies, self.seed, risk)
 
     def fresh(self, world: World, people: tuple[int, ...], start: Sequence[int] | None) -> Never:
         """Not known."""

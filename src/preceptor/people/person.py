@@ -30,6 +30,7 @@ from preceptor.model.matrices import covariance_faults, read_numbers
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World, weights_in_words
+from preceptor.model.yes_no_risks import YesNoRisk
 
 if TYPE_CHECKING:
     from preceptor.people.acting import Acting
@@ -269,7 +270,82 @@ class Person(Kind):
             Squared errors, exact or not as it says.
         """
 
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+    ) -> Expected:
+        """What planning asks where the outcome is yes or no: what their answers cost on average.
+
+        Copies play it, unless a kind knows better.
+
+        Parameters
+        ----------
+        world
+            With an outcome that is yes or no.
+        sets
+            What may be shown.
+        risk
+            How scores become answers, and what those cost.
+        start
+            Showings of each test before, for kinds that count them; none if left out.
+
+        Returns
+        -------
+        Expected
+            Charges plus prices, exact or not as it says.
+        """
+        from preceptor.people.sampled_answers import SampledAnswers
+
+        return SampledAnswers(self, world, sets, risk, start)
+
+    def expectation(
+        self,
+        world: World,
+        sets: SetFamily,
+        start: Sequence[int] | None = None,
+        risk: Risk | None = None,
+    ) -> Expected:
+        """What planning asks, whatever the outcome is: `expected`, or `expected_answers`.
+
+        Parameters
+        ----------
+        world
+            How tests and outcomes come about.
+        sets
+            What may be shown.
+        start
+            Showings of each test before, for kinds that count them; none if left out.
+        risk
+            Of yes-or-no answers: decisions if left out. Squared error where outcomes are numbers.
+
+        Returns
+        -------
+        Expected
+            Exact or not as it says.
+        """
+        if not world.is_binary:
+            return self.expected(world, sets, start)
+        from preceptor.people.answering import risk_in
+
+        return self.expected_answers(world, sets, risk_in(world, risk), start)
+
     # --- is followed ---
+
+    def at_weights(self, state: Any, weights: FloatArray) -> Any:
+        """A state with other weights, for kinds that keep them in it; the same state for others.
+
+        Parameters
+        ----------
+        state
+            As `fresh` and `learn` give it.
+        weights
+            Shape (..., n).
+
+        Returns
+        -------
+        state
+            Everything else as it was.
+        """
+        return state
 
     @abstractmethod
     def moves(

@@ -17,8 +17,10 @@ import numpy as np
 from preceptor._base.discounting import weights
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidProblem
+from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import Cases, World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.expected import Tail
 from preceptor.people.human import BatchHuman, Human, Sessions
 
@@ -34,7 +36,8 @@ class Sampled:
     """What is expected of somebody who can only act: means over copies who meet fixed cases.
 
     In a Gaussian world what no use of the shown tests could have known is replaced by its variance,
-    which leaves means as they are and takes away most of their noise.
+    which leaves means as they are and takes away most of their noise. Where the outcome is yes or
+    no, an answer is charged for the chance of yes given what was shown, not for the one that came.
 
     Parameters
     ----------
@@ -48,6 +51,8 @@ class Sampled:
         How many play.
     seed
         From which their cases and all chance in their answers come.
+    risk
+        What yes-or-no answers cost; squared errors are charged if left out.
 
     Raises
     ------
@@ -60,13 +65,17 @@ class Sampled:
     slow: bool = True
     """Every price is a replay: whoever searches should ask for few."""
 
-    def __init__(self, human: Human, world: World, sets: SetFamily, copies: int, seed: int) -> None:
-        self.accuracy = f"a mean over {copies} simulated people, so it carries the noise of so many"
-        self._world, self._copies, self._seed = world, copies, seed
-        self._sets: tuple[TestSet, ...] = tuple(sets)
-        self._tests = [list(shown) for shown in self._sets]
-        self._blocks: list[Cases] = []
-        self._known = [_best_use(world, shown) for shown in self._sets]
+    def __init__(
+        self,
+        human: Human,
+        world: World,
+        sets: SetFamily,
+        copies: int,
+        seed: int,
+        risk: YesNoRisk | None = None,
+    ) -> None:
+        self._see(world, sets, copies, seed)
+        self._risk = risk
         try:
             self._human = copy.deepcopy(human)
         except Exception as error:
@@ -74,6 +83,15 @@ class Sampled:
                 f"human: {type(human).__name__} cannot be copied ({error}); planning plays many "
                 "copies, so give it a __deepcopy__"
             ) from error
+
+    def _see(self, world: World, sets: SetFamily, copies: int, seed: int) -> None:
+        """Take in everything but who plays."""
+        self.accuracy = f"a mean over {copies} simulated people, so it carries the noise of so many"
+        self._world, self._copies, self._seed = world, copies, seed
+        self._sets: tuple[TestSet, ...] = tuple(sets)
+        self._tests = [list(shown) for shown in self._sets]
+        self._blocks: list[Cases] = []
+        self._known = [_best_use(world, shown) for shown in self._sets]
 
     def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Mean loss of each round."""
@@ -144,7 +162,16 @@ class Sampled:
 
     def floors(self) -> FloatArray:
         """What the best use of each set would still miss, shape (sets,); 0 where not known."""
-        return np.array([left for _, left in self._known])
+        left = np.array([left for _, left in self._known])
+        if self._risk is None:
+            return left
+        world, outcome = self._world, self._world.outcome
+        assert outcome is not None
+        known = np.clip(world.outcome_variance - left, 0.0, world.score_variance)
+        readers = ScorePair.best_reader(
+            outcome.from_score, world.base_score, world.score_variance, known
+        )
+        return self._risk.best(readers)
 
     def _noted(self, totals: FloatArray) -> float:
         """Mean of totals (copies,); the sentence about accuracy gets their standard error."""
@@ -165,8 +192,24 @@ class Sampled:
             rounds = np.flatnonzero(schedule == position)
             best, left = self._known[position]
             results = cases.features[:, rounds][..., self._tests[position]]
-            losses[:, rounds] = left + (results @ best - answers[:, rounds]) ** 2
+            if self._risk is not None:
+                losses[:, rounds] = self._charged(results @ best, left, answers[:, rounds])
+            else:
+                losses[:, rounds] = left + (results @ best - answers[:, rounds]) ** 2
         return losses
+
+    def _charged(self, told: FloatArray, left: float, answers: FloatArray) -> FloatArray:
+        """What answers cost for the chance of yes that the shown results tell."""
+        world, outcome = self._world, self._world.outcome
+        assert outcome is not None
+        assert self._risk is not None
+        hidden = max(left - world.noise_variance, 0.0)
+        chance = outcome.from_score.mean_probability(world.base_score + told, hidden)
+        if_yes = self._risk.charge(answers, np.ones(answers.shape))
+        if_no = self._risk.charge(answers, np.zeros(answers.shape))
+        # A chance of 0 costs nothing, however dear the answer would be.
+        yes = np.where(chance > 0.0, chance * if_yes, 0.0)
+        return yes + np.where(chance < 1.0, (1.0 - chance) * if_no, 0.0)
 
     def _cases(self, first: int, end: int) -> Cases:
         """Features (copies, rounds, n) and outcomes (copies, rounds) of some rounds."""

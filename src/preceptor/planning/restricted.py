@@ -25,7 +25,9 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate
 from preceptor.model.budgets import Budget
+from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.shape import shape_of
@@ -96,7 +98,7 @@ def over_all_sets(problem: Problem, plan: Plan, candidates: int) -> Plan:
 
 def floor_over_all_sets(problem: Problem) -> float:
     """What no round can avoid, whichever set is shown, discounted over all rounds."""
-    if problem.oracle.squared_form_of(()) is None:
+    if problem.oracle.squared_form_of(()) is None and not problem.is_binary:
         return 0.0
     world = problem.world
     scale = np.sqrt(np.diag(world.covariance))
@@ -108,7 +110,17 @@ def floor_over_all_sets(problem: Problem) -> float:
     alpha = world.coefficients * scale
     common = float(np.sqrt(max(alpha @ correlation @ alpha - own * alpha @ alpha, 0.0)))
     unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
-    floor = world.noise_variance + noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
+    hidden = noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
+    if isinstance(problem.risk, YesNoRisk):
+        # Nobody knows more of the score than what is not hidden of it, and who knows less pays more.
+        known = np.array([max(world.score_variance - hidden, 0.0)])
+        assert world.outcome is not None
+        reader = ScorePair.best_reader(
+            world.outcome.from_score, world.base_score, world.score_variance, known
+        )
+        floor = float(problem.risk.best(reader)[0])
+    else:
+        floor = world.noise_variance + hidden
     rounds = total_weight(problem.discount, problem.horizon)
     return float(rounds * floor)
 

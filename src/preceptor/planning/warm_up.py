@@ -41,7 +41,7 @@ def compile_for(problem: Problem) -> None:
     last = len(sets) - 1
     path = np.array([0, last], dtype=np.int64)
     for person in people_of(problem).values():
-        expected = person.expected(problem.world, sets, problem.start)
+        expected = person.expectation(problem.world, sets, problem.start, problem.risk)
         walk = expected.walk(path.size, 0.5)
         walk.lay(path, (last,))
         walk.prices(1, path)

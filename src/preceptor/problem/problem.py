@@ -256,12 +256,12 @@ class Problem(Value):
         return labelled(f"Problem with {counted(len(world.tests), 'test')}", rows)
 
     def _other_people_faults(self) -> list[str]:
-        """Only of people by showings is more expected than squared errors in closed form."""
+        """Only of people by showings is more expected than squared errors and yes-or-no charges."""
         if self.learns_by_showings:
             return []
         who = type(self.learner).__name__
         faults = []
-        if not isinstance(self.risk, SquaredError):
+        if not self.is_binary and not isinstance(self.risk, SquaredError):
             faults.append(
                 f"risk: {type(self.risk).__name__}, but what is expected of a {who} is known for "
                 "squared error only; leave the risk out, or plan for a Learner"

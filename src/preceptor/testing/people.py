@@ -9,6 +9,7 @@ from preceptor.errors import InvalidInput, NotApplicable, NotSerializable
 from preceptor.model.budgets import AtMost
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Decision, YesNoRisk
 from preceptor.people.acting import Acting, Imputer
 from preceptor.people.expected import Expected
 from preceptor.people.human import Sessions, answer_one_by_one
@@ -22,7 +23,9 @@ _STANDARD_ERRORS = 4.5
 _APPROXIMATE = 0.2
 
 
-def check_person(person: Person, world: World, *, tests: int = 2, seed: int = 0) -> None:
+def check_person(
+    person: Person, world: World, *, tests: int = 2, seed: int = 0, risk: YesNoRisk | None = None
+) -> None:
     """Raise `InvalidInput` naming every promise that a person breaks in a world.
 
     - one by one they answer as all at once;
@@ -42,6 +45,9 @@ def check_person(person: Person, world: World, *, tests: int = 2, seed: int = 0)
         How many tests are shown at once, at most.
     seed
         Of the cases.
+    risk
+        How answers come about and what they cost, where the outcome is yes or no: decisions if
+        left out.
 
     Raises
     ------
@@ -57,10 +63,12 @@ def check_person(person: Person, world: World, *, tests: int = 2, seed: int = 0)
     rng = np.random.default_rng(seed)
     sets = AtMost(tests).sets(world.size)
     schedule = rng.integers(len(sets), size=_ROUNDS)
-    faults = [*_acting_faults(person, world, sets, schedule, rng)]
+    if world.is_binary and risk is None:
+        risk = Decision()
+    faults = [*_acting_faults(person, world, sets, schedule, rng, risk)]
     faults += _following_faults(person, world, sets, schedule, rng)
-    expected = person.expected(world, sets)
-    faults += _expected_faults(person, world, sets, schedule, expected, rng)
+    expected = person.expectation(world, sets, risk=risk)
+    faults += _expected_faults(person, world, sets, schedule, expected, rng, risk)
     faults += _price_faults(expected, schedule, len(sets))
     try:
         if Person.from_dict(person.to_dict()) != person:
@@ -82,15 +90,22 @@ def _sessions(
 
 
 def _acting_faults(
-    person: Person, world: World, sets: SetFamily, schedule: IntArray, rng: np.random.Generator
+    person: Person,
+    world: World,
+    sets: SetFamily,
+    schedule: IntArray,
+    rng: np.random.Generator,
+    risk: YesNoRisk | None,
 ) -> list[str]:
-    acting = person.acting(world)
+    acting = person.acting(world, risk=risk)
     sessions = _sessions(world, sets, schedule, 3, rng)
     streams = [[np.random.default_rng(i) for i in range(3)] for _ in range(2)]
     together = acting.predict_many(sessions, streams[0])
     alone = answer_one_by_one(acting, sessions, streams[1])
     if not np.all(np.isfinite(together)):
         return ["learn: answers are not finite"]
+    if world.is_binary and not np.all((together >= 0.0) & (together <= 1.0)):
+        return ["acting: answers are not between 0 (no) and 1 (yes)"]
     if not np.allclose(together, alone, rtol=1e-9, atol=1e-12):
         return ["learn: people answer differently one by one and all at once"]
     return []
@@ -129,14 +144,19 @@ def _expected_faults(
     schedule: IntArray,
     expected: Expected,
     rng: np.random.Generator,
+    risk: YesNoRisk | None,
 ) -> list[str]:
     if expected.exact != (expected.accuracy == ""):
         return ["expected: must say in `accuracy` how far off it is if, and only if, it is"]
     sessions = _sessions(world, sets, schedule, _PEOPLE, rng)
     streams = [np.random.default_rng(i) for i in range(_PEOPLE)]
-    answers = person.acting(world).predict_many(sessions, streams)
+    answers = person.acting(world, risk=risk).predict_many(sessions, streams)
     weights = _DISCOUNT ** np.arange(len(schedule))
-    totals = ((sessions.outcomes - answers) ** 2) @ weights
+    if risk is None:
+        charges = (sessions.outcomes - answers) ** 2
+    else:
+        charges = risk.charge(answers, sessions.outcomes)
+    totals = charges @ weights
     error = float(totals.std(ddof=1) / np.sqrt(_PEOPLE))
     said = float(weights @ expected.losses(schedule)) - float(weights @ sets.prices[schedule])
     allowed = _STANDARD_ERRORS * error

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import SetFamily
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.crowd import Crowd
 from preceptor.people.human import Sessions
 from preceptor.people.person import Person
@@ -54,7 +56,10 @@ def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
     means = np.array([float(each.mean()) for each in totals])
     errors = np.array([float(each.std(ddof=1) / np.sqrt(each.size)) for each in totals])
     sets = _shown(problem, policy)
-    exact = [person.expected(problem.world, sets, problem.start).exact for person, _ in members]
+    exact = [
+        person.expectation(problem.world, sets, problem.start, problem.risk).exact
+        for person, _ in members
+    ]
     inexact = ~np.array(exact)
     return Played(
         value=float(shares @ means),
@@ -95,7 +100,7 @@ def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> FloatA
     last = max(rounds // 10, 1)
     rng = np.random.default_rng(seed)
     totals = []
-    acting = person.acting(problem.world, problem.start)
+    acting = person.acting(problem.world, problem.start, risk=problem.risk)
     for _ in range(_PEOPLE // _GROUP):
         cases = problem.world.sample(_GROUP * rounds, rng)
         shape = (_GROUP, rounds)
@@ -107,7 +112,11 @@ def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> FloatA
             shown[t, list(tests)] = True
         sessions = Sessions(sets, which, np.where(shown, features, np.nan), outcomes)
         streams = [np.random.default_rng(int(s)) for s in rng.integers(2**31, size=_GROUP)]
-        losses = (outcomes - acting.predict_many(sessions, streams)) ** 2 + charged
+        answers = acting.predict_many(sessions, streams)
+        if isinstance(problem.risk, YesNoRisk):
+            losses = problem.risk.charge(answers, outcomes) + charged
+        else:
+            losses = (outcomes - answers) ** 2 + charged
         total = losses @ weights
         if horizon is None:
             total += discount**rounds / (1.0 - discount) * losses[:, -last:].mean(axis=1)
@@ -132,7 +141,16 @@ def slow_floor(problem: Problem) -> float:
         target = (sigma @ a)[s]
         explained = target @ np.linalg.solve(sigma[np.ix_(s, s)], target) if s else 0.0
         left = max(float(a @ sigma @ a - explained), 0.0)
-        least = min(least, world.noise_variance + left + float(prices[s].sum()))
+        if isinstance(problem.risk, YesNoRisk):
+            assert world.outcome is not None
+            known = np.array([min(float(explained), world.score_variance)])
+            reader = ScorePair.best_reader(
+                world.outcome.from_score, world.base_score, world.score_variance, known
+            )
+            charge = float(problem.risk.best(reader)[0])
+        else:
+            charge = world.noise_variance + left
+        least = min(least, charge + float(prices[s].sum()))
     discount, horizon = problem.discount, problem.horizon
     if horizon is None:
         return least / (1.0 - discount)
