@@ -74,7 +74,7 @@ def test_who_always_has_the_same_score_always_says_the_same():
     even = pr.Problem(world.standardised(), novice, budget=1)
     fair = pr.World(even.world.coefficients, even.world.covariance, outcome=pr.Binary(0.5))
     problem = even.replace(world=fair)  # the score is its own limit, and not above it: no
-    assert_allclose(problem.oracle.losses(problem.initial_errors[None, :]), 0.5, rtol=1e-9)
+    assert_allclose(problem.oracle.losses(problem.initial_errors[None, :]), 0.5, rtol=1e-12)
 
 
 @pytest.mark.parametrize("risk", [*RISKS, pr.Brier(True), pr.Decision(2, 1, None, True)], ids=str)

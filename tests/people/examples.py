@@ -74,3 +74,14 @@ INDIVIDUALS = {
 WORLD = pr.World(
     [1.0, 0.8, -0.5], np.array([[1.0, 0.6, 0.3], [0.6, 2.0, -0.2], [0.3, -0.2, 0.7]]), 0.2
 )
+
+# The same tests, with a diagnosis as the outcome.
+YES_NO = {
+    link: pr.World(WORLD.coefficients, WORLD.covariance, outcome=pr.Binary(0.3, link))
+    for link in ("probit", "logistic")
+}
+YES_NO_RISKS = {
+    "decisions": pr.Decision(miss=3.0, false_alarm=1.0),
+    "Brier": pr.Brier(),
+    "log loss": pr.LogLoss(),
+}

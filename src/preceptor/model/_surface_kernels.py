@@ -12,6 +12,9 @@ import math
 
 from preceptor._base.jit import jit
 
+# A score whose variance is a smaller share of all there is does not move, but for rounding.
+_STILL = 1e-14
+
 # Slopes of scores that vary less than this are taken where they do: a decision jumps at 0.
 _LEAST_VARIANCE = 1e-4
 
@@ -54,12 +57,13 @@ def pair_charges(numbers, surface, x, y, out):
     theta, low, high = numbers[1], numbers[4], numbers[6]
     wide, tall, last, top = numbers[5], numbers[7], numbers[8], numbers[9]
     decides = numbers[2] > 0.0
+    still = _STILL * numbers[0]
     for k in range(out.size):
         variance = y[k]
-        scale = 1.0 / math.sqrt(max(variance, 1e-280))
+        scale = 1.0 / math.sqrt(max(variance, still))
         second = theta * scale if decides else 1.0 / (1.0 + scale)
         place = min(max((x[k] * scale - low) * wide, 0.0), last)
-        x[k] = -1.0 if variance < 1e-280 else place
+        x[k] = -1.0 if variance < still else place
         y[k] = min(max((second - high) * tall, 0.0), top)
     for k in range(out.size):
         out[k] = numbers[3] if x[k] < 0.0 else on_surface(surface, x[k], y[k])
@@ -73,7 +77,7 @@ def pair_charges(numbers, surface, x, y, out):
 @jit
 def pair_charge(numbers, surface, shared, variance):
     """What answers cost with one covariance and variance."""
-    if variance < 1e-280:
+    if variance < _STILL * numbers[0]:
         return numbers[3]
     scale = 1.0 / math.sqrt(variance)
     second = numbers[1] * scale if numbers[2] > 0.0 else 1.0 / (1.0 + scale)

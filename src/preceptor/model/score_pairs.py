@@ -26,6 +26,8 @@ from preceptor.model.normal_pairs import both_below
 # once the spacing is half of what the integrand needs to change. Steeper scores need more points;
 # beyond the steepest, answers are taken to jump.
 _REACH, _SPACING, _STEEPEST = 9.0, 0.5, 128.0
+# A score that varies by a smaller share of all there is does not move, but for rounding.
+_STILL = 1e-7
 # Scores further out than so many standard deviations weigh less than rounding.
 FAR = 8.3
 # Numbers that are held at a time: 16 MB.
@@ -100,7 +102,7 @@ class ScorePair:
         limit, deviation, shared = np.broadcast_arrays(
             np.asarray(above) - self.believed, self.deviation, self.shared
         )
-        constant = deviation <= 0.0
+        constant = deviation <= _STILL * np.sqrt(self.link.variance + self.spread)
         safe = np.where(constant, 1.0, deviation)
         # A score that never moves is above the limit or not.
         q = np.where(constant, np.where(limit < 0.0, -np.inf, np.inf), limit / safe)

@@ -13,12 +13,11 @@ import math
 import numpy as np
 
 from preceptor._base.jit import jit
-from preceptor.model._surface_kernels import pair_charge, pair_slopes
-from preceptor.people._moment_kernels import _times
+from preceptor.model._surface_kernels import pair_charge
 from preceptor.people._score_kernels import moments_of
 
-# Score variances below this are no spread; slopes across it are taken this far apart.
-_NO_SPREAD, _APART = 1e-13, 1e-7
+# Score variances below this are no spread.
+_NO_SPREAD = 1e-13
 
 
 @jit
@@ -36,7 +35,7 @@ def pace_of(kappa, own):
 
 
 @jit
-def _root(s, k, W, variance, apart, L):
+def root_of(s, k, W, variance, apart, L):
     """L with LL' = W plus a little, and whether there is any spread at all."""
     spread = 0.0
     for i in range(k):
@@ -64,7 +63,7 @@ def averages(
     surface,
 ):  # fmt: skip
     """Mean loss and squared surprise; E[κ2 w] into q, and E of its slopes (k, k) into J."""
-    spread = _root(s, k, W, variance, _NO_SPREAD, L)
+    spread = root_of(s, k, W, variance, _NO_SPREAD, L)
     points = 2 * k if spread else 1
     loss, square = 0.0, 0.0
     for i in range(k):
@@ -90,7 +89,7 @@ def averages(
 
 
 @jit
-def _gain(s, k, rate, variance, J, M):
+def gain_of(s, k, rate, variance, J, M):
     """M = -rate V J: how far shown weights answer to what they weigh now."""
     for i in range(k):
         for j in range(k):
@@ -101,7 +100,7 @@ def _gain(s, k, rate, variance, J, M):
 
 
 @jit
-def _read(s, k, n, h, C, omega, members, solved, F, FC, w, W):
+def read_belief(s, k, n, h, C, omega, members, solved, F, FC, w, W):
     """F, FC, w = Fh and W = FCF'."""
     for i in range(k):
         w[i] = 0.0
@@ -142,13 +141,13 @@ def play_beliefs(
         k, rate = sizes[s], rates[t]
         h, C = states[t, :n], states[t, n:].reshape((n, n))
         later, D = states[t + 1, :n], states[t + 1, n:].reshape((n, n))
-        _read(s, k, n, h, C, omega, members, solved, F, FC, w, W)
+        read_belief(s, k, n, h, C, omega, members, solved, F, FC, w, W)
         loss, square = averages(
             s, k, w, W, L, point, turned, q, J, kappa, numbers2, surface2, variance, target,
             numbers, surface,
         )  # fmt: skip
         losses[t] = loss + prices[s]
-        _gain(s, k, rate, variance, J, M)
+        gain_of(s, k, rate, variance, J, M)
         # M FC, and the spread that the round adds among directions: M W M' + rate² E[s²] V
         for i in range(k):
             for j in range(n):
@@ -191,242 +190,3 @@ def play_beliefs(
                 later[i] = (1.0 - leak) * later[i] + leak * home[i]
                 for j in range(n):
                     D[i, j] *= (1.0 - leak) * (1.0 - leak)
-
-
-@jit
-def _slope(
-    s, k, point, turned, weight2, along, pace_weight, kappa, numbers2, surface2, variance, target,
-    numbers, surface, out,
-):  # fmt: skip
-    """Slope of loss + weight2 s² - pace_weight along·κ2 w, per unit of w, at a point."""
-    shared, own = moments_of(s, k, point, variance, target, turned)
-    by_shared, by_own = pair_slopes(numbers, surface, shared, own)
-    also_shared, also_own = pair_slopes(numbers2, surface2, shared, own)
-    by_shared += weight2 * also_shared
-    by_own += weight2 * also_own
-    pace, slower = pace_of(kappa, own)
-    inside = 0.0
-    for i in range(k):
-        inside += along[i] * point[i]
-    by_own -= pace_weight * slower * inside
-    for i in range(k):
-        out[i] = by_shared * target[s, i] + 2.0 * by_own * turned[i] - pace_weight * pace * along[i]
-
-
-@jit
-def back_beliefs(
-    path, rates, states, adjoints, discount, pull, all_weights, leak, home, kappa, numbers2,
-    surface2, omega, members, sizes, solved, variance, target, prices, numbers, surface,
-):  # fmt: skip
-    """Slopes of what is left of the cost, per unit of state (rounds + 1, ...); the last is given.
-
-    The mean, the spread and what the spread does to both are followed; how the mean changes the
-    pace at which spread shrinks is not.
-    """
-    n, widest = omega.shape[0], members.shape[1]
-    F, FC, BG = np.empty((widest, n)), np.empty((widest, n)), np.empty((widest, n))
-    MB, XF = np.empty((widest, n)), np.empty((widest, n))
-    W, L, J = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    M, G, X = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    up, down = np.empty(widest), np.empty(widest)
-    w, q, point, turned = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
-    push, along, slope = np.empty(widest), np.empty(widest), np.empty(widest)
-    for t in range(path.size - 1, -1, -1):
-        s = path[t]
-        k, rate = sizes[s], rates[t]
-        h, C = states[t, :n], states[t, n:].reshape((n, n))
-        later, D = adjoints[t + 1, :n], adjoints[t + 1, n:].reshape((n, n))
-        now, E = adjoints[t, :n], adjoints[t, n:].reshape((n, n))
-        kept = (1.0 - leak) * discount
-        kept2 = (1.0 - leak) * kept
-        for i in range(n):
-            now[i] = kept * later[i]
-            for j in range(n):
-                E[i, j] = kept2 * D[i, j]
-        if k == 0:
-            continue
-        _read(s, k, n, h, C, omega, members, solved, F, FC, w, W)
-        averages(
-            s, k, w, W, L, point, turned, q, J, kappa, numbers2, surface2, variance, target,
-            numbers, surface,
-        )  # fmt: skip
-        _gain(s, k, rate, variance, J, M)
-        # B'λ, B'Λ and B'ΛB, already discounted
-        for i in range(k):
-            row = members[s, i]
-            push[i] = now[row]
-            for j in range(n):
-                BG[i, j] = E[row, j]
-            if all_weights:
-                push[i] = 0.0
-                for j in range(n):
-                    push[i] += F[i, j] * now[j]
-                    total = 0.0
-                    for l in range(n):
-                        total += F[i, l] * E[l, j]
-                    BG[i, j] = total
-        trace = 0.0
-        for i in range(k):
-            for j in range(k):
-                if all_weights:
-                    total = 0.0
-                    for l in range(n):
-                        total += BG[i, l] * F[j, l]
-                    G[i, j] = total
-                else:
-                    G[i, j] = BG[i, members[s, j]]
-                trace += G[i, j] * variance[s, i, j]
-        for i in range(k):
-            along[i] = 0.0
-            for j in range(k):
-                along[i] += variance[s, i, j] * push[j]
-        # Slopes at the points: their mean, and their differences for the spread.
-        _root(s, k, W, variance, _APART, L)
-        reach = math.sqrt(k)
-        weight2 = rate * rate * trace
-        for i in range(k):
-            slope[i] = 0.0
-        for at in range(k):
-            for side in range(2):
-                for i in range(k):
-                    point[i] = w[i] + (reach if side == 0 else -reach) * L[i, at]
-                _slope(
-                    s, k, point, turned, weight2, along, rate, kappa, numbers2, surface2, variance,
-                    target, numbers, surface, up if side == 0 else down,
-                )  # fmt: skip
-            for i in range(k):
-                slope[i] += (up[i] + down[i]) / (2.0 * k)
-                X[i, at] = (up[i] - down[i]) / (2.0 * reach)
-        # X L⁻¹, column by column from the last
-        for i in range(k):
-            for j in range(k - 1, -1, -1):
-                total = X[i, j]
-                for l in range(j + 1, k):
-                    total -= X[i, l] * L[l, j]
-                X[i, j] = total / L[j, j]
-        for i in range(k):
-            for j in range(i + 1):
-                middle = 0.25 * (X[i, j] + X[j, i])
-                X[i, j] = middle
-                X[j, i] = middle
-        # M'GM on top, and the cross term F'M'(B'Λ)
-        for i in range(k):
-            for j in range(k):
-                total = 0.0
-                for a in range(k):
-                    for b in range(k):
-                        total += M[a, i] * G[a, b] * M[b, j]
-                X[i, j] += total
-            for j in range(n):
-                total = 0.0
-                for a in range(k):
-                    total += M[a, i] * BG[a, j]
-                MB[i, j] = total
-        for i in range(k):
-            for j in range(n):
-                total = MB[i, j]
-                for l in range(k):
-                    total += X[i, l] * F[l, j]
-                XF[i, j] = total
-        for i in range(k):
-            for j in range(n):
-                now[j] += F[i, j] * slope[i]
-                for l in range(n):
-                    # F'(MB + XF) + MB'F, where MB is counted once in XF
-                    E[j, l] += F[i, j] * XF[i, l] + MB[i, j] * F[i, l]
-
-
-@jit
-def belief_prices(
-    positions, state, rate, adjoint, discount, out, pull, all_weights, leak, home, kappa, numbers2,
-    surface2, omega, members, sizes, solved, variance, target, prices, numbers, surface,
-):  # fmt: skip
-    """Each set's loss now, and to first order what it makes of all later rounds."""
-    n, widest = omega.shape[0], members.shape[1]
-    h, C = state[:n], state[n:].reshape((n, n))
-    later, D = adjoint[:n], adjoint[n:].reshape((n, n))
-    OC, OCO, OCD = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    _times(omega, C, OC)
-    _times(OC, omega, OCO)
-    _times(OC, D, OCD)
-    seen, pushed = np.empty(n), later.copy()
-    OD, ODO, OCDO = D, D, OCD
-    if all_weights:
-        OD, ODO, OCDO = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-        _times(omega, D, OD)
-        _times(OD, omega, ODO)
-        _times(OCD, omega, OCDO)
-    for i in range(n):
-        seen[i] = 0.0
-        for j in range(n):
-            seen[i] += omega[i, j] * h[j]
-        if all_weights:
-            pushed[i] = 0.0
-            for j in range(n):
-                pushed[i] += omega[i, j] * later[j]
-    W, L, J = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    M, G, X = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    T = np.empty((widest, widest))
-    w, q, point, turned = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
-    push = np.empty(widest)
-    kept, kept2 = (1.0 - leak) * discount, (1.0 - leak) * (1.0 - leak) * discount
-    for position in range(positions.size):
-        s = positions[position]
-        k = sizes[s]
-        A = solved[s]
-        for i in range(k):
-            w[i] = 0.0
-            for l in range(k):
-                w[i] += A[i, l] * seen[members[s, l]]
-        _between(k, A, OCO, members[s], A, T, W)
-        loss, square = averages(
-            s, k, w, W, L, point, turned, q, J, kappa, numbers2, surface2, variance, target,
-            numbers, surface,
-        )  # fmt: skip
-        _gain(s, k, rate, variance, J, M)
-        for i in range(k):
-            row = members[s, i]
-            push[i] = pushed[row]
-            for j in range(k):
-                G[i, j] = D[row, members[s, j]]
-                total = 0.0
-                for l in range(k):
-                    total += A[i, l] * OCD[members[s, l], members[s, j]]
-                X[i, j] = total
-        if all_weights:
-            for i in range(k):
-                push[i] = 0.0
-                for l in range(k):
-                    push[i] += A[i, l] * pushed[members[s, l]]
-            _between(k, A, ODO, members[s], A, T, G)
-            _between(k, A, OCDO, members[s], A, T, X)
-        mean, spread = 0.0, 0.0
-        for i in range(k):
-            step = pull * target[s, i]
-            for j in range(k):
-                step -= variance[s, i, j] * q[j]
-                spread += (
-                    2.0 * M[i, j] * X[j, i] + rate * rate * square * G[i, j] * variance[s, i, j]
-                )
-                for a in range(k):
-                    for b in range(k):
-                        spread += G[i, j] * M[i, a] * W[a, b] * M[j, b]
-            mean += rate * step * push[i]
-        out[position] = loss + prices[s] + kept * mean + kept2 * spread
-
-
-@jit
-def _between(k, left, middle, rows, right, T, out):
-    """out = left middle[S, S] right'."""
-    for i in range(k):
-        for j in range(k):
-            total = 0.0
-            for l in range(k):
-                total += left[i, l] * middle[rows[l], rows[j]]
-            T[i, j] = total
-    for i in range(k):
-        for j in range(k):
-            total = 0.0
-            for l in range(k):
-                total += T[i, l] * right[j, l]
-            out[i, j] = total

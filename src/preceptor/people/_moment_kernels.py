@@ -29,7 +29,7 @@ def _capped(cap, variance):
 
 
 @jit
-def _times(left, right, out):
+def times(left, right, out):
     """out = left @ right as far as both go: small loops load far faster than BLAS calls."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
@@ -168,7 +168,7 @@ def step(
     B = np.empty((size, n))
     _directions(s, size, members, U, all_weights, B)
     UP, W = np.empty((size, N)), np.empty((size, size))
-    _times(U, P, UP)
+    times(U, P, UP)
     _times_turned(UP, U, W)
     loss = residual[s]
     for i in range(size):
@@ -207,7 +207,7 @@ def step(
                     later[i, j] -= B[l, i] * KP[l, j]
                     later[j, i] -= B[l, i] * KP[l, j]
         across = np.empty((size, n))
-        _times(inner, B, across)
+        times(inner, B, across)
         _add_turned_times(B, across, 1.0, later)
     else:
         for i in range(size):
@@ -253,7 +253,7 @@ def back(
     W = np.zeros((size, size))
     if cap > 0.0:
         UP = np.empty((size, N))
-        _times(U, P, UP)
+        times(U, P, UP)
         _times_turned(UP, U, W)
         for i in range(size):
             for j in range(size):
@@ -286,7 +286,7 @@ def back(
             else:
                 G[i, j] = BQ[i, members[s, j]]
     GK = np.empty((size, N))
-    _times(G, K, GK)
+    times(G, K, GK)
     _add_turned_times(K, GK, discount, before)
     _add_turned_times(K, BQ, -discount, before)
     _add_turned_times(BQ, K, -discount, before)
@@ -353,7 +353,7 @@ def back(
         for j in range(size):
             charge[i, j] = variance[s, i, j] + discount * charge[i, j]
     charged = np.empty((size, N))
-    _times(charge, U, charged)
+    times(charge, U, charged)
     _add_turned_times(U, charged, 1.0, before)
     before[n, n] += discount * constant
 
@@ -386,12 +386,12 @@ def prices(
         Q = np.empty((N, N))
         _leak_back(after, leak, away, Q)
     OP = np.empty((n, N))  # rows of Ω P
-    _times(omega, P, OP)
+    times(omega, P, OP)
     OPO = np.empty((n, n))
     _times_turned(OP, omega, OPO)  # Ω is symmetric
     across = OP[:, n].copy()
     OPQ = np.empty((n, N))
-    _times(OP, Q, OPQ)
+    times(OP, Q, OPQ)
     PQ_last = np.zeros(N)
     for i in range(N):
         for j in range(N):
@@ -409,7 +409,7 @@ def prices(
     if all_weights:
         OPQO, OQ, OQO = np.empty((n, n)), np.empty((n, N)), np.empty((n, n))
         _times_turned(OPQ, omega, OPQO)
-        _times(omega, Q, OQ)
+        times(omega, Q, OQ)
         _times_turned(OQ, omega, OQO)
         PQO_last = np.zeros(N)
         for i in range(n):

@@ -22,7 +22,7 @@ from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.assumed_density import heard
+from preceptor.people.assumed_density import as_normal, heard
 from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Bayesian(Person):
         takes its place (assumed-density filtering).
         """
         mean, covariance = state
-        towards, spread = self._surprising(state, filled)
+        towards, spread = self._surprising(world, state, filled)
         added_up = np.sum(mean * filled, axis=-1)
         # towards towards' is symmetric to the last bit, so the covariance stays so too
         outer = towards[..., :, None] * towards[..., None, :]
@@ -187,7 +187,7 @@ class Bayesian(Person):
 
         Where the outcome is yes or no, the map touches `learn` at the weights in the state.
         """
-        towards, spread = self._surprising(state, filled)
+        towards, spread = self._surprising(world, state, filled)
         if world.is_binary:
             added_up = np.sum(state.mean * filled, axis=-1)
             pull, surer = heard(world, added_up, spread, np.asarray(outcome))
@@ -199,10 +199,15 @@ class Bayesian(Person):
         turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
         return Affine(turn, np.asarray(outcome)[..., None] * gain)
 
-    def _surprising(self, state: Posterior, filled: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _surprising(
+        self, world: World, state: Posterior, filled: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
         """Covariance (..., n) of the weights with the coming outcome, and its variance (...)."""
         towards = np.einsum("...ij,...j->...i", state.covariance, filled)
-        return towards, self.noise_variance + np.sum(filled * towards, axis=-1)
+        scatter = self.noise_variance
+        if world.is_binary:
+            scatter = as_normal(world, scatter)
+        return towards, scatter + np.sum(filled * towards, axis=-1)
 
     def from_here(self, world: World, state: Posterior, weights: FloatArray) -> Bayesian:
         """As sure as they have become."""

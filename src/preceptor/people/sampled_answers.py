@@ -128,8 +128,9 @@ class SampledAnswers(Sampled):
             return losses
         for position in np.unique(schedule).tolist():
             rounds = np.flatnonzero(schedule == position)
-            pair = self.pair_of(weights[:, rounds], position)
-            losses[:, rounds] = self._risk.expected(pair).reshape(losses.shape[0], rounds.size)
+            losses[:, rounds] = self._answering.risk.expected(
+                self.pair_of(weights[:, rounds], position)
+            )
         return losses
 
     def pair_of(self, weights: FloatArray, position: int) -> ScorePair:

@@ -119,7 +119,7 @@ class UncertainAnswers:
         self, states: FloatArray, path: IntArray, first: int, end: FloatArray, discount: float
     ) -> FloatArray:
         """Slopes of what is left of the cost (rounds + 1, ...), per unit of state."""
-        from preceptor.people._belief_kernels import back_beliefs
+        from preceptor.people._belief_slope_kernels import back_beliefs
 
         out = np.empty(states.shape)
         out[-1] = end
@@ -130,7 +130,7 @@ class UncertainAnswers:
         self, state: FloatArray, t: int, adjoint: FloatArray, positions: IntArray, discount: float
     ) -> FloatArray:
         """Each set's loss in round t, and to first order what it makes of later rounds."""
-        from preceptor.people._belief_kernels import belief_prices
+        from preceptor.people._belief_slope_kernels import belief_prices
 
         out = np.empty(positions.size)
         rate = float(self.rates(t, 1)[0])

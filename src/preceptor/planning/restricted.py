@@ -112,7 +112,7 @@ def floor_over_all_sets(problem: Problem) -> float:
     unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
     hidden = noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
     if isinstance(problem.risk, YesNoRisk):
-        # Nobody knows more of the score than what is not hidden of it, and who knows less pays more.
+        # Nobody knows more of the score than what is not hidden, and who knows less pays more.
         known = np.array([max(world.score_variance - hidden, 0.0)])
         assert world.outcome is not None
         reader = ScorePair.best_reader(
