@@ -192,5 +192,5 @@ def test_answers_beyond_a_probability_are_reported():
         def feedback(self, shown, values, outcome): ...
 
     problem = pr.Problem(PROBIT, pr.NoLearning(INITIAL), 1, horizon=3)
-    with pytest.raises(pr.InvalidInput, match="Loud answered 1.5 in round 0 of person 1"):
+    with pytest.raises(pr.InvalidInput, match=r"Loud answered 1\.5 in round 0 of person 1"):
         rollout(problem, pr.Stationary((0,)), rounds=3, people=2, rng=0, human=Loud())
