@@ -85,6 +85,58 @@ def test_costs_need_an_outcome_that_is_yes_or_no(run, tmp_path):
                                                                  code=2).stderr  # fmt: skip
 
 
+@pytest.fixture
+def cases(tmp_path):
+    """A table of which every column is a test but the last, which is yes or no."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(150, 3))
+    ill = x @ [1.2, 0.8, 0.0] + rng.normal(size=150) > 0.8
+    rows = ["age,bmi,bp,state"]
+    for (a, b, c), y in zip(x, ill, strict=True):
+        rows.append(f"{a:.3f},{b:.3f},{c:.3f},{'ill' if y else 'well'}")
+    (tmp_path / "cases.csv").write_text("\n".join(rows), "utf-8")
+    return float(ill.mean())
+
+
+PLAN = ("plan", "cases.csv", "--outcome", "state", "--positive", "ill", "--tests", 1,
+        "--person", "by-showings", "--cases", 12)  # fmt: skip
+
+
+def test_a_table_becomes_a_plan_in_misses_and_false_alarms(run, cases, tmp_path):
+    said = " ".join(run(*PLAN, "--miss-cost", 5).stdout.split())
+    assert "Cost per 100 cases (a miss costs 5, a false alarm 1): " in said
+    assert f"{100 * (1 - cases):.1f} false alarms by always saying yes (refer all)" in said
+    plan = pr.Plan.load(tmp_path / "plan.json")
+    assert plan.problem.risk == pr.Decision(5.0, 1.0)
+    assert plan.problem.world.outcome.prevalence == pytest.approx(cases)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert f"yes (ill) in {100 * cases:.3g}% of all cases" in page
+    assert "In cases kept from the estimate" in page
+    assert "oot-mean-square" not in page + said
+    shown = plan.policy.schedule(1)[0]
+    seen = ("next", "plan.json", "--log", "log.csv", "--participant", "ann")
+    told = run(*seen, "--record", "--values", 0.4, "--answer", "ill", "--outcome", "well").stdout
+    assert "Case 2 of 12" in told
+    log = Log.read(tmp_path / "log.csv", plan.problem.world)
+    assert (log.prediction.tolist(), log.outcome.tolist()) == ([1.0], [0.0])
+    assert log.shown[0, list(shown)].all()
+
+
+def test_other_readings_of_the_same_table(run, cases, tmp_path):
+    ask = (*PLAN, "--no-report")
+    said = " ".join(run(*ask, "--as-number").stdout.split())
+    assert "No linear reader of what may be shown can be below" in said
+    assert "Root-mean-square error" in said
+    run(*ask, "--link", "logistic", "--risk", "brier")
+    problem = pr.Plan.load(tmp_path / "plan.json").problem
+    assert (problem.world.outcome.link, problem.risk) == ("logistic", pr.Brier())
+    wrong = run(*ask, "--as-number", "--link", "probit", code=2).stderr
+    assert "--link: is about outcomes that are yes or no, but state is read as a number; " in wrong
+    assert "leave out --as-number" in wrong
+    assert "--link: 'cauchit'" in run(*ask, "--link", "cauchit", code=2).stderr
+    assert "--risk: 'brie', must be decision" in run(*ask, "--risk", "brie", code=2).stderr
+
+
 def test_next_speaks_of_cases_like_this_one(run, plan_file):
     said = run("next", plan_file).stdout
     assert "Expected cost per 100 cases like this one: " in said

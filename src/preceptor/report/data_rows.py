@@ -135,18 +135,8 @@ def _told_apart(advice: Advice) -> list[tuple[str, str]]:
     reader = ScorePair.best_reader(
         outcome.from_score, world.base_score, world.score_variance, known
     )
-    unseen = getattr(estimate, "held_out", None)
-    foretold = []
-    if unseen is not None:
-        intercept, slope = unseen.calibration
-        foretold = [
-            (
-                "In cases kept from the estimate",
-                f"area under the curve {unseen.auc:.3f}; Brier score {unseen.brier:.3f} (always "
-                f"saying the prevalence: {unseen.brier_of_prevalence:.3f}); calibration "
-                f"{intercept:+.2f} and {slope:.2f}, where 0 and 1 would be perfect",
-            )
-        ]
+    unseen = estimate.held_out
+    intercept, slope = unseen.calibration
     return [
         (
             "Outcome",
@@ -157,7 +147,12 @@ def _told_apart(advice: Advice) -> list[tuple[str, str]]:
             "the area under the receiver operating curve of whoever reads all tests rightly is "
             f"{float(reader.area()[0]):.3f} in the estimated world",
         ),
-        *foretold,
+        (
+            "In cases kept from the estimate",
+            f"area under the curve {unseen.auc:.3f}; Brier score {unseen.brier:.3f} (always "
+            f"saying the prevalence: {unseen.brier_of_prevalence:.3f}); calibration "
+            f"{intercept:+.2f} and {slope:.2f}, where 0 and 1 would be perfect",
+        ),
         ("Covariance", estimate.covariance_method),
         ("Weights", estimate.regression_method),
     ]

@@ -63,8 +63,8 @@ def yes_of(world: World) -> str:
     >>> yes_of(pr.World([1.0], [[1.0]], outcome=pr.Binary(0.2)))
     'yes'
     """
-    levels = getattr(world.units, "outcome_levels", None)
-    word = "yes" if levels is None else str(levels[1])
+    levels = None if world.units is None else world.units.outcome_levels
+    word = "yes" if levels is None else levels[1]
     return "yes" if word.casefold() in ("yes", "1", "true") else f"yes ({word})"
 
 
