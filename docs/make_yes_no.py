@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from people_pictures import on_paper
+
 import preceptor as pr
 from preceptor._base.discounting import total_weight
 from preceptor.report.axes import Axis
@@ -19,6 +21,7 @@ HERE = Path(__file__).parent
 PAGE = HERE / "yes_or_no.md"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 CORRELATIONS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
+SHOWN = (0.3, 0.4, 0.5, 0.7, 0.9, 0.99)  # in the table
 PREVALENCES = (0.5, 0.3, 0.1)
 RISKS = {
     "wrong decisions": pr.Decision(),
@@ -41,6 +44,10 @@ def saving(problem: pr.Problem) -> tuple[float, int]:
     least = plan.problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
     saved = fixed.value - plan.value
     return (saved / fixed.value, plan.exploration_length or 0) if saved > 2 * least else (0.0, 0)
+
+
+def _told(share: float, length: int) -> str:
+    return f"{100 * share:.1f} ({length})" if length else "0"
 
 
 def main() -> None:
@@ -77,15 +84,16 @@ def main() -> None:
             x_label=f"correlation of the two tests; {prevalence:.0%} of cases are yes",
             y_label="saved by the best plan, %",
         )
-        (folder / f"saving-{round(100 * prevalence)}.svg").write_text(picture, "utf-8")
-    rows = ["| correlation | squared error, a number | " + " | ".join(
-        f"{name}, {prevalence:.0%}" for prevalence in PREVALENCES for name in RISKS
-    ) + " |"]  # fmt: skip
-    rows.append("|" + "---|" * (2 + len(found)))
-    for i, rho in enumerate(CORRELATIONS):
-        cells = [numbers[rho], *(found[key][i] for key in found)]
-        told = [f"{100 * share:.1f} ({length})" if share else "0" for share, length in cells]
-        rows.append(f"| {rho:g} | " + " | ".join(told) + " |")
+        (folder / f"saving-{round(100 * prevalence)}.svg").write_text(
+            on_paper(picture, 2000.0), "utf-8"
+        )
+    head = " | ".join(f"ρ = {rho:g}" for rho in SHOWN)
+    rows = [f"| what is charged | yes | {head} |", "|" + "---|" * (2 + len(SHOWN))]
+    lines = [("squared error of a number", "", [numbers[rho] for rho in CORRELATIONS])]
+    lines += [(name, f"{prevalence:.0%}", found[prevalence, name]) for prevalence, name in found]
+    for name, share, cells in lines:
+        told = [_told(*cells[CORRELATIONS.index(rho)]) for rho in SHOWN]
+        rows.append(f"| {name} | {share} | " + " | ".join(told) + " |")
     page = PAGE.read_text("utf-8")
     start, end = "<!-- savings: written by docs/make_yes_no.py -->", "<!-- savings: end -->"
     table = start + "\n" + "\n".join(rows) + "\n" + end

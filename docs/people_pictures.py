@@ -42,7 +42,7 @@ def regrets_picture(name: str, title: str, table: list[list[str]]) -> str:
     names_below, end = legend(samples, end)
     told = "; ".join(f"{row[0]}: worst {row[-1].strip('*')} %" for row in rows)
     picture = drawing(name, f"{title}. {told}", end + 4.0, [*parts, *names_below])
-    return _on_paper(picture, end + 4.0)
+    return on_paper(picture, end + 4.0)
 
 
 def dial_picture(table: list[list[str]]) -> str:
@@ -61,7 +61,7 @@ def dial_picture(table: list[list[str]]) -> str:
         x_label="λ: how far shown weights take up what is hidden",
         y_label="regret, % of the own best plan (geometric mean of eight draws)",
     )
-    return _on_paper(picture, 2000.0)
+    return on_paper(picture, 2000.0)
 
 
 def _mark(who: int, place: str) -> str:
@@ -76,7 +76,7 @@ def _apart(across: list[float], who: int) -> float:
     return 4.0 * (near.index(who) - (len(near) - 1) / 2) if len(near) > 1 else 0.0
 
 
-def _on_paper(picture: str, height: float) -> str:
+def on_paper(picture: str, height: float) -> str:
     """White behind it, and dark ink, whatever the page's colours are."""
     head, rest = picture.split("\n", 1)
     head = head.replace('fill="currentColor"', 'fill="#222222" color="#222222"')
