@@ -103,7 +103,7 @@ def table(name: str, workers: int = 1) -> str:
 
 def pictures() -> None:
     """One run: who the tutor thought it was, what it showed, what that cost beside an oracle."""
-    from people_pictures import _on_paper as on_paper
+    from people_pictures import on_paper
 
     from preceptor.report import run_figures
     from preceptor.report.axes import Axis
