@@ -1,16 +1,23 @@
 """Commands about a diagnosis: words, options, and answers as people type them."""
 
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
 from preceptor.cli._answers import YesNo
+from preceptor.cli._asking import Stopped, ask_yes_no, yes_no_verdict
+from preceptor.cli._summary import summary
 from preceptor.logs import Log
 from preceptor.model.units import Units
+from preceptor.report.run import least_square, outcome_given
+from preceptor.report.session import render_session
+from preceptor.tutoring import Tutor
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
 
@@ -78,6 +85,58 @@ def test_costs_need_an_outcome_that_is_yes_or_no(run, tmp_path):
                                                                  code=2).stderr  # fmt: skip
 
 
+@pytest.fixture
+def cases(tmp_path):
+    """A table of which every column is a test but the last, which is yes or no."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(150, 3))
+    ill = x @ [1.2, 0.8, 0.0] + rng.normal(size=150) > 0.8
+    rows = ["age,bmi,bp,state"]
+    for (a, b, c), y in zip(x, ill, strict=True):
+        rows.append(f"{a:.3f},{b:.3f},{c:.3f},{'ill' if y else 'well'}")
+    (tmp_path / "cases.csv").write_text("\n".join(rows), "utf-8")
+    return float(ill.mean())
+
+
+PLAN = ("plan", "cases.csv", "--outcome", "state", "--positive", "ill", "--tests", 1,
+        "--person", "by-showings", "--cases", 12)  # fmt: skip
+
+
+def test_a_table_becomes_a_plan_in_misses_and_false_alarms(run, cases, tmp_path):
+    said = " ".join(run(*PLAN, "--miss-cost", 5).stdout.split())
+    assert "Cost per 100 cases (a miss costs 5, a false alarm 1): " in said
+    assert f"{100 * (1 - cases):.1f} false alarms by always saying yes (refer all)" in said
+    plan = pr.Plan.load(tmp_path / "plan.json")
+    assert plan.problem.risk == pr.Decision(5.0, 1.0)
+    assert plan.problem.world.outcome.prevalence == pytest.approx(cases)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert f"yes (ill) in {100 * cases:.3g}% of all cases" in page
+    assert "In cases kept from the estimate" in page
+    assert "oot-mean-square" not in page + said
+    shown = plan.policy.schedule(1)[0]
+    seen = ("next", "plan.json", "--log", "log.csv", "--participant", "ann")
+    told = run(*seen, "--record", "--values", 0.4, "--answer", "ill", "--outcome", "well").stdout
+    assert "Case 2 of 12" in told
+    log = Log.read(tmp_path / "log.csv", plan.problem.world)
+    assert (log.prediction.tolist(), log.outcome.tolist()) == ([1.0], [0.0])
+    assert log.shown[0, list(shown)].all()
+
+
+def test_other_readings_of_the_same_table(run, cases, tmp_path):
+    ask = (*PLAN, "--no-report")
+    said = " ".join(run(*ask, "--as-number").stdout.split())
+    assert "No linear reader of what may be shown can be below" in said
+    assert "Root-mean-square error" in said
+    run(*ask, "--link", "logistic", "--risk", "brier")
+    problem = pr.Plan.load(tmp_path / "plan.json").problem
+    assert (problem.world.outcome.link, problem.risk) == ("logistic", pr.Brier())
+    wrong = run(*ask, "--as-number", "--link", "probit", code=2).stderr
+    assert "--link: is about outcomes that are yes or no, but state is read as a number; " in wrong
+    assert "leave out --as-number" in wrong
+    assert "--link: 'cauchit'" in run(*ask, "--link", "cauchit", code=2).stderr
+    assert "--risk: 'brie', must be decision" in run(*ask, "--risk", "brie", code=2).stderr
+
+
 def test_next_speaks_of_cases_like_this_one(run, plan_file):
     said = run("next", plan_file).stdout
     assert "Expected cost per 100 cases like this one: " in said
@@ -117,3 +176,69 @@ def test_words_of_the_table_are_answers():
     assert question.answer("malignant") == 1.0
     assert question.in_words() == "malignant or benign (yes or no)"
     assert question.truth(1.0) == "malignant"
+
+
+def taught(risk, rounds=12):
+    """A tutor after some rounds of a person who goes by the scan."""
+    problem = pr.Problem.load(DIAGNOSIS).replace(horizon=None, risk=risk)
+    cases = problem.world.sample(rounds, rng=1)
+    tutor = Tutor(problem)
+    for i in range(rounds):
+        seen = float(cases.features[i, 0])
+        tutor = tutor.answered((0,), (seen,), float(seen > 1.2) if risk.decides else 0.3)
+        tutor = tutor.told(float(cases.outcomes[i]))
+    return tutor, cases.outcomes
+
+
+def test_the_end_of_a_session_tells_how_often_somebody_was_wrong():
+    tutor, outcomes = taught(pr.Decision(2.0))
+    said = " ".join(summary(tutor, "ann", 12, "ill").split())
+    wrong = [tutor.record[i].answer != outcomes[i] for i in range(12)]
+    first, last = np.mean(wrong[:6]), np.mean(wrong[-6:])
+    assert f"In the first 6 rounds {first:.0%} wrong, in the last 6 {last:.0%} wrong;" in said
+    tutor, outcomes = taught(pr.Brier())
+    said = " ".join(summary(tutor, "ann", 12, "ill").split())
+    score = np.mean((0.3 - outcomes[:6]) ** 2)
+    assert f"In the first 6 rounds a Brier score of {score:.3g}, in the last" in said
+    assert "root-mean-square" not in said + render_session(tutor, name="ann")
+
+
+def test_the_best_reader_of_single_cases_is_that_of_all_of_them():
+    """What the right weights would come to, averaged over many cases, is the floor."""
+    tutor, _ = taught(pr.Decision(), rounds=1)
+    world = tutor.problem.world
+    seen = world.sample(4_000, rng=3).features[:, 0]
+    squares = [
+        least_square(tutor.problem, *outcome_given(world, (0,), np.array([value])))
+        for value in seen
+    ]
+    floor = dict(zip(tutor.problem.sets, tutor.problem.oracle.floors(), strict=True))[(0,)]
+    assert abs(np.mean(squares) - floor) < 4.0 * np.std(squares) / np.sqrt(len(squares))
+
+
+def test_a_question_is_asked_until_there_is_an_answer(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("perhaps\nwhy\n?\nMalignant\n"))
+    question = YesNo(("benign", "malignant"))
+    assert ask_yes_no(question, lambda: "Because of that.") == 1.0
+    said = capsys.readouterr().out
+    assert "'perhaps' must be malignant or benign (yes or no); type that, or q to stop." in said
+    assert "Because of that." in said
+    assert "Type malignant or benign (yes or no), and press Enter." in said
+    monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
+    with pytest.raises(Stopped):
+        ask_yes_no(question, str)
+
+
+@pytest.mark.parametrize(
+    ("decides", "answer", "outcome", "words"),
+    [
+        (True, 1.0, 1.0, "It was malignant: right."),
+        (True, 0.0, 1.0, "It was malignant: a miss."),
+        (True, 1.0, 0.0, "It was benign: a false alarm."),
+        (False, 0.7, 1.0, "It was malignant: you gave that 70%."),
+        (False, 0.7, 0.0, "It was benign: you gave that 30%."),
+    ],
+)
+def test_the_truth_names_the_mistake(decides, answer, outcome, words):
+    question = YesNo(("benign", "malignant"), decides)
+    assert yes_no_verdict(question, answer, outcome) == words

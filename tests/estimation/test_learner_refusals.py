@@ -132,7 +132,8 @@ def test_drawn_numbers_of_two_values_are_taken_and_other_codings_are_not():
     assert "the farthest 25.5" in refusal
 
 
-def test_all_that_a_world_draws_is_taken():
+@pytest.mark.parametrize("as_number", [True, False])
+def test_all_that_a_world_draws_is_taken(as_number):
     """Three whole numbers, yes or no, a rare one, and an outcome of two values."""
     from preceptor.simulation import rollout
 
@@ -144,7 +145,7 @@ def test_all_that_a_world_draws_is_taken():
         "grade": rng.choice(["I", "II", "III"], 200),
     }
     table["y"] = (table["few"] + table["even"] + rng.normal(size=200) > 1.5).astype(int)
-    coded = fit_world(table, "y")
+    coded = fit_world(table, "y", as_number=as_number)
     world = coded.world
     person = pr.Learner([0.0] * world.size, pr.Geometric(1.1))
     problem = pr.Problem(world, person, len(world.tests), horizon=200)

@@ -41,7 +41,6 @@ REFUSED = {
     "a test that is too large": ({"a": A * 1e307}, "is beyond 1e+300"),
     "an outcome that is too large": ({"y": Y * 1e200}, "write it in another unit"),
     "an outcome that is too small": ({"y": Y * 1e-200}, "write it in another unit"),
-    "two outcomes that are too large": ({"y": np.where(Y > 0, 1e200, 0.0)}, "in another unit"),
     "an outcome constant up to rounding": ({"y": 0.3 + 5e-17 * (A > 0)}, "is 0.3 in every row"),
     "digits by the thousand": ({"a": [10**5000 + i for i in range(ROWS)]}, "infinite or too large"),
     "their negatives": ({"a": [-(10**5000)] * ROWS}, "-inf is infinite or too large"),
@@ -59,6 +58,13 @@ def test_what_cannot_be_reckoned_with_gets_a_sentence(change, words):
     with pytest.raises(pr.InvalidData) as caught:
         fit_world(pd.DataFrame(columns()).assign(**change), "y")
     assert words in str(caught.value)
+
+
+def test_two_outcomes_that_are_too_large_are_yes_and_no_but_no_numbers():
+    table = pd.DataFrame(columns()).assign(y=np.where(Y > 0, 1e200, 0.0))
+    assert fit_world(table, "y").world.is_binary
+    with pytest.raises(pr.InvalidData, match="in another unit"):
+        fit_world(table, "y", as_number=True)
 
 
 @pytest.mark.parametrize(

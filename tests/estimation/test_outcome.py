@@ -61,12 +61,21 @@ def test_somebody_may_say_which_counts_as_1(one, zero, positive):
     fitted = fit_world(pd.DataFrame(in_words(one, zero)), "y", reading=Reading(positive=positive))
     assert fitted.design.outcome.tolist() == (~ILL).astype(float).tolist()
     assert "otherwise" not in said(fitted.notes, "counts as 1")
-    assert_allclose(fitted.world.units.outcome_mean, np.mean(~ILL))
+    assert_allclose(fitted.world.outcome.prevalence, np.mean(~ILL))
+    assert fitted.world.units.outcome_mean == 0.0
 
 
-def test_numbers_stay_as_they_are_unless_somebody_says_which_counts_as_1():
+def test_two_numbers_are_yes_and_no_unless_they_are_wanted_as_numbers():
     fitted = fit_world(in_words(2, 1), "y")
+    assert fitted.world.is_binary
+    assert fitted.design.outcome.tolist() == ILL.astype(float).tolist()
+    assert fitted.notes[0] == "y: '2' counts as 1, '1' as 0; `positive` says otherwise."
+    fitted = fit_world(in_words(2, 1), "y", as_number=True)
+    assert not fitted.world.is_binary
+    assert fitted.is_linear_reading
     assert set(fitted.design.outcome) == {1.0, 2.0}
+    assert "holds for linear readers only" in said(fitted.doubts, "read as a number")
+    assert "among linear readers, whoever weighs all tests" in " ".join(fitted.summary().split())
     assert fitted.design.outcome_levels == ("1", "2")
     assert fit_world(columns(), "y").design.outcome_levels is None
 

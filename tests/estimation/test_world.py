@@ -368,7 +368,7 @@ def test_doubts():
         "x1 and x5 are nearly copies": fit_world(
             np.column_stack([X, X[:, 0] + 0.5 * rng.standard_normal(100)]), y, **PLAIN
         ),
-        "takes only two values": fit_world(X, (y > y.mean()).astype(float)),
+        "takes only two values": fit_world(X, (y > y.mean()).astype(float), as_number=True),
     }
     for words, fitted in cases.items():
         assert any(words in doubt for doubt in fitted.doubts), words

@@ -127,3 +127,25 @@ def test_probabilities_have_neither():
     task = PROBLEMS["probit"].replace(risk=pr.Brier())
     with pytest.raises(NotApplicable, match=r"not Brier score.*Decision\(miss, false_alarm\)"):
         mistakes_along(task, SCHEDULE)
+
+
+def test_of_a_crowd_they_are_averages_and_still_the_loss():
+    """Nobody but people by showings has a closed form; costs tell all the same."""
+    world = pr.World([1.0, -0.8, 0.5], COVARIANCE, outcome=pr.Binary(0.2))
+    crowd = pr.Crowd(
+        {
+            "slow": (pr.DeltaRule([0.0] * 3, 0.01), 0.25),
+            "by showings": (pr.Learner([0.2, 0.4, 0.9], pr.Geometric(1.3)), 0.75),
+        }
+    )
+    task = pr.Problem(world, crowd, 2, 0.9, risk=pr.Decision(5.0, 2.0))
+    along = mistakes_along(task, SCHEDULE)
+    np.testing.assert_allclose(along.cost(task.risk), losses_along(task, SCHEDULE), atol=1e-7)
+    each = [mistakes_along(task.replace(learner=p), SCHEDULE) for p in crowd.people.values()]
+    np.testing.assert_allclose(
+        along.misses, 0.25 * each[0].misses + 0.75 * each[1].misses, atol=1e-7
+    )
+    value = pr.evaluate(task, POLICY) / 10.0
+    assert float(mistakes_of(task, POLICY).cost(task.risk)) == pytest.approx(value, abs=1e-7)
+    shares = [share for share, _ in readers_after(task, SCHEDULE, (0, 1))]
+    assert shares == [0.25, 0.75]

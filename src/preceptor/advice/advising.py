@@ -12,7 +12,7 @@ from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
 from preceptor.advice.advice import Advice, Provenance
-from preceptor.advice.charging import risk_for
+from preceptor.advice.charging import reading_as, risk_for
 from preceptor.advice.choices import Beliefs, budget_for, refuse_choices, time_from
 from preceptor.advice.comparing import compare
 from preceptor.advice.deciding import plan_for
@@ -214,13 +214,10 @@ def advise(
             )  # fmt: skip
             estimate = data
         else:
-            # What is left out is up to whoever reads the table.
-            yes_no: dict[str, Any] = {} if link is None else {"link": link}
-            if as_number:
-                yes_no["as_number"] = True
             estimate = fit_source(
-                data, outcome, unit=unit, drop=drop, reading=reading, seed=seed, **yes_no
-            )
+                data, outcome, unit=unit, drop=drop, reading=reading, seed=seed,
+                **reading_as(link, as_number),
+            )  # fmt: skip
             source = source or name_of_source(data)
             for doubt in estimate.warnings:
                 report(progress, "estimating", sentence=f"Note: {doubt}")

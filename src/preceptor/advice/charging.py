@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from preceptor._base.checks import is_number
 from preceptor.errors import InvalidInput
 from preceptor.model.risks import Risk
@@ -10,6 +12,25 @@ from preceptor.model.yes_no_risks import Brier, Decision, LogLoss
 
 # What can be named in place of a risk.
 RISKS: dict[str, type[Risk]] = {each.kind: each for each in (Decision, Brier, LogLoss)}
+
+
+def reading_as(link: str | None, as_number: bool) -> dict[str, Any]:
+    """What was said about reading an outcome of two values; what is left out is up to the reader.
+
+    Parameters
+    ----------
+    link
+        "probit" or "logistic", or None.
+    as_number
+        Whether it is to be read as a number.
+
+    Returns
+    -------
+    dict
+        Arguments of `fit_world`.
+    """
+    said: dict[str, Any] = {} if link is None else {"link": link}
+    return said | ({"as_number": True} if as_number else {})
 
 
 def risk_for(

@@ -34,8 +34,9 @@ class YesNo:
         problem
             With the words of its table, and a risk that says how people answer.
         """
-        words = getattr(problem.world.units, "outcome_levels", None) or ("no", "yes")
-        return cls((words[0], words[1]), isinstance(problem.risk, preceptor.Decision))
+        units = problem.world.units
+        words = None if units is None else units.outcome_levels
+        return cls(words or ("no", "yes"), isinstance(problem.risk, preceptor.Decision))
 
     def decision(self, typed: str) -> float:
         """1 for yes, 0 for no; ValueError for anything else.

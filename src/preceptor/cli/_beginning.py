@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from preceptor._base.files import read_text
+from preceptor.advice.charging import reading_as, risk_for
 from preceptor.advice.choices import budget_for, time_from
 from preceptor.advice.whom import problem_for
 from preceptor.cli._cases import Cases
@@ -37,6 +38,14 @@ def begun(
             world,
             budget_for(world, **shown),
             time,
+            risk_for(
+                world,
+                as_number="as_number" in choices,
+                **{
+                    key: choices.get(key)
+                    for key in ("risk", "miss_cost", "false_alarm_cost", "link")
+                },
+            ),
             learner=learner,
             standardised="standardised" in choices,
             progress=tell,
@@ -81,6 +90,7 @@ def _read(data: Path | None, example: str | None, choices: Mapping[str, Any], se
         drop=choices.get("drop", ()),
         reading=from_options(choices),
         seed=seed,
+        read_as=reading_as(choices.get("link"), "as_number" in choices),
     )
     note_all(*found.estimate.warnings)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,10 +50,17 @@ class Cases:
         drop: Iterable[str],
         reading: Reading,
         seed: int,
+        read_as: Mapping[str, Any] | None = None,
     ) -> Cases:
-        """Estimate the world of a table, and keep its cases; arguments are those of `advise`."""
+        """Estimate the world of a table, and keep its cases; arguments are those of `advise`.
+
+        `read_as` says how an outcome of two values is read.
+        """
         unwanted = tuple(drop)
-        estimate = fit_source(source, outcome, unit=unit, drop=unwanted, reading=reading, seed=seed)
+        estimate = fit_source(
+            source, outcome, unit=unit, drop=unwanted, reading=reading, seed=seed,
+            **(read_as or {}),
+        )  # fmt: skip
         if isinstance(source, Path):
             frame, units = read_sheet(source, reading).frame, {}
             table = read_table(frame, outcome, drop=unwanted, reading=reading)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+import preceptor
+from preceptor._base.values import IntArray
 from preceptor._base.words import counted
 from preceptor.cli._asking import in_lines
 from preceptor.report.run import Run
@@ -49,6 +51,8 @@ def _how_far(tutor: Tutor, unit: str) -> list[str]:
     known = run.errors[np.isfinite(run.errors)]
     if not known.size:
         return []
+    if tutor.problem.is_binary:
+        return _how_often(tutor, run)
     if known.size < _FEWEST:
         return [f"Typically off by {np.sqrt(np.mean(known**2)):.3g} so far ({unit})."]
     few = min(_COMPARED, known.size // 2)
@@ -58,4 +62,24 @@ def _how_far(tutor: Tutor, unit: str) -> list[str]:
         f"Typically off by {begin:.3g} in the first {few} rounds and by {end:.3g} in the last "
         f"{few} ({unit}; root-mean-square error). Whoever weighs those last results rightly is "
         f"off by {least:.3g}."
+    ]
+
+
+def _how_often(tutor: Tutor, run: Run) -> list[str]:
+    """The same for yes or no: how often decisions were wrong, or the Brier score."""
+    known = np.flatnonzero(np.isfinite(run.errors))
+    decided = isinstance(tutor.problem.risk, preceptor.Decision)
+
+    def said(which: IntArray) -> str:
+        mean = float(np.mean(run.errors[which] ** 2))
+        return f"{mean:.0%} wrong" if decided else f"a Brier score of {mean:.3g}"
+
+    if known.size < _FEWEST:
+        return [f"So far: {said(known)}."]
+    few = min(_COMPARED, known.size // 2)
+    least = float(np.mean(run.least[known[-few:]] ** 2))
+    best = f"{least:.0%}" if decided else f"{least:.3g}"
+    return [
+        f"In the first {few} rounds {said(known[:few])}, in the last {few} {said(known[-few:])}; "
+        f"whoever weighs those last results rightly comes to {best} on average."
     ]

@@ -96,6 +96,8 @@ def diagnose(
     resume: _options.Resume = None,
     drop: _options.TableDrop = None,
     example: _options.Example = None,
+    as_number: _options.AsNumber = False,
+    link: _options.Link = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
     ] = Path("block.csv"),
@@ -127,12 +129,14 @@ def diagnose(
                 check_ending(output)
         elif resume is not None:
             check_journal(resume, source, read, data, person, dry_run=dry_run)
+        from preceptor.advice.charging import reading_as
         from preceptor.estimation.sources import fit_source
 
         table = source if read is None else data
         estimate = fit_source(
-            source_of(table, example), outcome, drop=drop or (), reading=reading, seed=seed
-        )
+            source_of(table, example), outcome, drop=drop or (), reading=reading, seed=seed,
+            **reading_as(link, as_number),
+        )  # fmt: skip
         note_all(*estimate.warnings)
         world = estimate.world
         people = None if person is None else _crowd(person, world.size)

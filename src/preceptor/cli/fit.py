@@ -59,6 +59,8 @@ def fit(
     columns: _options.Columns = None,
     drop: _options.TableDrop = None,
     example: _options.Example = None,
+    as_number: _options.AsNumber = False,
+    link: _options.Link = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The learner file to write.")
     ] = Path("learner.json"),
@@ -89,6 +91,7 @@ def fit(
             check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
+        from preceptor.advice.charging import reading_as
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
         from preceptor.estimation.learner_refusals import log_refusals
@@ -96,8 +99,9 @@ def fit(
         from preceptor.logs import Log
 
         estimate = fit_source(
-            source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed
-        )
+            source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed,
+            **reading_as(link, as_number),
+        )  # fmt: skip
         note_all(*estimate.warnings)
         world = estimate.world
         rounds = Log.read(log, world, columns=renamed, reading=reading.for_log(log))

@@ -30,7 +30,7 @@ from preceptor.diagnosis.kind_posterior import (
 )
 from preceptor.diagnosis.likelihoods import usual_prior
 from preceptor.diagnosis.log_reading import finite, read_log
-from preceptor.diagnosis.suspects import OUTCOMES, shares, suspects
+from preceptor.diagnosis.suspects import OUTCOMES, require_number, shares, suspects
 from preceptor.errors import InvalidInput
 from preceptor.evidence.folding import USUAL_SCATTER
 from preceptor.evidence.lockstep import played, together
@@ -186,6 +186,8 @@ def diagnose(
     ------
     InvalidInput
         Values that make no sense; or no test goes with another, so that nothing can be told.
+    NotApplicable
+        The outcome is yes or no.
 
     Examples
     --------
@@ -194,6 +196,7 @@ def diagnose(
     >>> found.block.probes, found.block.rounds[10].show     # taught is what hides something strong
     (10, ('weak',))
     """
+    require_number(world)
     faults = []
     if not is_count(rounds, least=_FEWEST_ROUNDS) or rounds > _MOST_ROUNDS:
         faults.append(

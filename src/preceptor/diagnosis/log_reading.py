@@ -24,7 +24,7 @@ from preceptor.diagnosis.kind_posterior import (
     person_readings,
 )
 from preceptor.diagnosis.likelihoods import Prior, usual_prior
-from preceptor.diagnosis.suspects import suspects
+from preceptor.diagnosis.suspects import require_number, suspects
 from preceptor.evidence.lockstep import Rounds, alike, rounds_of
 from preceptor.logs import Log
 from preceptor.model.world import World
@@ -79,6 +79,8 @@ def read_log(
     ------
     InvalidInput
         A log about other tests.
+    NotApplicable
+        The outcome is yes or no; `fit_learner` weighs kinds then.
 
     Examples
     --------
@@ -91,6 +93,7 @@ def read_log(
     >>> [each.group for each in read_log(world, log).people]
     ['by outcomes']
     """
+    require_number(world)
     crowd = suspects(world) if people is None else people
     prior = usual_prior(world, scatter)
     labels = labels_of(world, crowd)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.errors import NotApplicable
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.crowd import Crowd
@@ -28,6 +29,21 @@ KNOWING, IGNORING = "knowing correlations", "ignoring correlations"
 _RATES = tuple(0.05 * math.exp(1.1 * z) for z in (-1.2816, -0.5244, 0.0, 0.5244, 1.2816))
 # Share of the error that stays, in those who learn by showings: none, and the usual one.
 _FLOORS = (0.0, 0.4)
+
+
+def require_number(world: World) -> None:
+    """Refuse worlds whose outcome is yes or no: what hidden tests fold into is known for numbers.
+
+    Raises
+    ------
+    NotApplicable
+        The outcome is yes or no.
+    """
+    if world.is_binary:
+        raise NotApplicable(
+            "diagnose: the outcome is yes or no, and blocks that tell kinds apart are worked out "
+            "for numbers; `fit_learner` weighs kinds from any log of probabilities or decisions"
+        )
 
 
 def suspects(world: World, initial: npt.ArrayLike | None = None) -> Crowd:

@@ -16,8 +16,9 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.estimation.cross_products import Pairs, Sums, by_sums, group_count, ridge
-from preceptor.estimation.moments import complete, estimate
+from preceptor.estimation.cross_products import Pairs, Steps, Sums, by_sums, group_count, ridge
+from preceptor.estimation.moments import Moments, complete, estimate
+from preceptor.model.outcomes import Binary
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class WorldBootstrap:
         Replicates that had too few different cases to be estimated, and are left out.
     seed
         Seed of the draws.
+    prevalences
+        Share of yes, shape (replicates,); None where the outcome is a number.
     """
 
     world: World
@@ -50,6 +53,7 @@ class WorldBootstrap:
     noise_variance: FloatArray
     failed: int
     seed: int
+    prevalences: FloatArray | None = None
 
     @property
     def replicates(self) -> int:
@@ -107,6 +111,29 @@ class WorldBootstrap:
         low, high = _percentiles(self.noise_variance, level)
         return float(low), float(high)
 
+    def prevalence_interval(self, level: float = 0.95) -> tuple[float, float]:
+        """An interval for the share of yes, from percentiles of the draws.
+
+        Parameters
+        ----------
+        level
+            Share of the draws inside, between 0 and 1.
+
+        Returns
+        -------
+        tuple of two floats
+            Lower and upper end.
+
+        Raises
+        ------
+        InvalidInput
+            The outcome is a number.
+        """
+        if self.prevalences is None:
+            raise InvalidInput("prevalence: the outcome of this world is a number, not yes or no")
+        low, high = _percentiles(self.prevalences, level)
+        return float(low), float(high)
+
     def world_of(self, replicate: int) -> World:
         """One replicate as a world.
 
@@ -127,7 +154,15 @@ class WorldBootstrap:
             self.world.names,
             units=self.world.units,
             groups=self.world.groups,
+            outcome=self._outcome_of(replicate),
         )
+
+    def _outcome_of(self, replicate: int) -> Binary | None:
+        """Yes or no as common as in that replicate's cases, if the outcome is yes or no."""
+        own, shares = self.world.outcome, self.prevalences
+        if own is None or shares is None:
+            return None
+        return Binary(float(shares[replicate]), own.link)
 
     def summary(self, level: float = 0.95) -> str:
         """A table of the weights with their intervals.
@@ -164,7 +199,10 @@ def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldB
         raise InvalidInput(f"replicates: {replicates!r}, must be a whole number of at least 2")
     with one_blas_thread():
         if by_sums(fitted.design.values, fitted.recipe):
-            return _from_sums(fitted, replicates, seed, group_count(fitted.world.size))
+            groups = group_count(fitted.world.size)
+            if fitted.world.is_binary:
+                return _from_steps(fitted, replicates, seed, groups)
+            return _from_sums(fitted, replicates, seed, groups)
         return _case_by_case(fitted, replicates, seed)
 
 
@@ -172,7 +210,8 @@ def _case_by_case(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBoo
     units = fitted.world.units
     assert units is not None
     rng = np.random.default_rng(seed)
-    draws, failed = [], 0
+    draws: list[Moments] = []
+    shares, failed = [], 0
     for _ in range(replicates):
         rows = rng.integers(fitted.rows, size=fitted.rows)
         try:
@@ -182,6 +221,7 @@ def _case_by_case(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBoo
             failed += 1
             continue
         draws.append(drawn)
+        shares.append(float(fitted.design.outcome[rows].mean()))
     if len(draws) < 2:
         raise InvalidInput(
             f"replicates: {failed} of {replicates} could not be estimated; there are too few "
@@ -194,6 +234,7 @@ def _case_by_case(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBoo
         noise_variance=np.array([drawn.noise_variance for drawn in draws]),
         failed=failed,
         seed=seed,
+        prevalences=np.array(shares) if fitted.world.is_binary else None,
     )
 
 
@@ -225,6 +266,41 @@ def _from_sums(fitted: WorldEstimate, replicates: int, seed: int, groups: int) -
         noise_variance=np.array(noises),
         failed=0,
         seed=seed,
+    )
+
+
+def _from_steps(fitted: WorldEstimate, replicates: int, seed: int, groups: int) -> WorldBootstrap:
+    """Large tables of yes and no: one step of Newton's method from the estimate.
+
+    Slopes and curvatures of the likelihood are summed over groups of cases once; a replicate is a
+    small system of them. The strength of the penalty stays that of the estimate.
+    """
+    units, rows, outcome = fitted.world.units, fitted.rows, fitted.world.outcome
+    assert units is not None
+    assert outcome is not None
+    rng = np.random.default_rng(seed)
+    members = np.array_split(rng.permutation(rows), groups)
+    cases, yes = fitted.filled()
+    regression = fitted.moments.fitted_regression
+    start = np.append(regression.intercept_, regression.coef_)
+    steps = Steps.of(outcome.from_score, cases, yes, start, regression.alpha_, members)
+    sums = Sums.of(cases, yes, members)
+    pairs = Pairs.of(units.standardise(fitted.design.values), members) if fitted.missing else None
+    coefficients, covariances, shares = [], [], []
+    for _ in range(replicates):
+        times = np.bincount(rng.integers(groups, size=groups), minlength=groups).astype(np.float64)
+        drawn = sums.weighted(times)
+        coefficients.append(steps.weights(times)[1:])
+        shares.append(float(drawn.outcomes / drawn.cases))
+        covariances.append(drawn.covariance() if pairs is None else pairs.covariance(times))
+    return WorldBootstrap(
+        world=fitted.world,
+        coefficients=np.array(coefficients),
+        covariance=np.array(covariances),
+        noise_variance=np.full(replicates, outcome.from_score.variance),
+        failed=0,
+        seed=seed,
+        prevalences=np.array(shares),
     )
 
 

@@ -15,8 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.estimation.binary_ridge import BinaryRidge, curvature
 from preceptor.estimation.defaults import ALPHAS, LedoitWolf, Ridge, shrunk_covariance
 from preceptor.estimation.moments import Recipe, nearest_correlation
+from preceptor.model.links import Link
 
 # Tables of more values, and of so many cases a column, are treated by their sums.
 LARGE, _TALL = 100_000, 20
@@ -26,7 +28,8 @@ _FEWEST, _MOST, _NUMBERS = 100, 500, 2_000_000
 
 def by_sums(values: FloatArray, recipe: Recipe) -> bool:
     """Whether a table is large, and estimated in the ways that sums are enough for."""
-    ours = type(recipe.covariance) is LedoitWolf and type(recipe.regression) is Ridge
+    regression = Ridge if recipe.link is None else BinaryRidge
+    ours = type(recipe.covariance) is LedoitWolf and type(recipe.regression) is regression
     large = values.size > LARGE and values.shape[0] > _TALL * values.shape[1]
     return large and ours and isinstance(recipe.missing, str)
 
@@ -136,6 +139,46 @@ class Pairs:
         cases = round(float(1.0 / np.mean(1.0 / shared)))
         quartic = float(np.trace(empirical) ** 2 + 2.0 * np.sum(empirical**2))
         return shrunk_covariance(empirical, quartic, cases)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Slopes (g, p) and curvatures (g, p, p) of the likelihood of yes and no, group by group.
+
+    Both are at `start` (p,), an intercept and weights; `penalty` (p,) is that of the estimate.
+    """
+
+    start: FloatArray
+    penalty: FloatArray
+    slopes: FloatArray
+    bends: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        link: Link,
+        cases: FloatArray,
+        yes: FloatArray,
+        start: FloatArray,
+        strength: float,
+        groups: list[IntArray],
+    ) -> Steps:
+        """Add up complete cases (rows, n) and outcomes of 0 and 1 (rows,)."""
+        penalty = np.full(start.size, strength)
+        penalty[0] = 0.0
+        here = curvature(link, start[0] + cases @ start[1:], yes)
+        slopes, bends = [], []
+        for rows in groups:
+            design = np.column_stack([np.ones(len(rows)), cases[rows]])
+            slopes.append(design.T @ here.slope[rows])
+            bends.append((design * here.bend[rows, None]).T @ design)
+        return cls(start, penalty, np.array(slopes), np.array(bends))
+
+    def weights(self, times: FloatArray) -> FloatArray:
+        """Intercept and weights (p,) of the groups, each taken so many times (g,)."""
+        bend = np.tensordot(times, self.bends, axes=(0, 0)) + np.diag(self.penalty)
+        slope = times @ self.slopes - self.penalty * self.start
+        return self.start + np.linalg.solve(bend, slope)
 
 
 def ridge(

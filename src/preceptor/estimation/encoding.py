@@ -41,7 +41,7 @@ class Design:
     with the reason. `levels` has,
     for each test that is a category, the column that is 1 for each level as people write it; ""
     where all its columns are 0. `outcome_levels` are the two values of an outcome that has no more,
-    as they were written, the one that counts as 1 last.
+    as they were written, the one that counts as 1 last; `is_binary` says that it is yes or no.
     """
 
     values: FloatArray
@@ -55,6 +55,7 @@ class Design:
     doubts: tuple[Said, ...]
     levels: dict[str, dict[str, str]] = field(default_factory=dict)
     outcome_levels: tuple[str, str] | None = None
+    is_binary: bool = False
 
     @property
     def groups(self) -> dict[str, list[int]]:
@@ -125,6 +126,7 @@ def encode(table: Table) -> Design:
         doubts=tuple(found.doubts),
         levels=_levels_of(parts, names, tests),
         outcome_levels=table.outcome.levels,
+        is_binary=table.outcome.is_binary,
     )
 
 

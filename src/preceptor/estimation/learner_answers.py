@@ -31,7 +31,8 @@ class Answers:
     - `person` (rows,): index of who answered;
     - `shown` (rows, n), `features` (rows, n): results in the world's units, 0 where hidden;
     - `counts` (rows, n): showings with feedback before this row;
-    - `answers` (rows,): predictions as deviations from the average outcome.
+    - `answers` (rows,): predictions as deviations from the average outcome; where that is yes or
+      no, scores without the base score, or 1 and 0 if they are decisions (`decided`).
     """
 
     world: World
@@ -40,6 +41,7 @@ class Answers:
     features: FloatArray
     counts: FloatArray
     answers: FloatArray
+    decided: bool = False
 
     @classmethod
     def of(cls, world: World, log: Log) -> Answers:
@@ -53,6 +55,7 @@ class Answers:
             values,
             log.counts_before.astype(np.float64),
             answers,
+            world.is_binary and log.decided,
         )
 
     def __len__(self) -> int:
@@ -67,6 +70,7 @@ class Answers:
             self.features[chosen],
             self.counts[chosen],
             self.answers[chosen],
+            self.decided,
         )
 
     @cached_property

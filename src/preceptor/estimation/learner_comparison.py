@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_answers import Answers
-from preceptor.estimation.learner_fit import FamilyFit, fit_family
+from preceptor.estimation.learner_decisions import DecisionFit, chance_of_yes
+from preceptor.estimation.learner_fit import FamilyFit
 from preceptor.estimation.learner_model import Model
 
 Rows = npt.NDArray[np.bool_]
@@ -38,22 +40,23 @@ def folds_of(answers: Answers, folds: int, rng: np.random.Generator) -> list[Row
     return [np.isin(answers.person, part) for part in parts]
 
 
-def held_out_error(fit: FamilyFit, folds: list[Rows]) -> float:
-    """Root mean squared error of predicting rows from a fit to the others."""
+def held_out_error(fit: FamilyFit | DecisionFit, folds: list[Rows]) -> float:
+    """Root mean squared error of predicting rows from a fit to the others.
+
+    Decisions, 0 or 1, are predicted with the probability of yes.
+    """
     squares: list[FloatArray] = []
     for away in folds:
         training = fit.model.on(fit.model.answers.rows(~away))
         if len(training.answers) <= len(training.names):
             return float("nan")
-        # The optimum for all rows is where to begin looking; it does not enter otherwise.
-        again = fit_family(training, start=fit.point)
         left_out = fit.model.on(fit.model.answers.rows(away))
-        predicted = left_out.mean(again.bias, again.initial, again.point)
+        predicted = fit.refitted(training).expected(left_out)
         squares.append((left_out.answers.answers - predicted) ** 2)
     return float(np.sqrt(np.mean(np.concatenate(squares))))
 
 
-def compare(fits: list[FamilyFit], folds: list[Rows]) -> list[FamilyScore]:
+def compare(fits: Sequence[FamilyFit | DecisionFit], folds: list[Rows]) -> list[FamilyScore]:
     """One score for each family, in the order given."""
     return [
         FamilyScore(
@@ -76,6 +79,8 @@ def baselines(model: Model, folds: list[Rows]) -> dict[str, float]:
     answers = model.answers
     dial = 0.0 if model.imputation is None else model.imputation
     default = answers.imputed(dial)[0] @ model.default
+    if answers.decided:
+        default = chance_of_yes(answers.world, default, 1.0)
     residuals: dict[str, list[FloatArray]] = {"default": [], "constant": []}
     for away in folds:
         residuals["default"].append(answers.answers[away] - default[away])

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor.estimation.learner_decisions import DecisionFit
 from preceptor.estimation.learner_families import FAMILIES
 from preceptor.estimation.learner_intervals import FEWEST_CLUSTERS
+from preceptor.logs.yes_no import SUREST
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
@@ -23,6 +25,7 @@ def doubts_of(fitted: LearnerEstimator) -> tuple[str, ...]:
     """Everything that a reader of this fit should know before believing it."""
     return (
         *_about_answers(fitted),
+        *_about_yes_or_no(fitted),
         *_about_tests(fitted),
         *_about_imputation(fitted),
         *_about_learning(fitted),
@@ -36,6 +39,8 @@ def doubts_of(fitted: LearnerEstimator) -> tuple[str, ...]:
 def _about_answers(fitted: LearnerEstimator) -> Iterator[str]:
     """Answers that nobody can have meant; one of them decides everything."""
     log = fitted.log_
+    if fitted.world.is_binary:
+        return
     middle = float(np.median(log.prediction))
     away = np.abs(log.prediction - middle)
     usual = float(np.median(away)) or float(np.mean(away))
@@ -47,6 +52,34 @@ def _about_answers(fitted: LearnerEstimator) -> Iterator[str]:
             f"{log.participant[row]}, round {log.rounds[row]}{more}: the answer "
             f"{log.prediction[row]:g} is far from all others ({middle:g} in the middle); if it is "
             "a slip, leave the row out, or take slips into account (`answers` t)."
+        )
+
+
+def _about_yes_or_no(fitted: LearnerEstimator) -> Iterator[str]:
+    """What answers to yes-or-no outcomes leave open."""
+    if not fitted.world.is_binary:
+        return
+    answers = fitted.log_.prediction
+    if isinstance(fitted.fit_, DecisionFit):
+        if fitted.fit_.scale_known:
+            yield (
+                "Answers are decisions: how large weights and scatter are follows only from how "
+                "people approach the true weights; weights over scatter are what decisions tell."
+            )
+        else:
+            yield (
+                "Answers are decisions and nobody is taken to learn: only weights over scatter can "
+                "be told, so weights are those of somebody whose scores scatter by 1."
+            )
+        if len(fitted.participants_) > 1:
+            yield "Single people are not told apart by their decisions; all get the same learner."
+        return
+    sure = int(np.sum((answers == 0.0) | (answers == 1.0)))
+    if sure:
+        yield (
+            f"{sure:,} of {answers.size:,} answers are 0% or 100%; certainty has no score, so they "
+            f"were taken for {SUREST:.1%} and {1.0 - SUREST:.1%}, or for the surest of the other "
+            "answers if that is surer. Where they are many, weights look smaller than they are."
         )
 
 
@@ -69,6 +102,13 @@ def _about_tests(fitted: LearnerEstimator) -> Iterator[str]:
         )
     away = fitted.intervals_.get("bias")
     if away is not None and (away[0] > 0.0 or away[1] < 0.0):
+        if fitted.world.is_binary:
+            yield (
+                f"Scores are off by {fitted.bias_:+.3g} on average whatever is shown: people take "
+                f"yes to be {'more' if fitted.bias_ > 0 else 'less'} common than it is, or have "
+                "another threshold; plans do not know of it."
+            )
+            return
         yield (
             f"Answers are off by {fitted.bias_:+.3g} on average whatever is shown; plans do not "
             "know of it."
@@ -153,6 +193,8 @@ def _about_shape(fitted: LearnerEstimator) -> Iterator[str]:
     """Whether squares and products of tests explain what a weighted sum leaves."""
     from scipy.special import fdtrc
 
+    if isinstance(fitted.fit_, DecisionFit):
+        return
     model, residuals = fitted.fit_.model, fitted.fit_.residuals
     filled = model.answers.imputed(fitted.imputation_)[0]
     pairs = np.triu_indices(fitted.world.size)

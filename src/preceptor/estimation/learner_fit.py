@@ -6,6 +6,7 @@ are searched for: "variable projection". With normal noise, least squares is max
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -77,13 +78,21 @@ class FamilyFit:
         """Akaike's criterion: smaller is better; the noise counts as a parameter."""
         return 2.0 * (self.parameters + 1) - 2.0 * self.log_likelihood
 
+    def refitted(self, model: Model) -> FamilyFit:
+        """The same family fitted to other rows; this optimum is only where to begin looking."""
+        return fit_family(model, start=self.point)
+
+    def expected(self, model: Model) -> FloatArray:
+        """Answers (rows,) that are to be expected in the rows of a model."""
+        return model.mean(self.bias, self.initial, self.point)
+
 
 def fit_family(model: Model, start: FloatArray | None = None) -> FamilyFit:
     """Least squares over everything; from `start` if given, else from a grid of starts."""
     if start is not None:
         candidates = [start]
     else:
-        candidates = _best_starts(model)
+        candidates = best_starts(model, _rss)
     found = [_polish(model, candidate) for candidate in candidates]
     best = min(found, key=lambda point: _rss(model, point))
     best = _snapped(model, best)
@@ -138,7 +147,8 @@ def _polish(model: Model, start: FloatArray, held: int | None = None) -> FloatAr
     return whole(result.x)
 
 
-def _best_starts(model: Model) -> list[FloatArray]:
+def best_starts(model: Model, badness: Callable[[Model, FloatArray], float]) -> list[FloatArray]:
+    """The few points of a grid that are least bad, judged on some of the rows if there are many."""
     rows = len(model.answers)
     few = model
     if rows > _ROWS_FOR_STARTS:
@@ -146,7 +156,7 @@ def _best_starts(model: Model) -> list[FloatArray]:
     dials = [[]] if model.imputation is not None else [[0.1], [0.5], [0.9]]
     curves = model.family.starts(float(model.answers.counts.max(initial=0.0)))
     grid = [np.append(curve, dial) for dial in dials for curve in curves]
-    grid.sort(key=lambda point: _rss(few, point))
+    grid.sort(key=lambda point: badness(few, point))
     return grid[:_POLISHED_STARTS]
 
 

@@ -17,11 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.estimation.learner_decisions import (
+    DecisionFit,
+    searched_decisions,
+    solve_decisions,
+)
 from preceptor.estimation.learner_fit import FamilyFit, searched_with
 from preceptor.estimation.learner_model import SINGULAR
 
 # Fewer people than this say too little about how people differ.
 FEWEST_CLUSTERS = 10
+# So many degrees of freedom that t is normal.
+_NORMAL = 10**9
 # How near a bound a profile may come before it counts as reaching it.
 _NEAR = 1e-6
 
@@ -34,10 +41,13 @@ class Uncertainty:
     clustered: bool
 
     @classmethod
-    def of(cls, fit: FamilyFit) -> Uncertainty:
+    def of(cls, fit: FamilyFit | DecisionFit) -> Uncertainty:
         """Clustered if there are people enough, at least twice as many as parameters."""
         people = np.unique(fit.model.answers.person).size
-        return cls(fit, people >= max(FEWEST_CLUSTERS, 2 * len(fit.model.names)))
+        clustered = people >= max(FEWEST_CLUSTERS, 2 * len(fit.model.names))
+        if isinstance(fit, DecisionFit):
+            return DecisionUncertainty(fit, clustered)
+        return cls(fit, clustered)
 
     @property
     def freedom(self) -> int:
@@ -142,6 +152,62 @@ class Uncertainty:
         freedom, tail = max(self.fit.freedom, 1), (1.0 - level) / 2.0
         low, high = (float(np.sqrt(self.fit.rss / chdtri(freedom, q))) for q in (tail, 1.0 - tail))
         return low, high
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionUncertainty(Uncertainty):
+    """The same where answers are decisions: from what the likelihood says.
+
+    A decision has no scatter of its own to be estimated beside, so intervals are normal. Columns
+    behind those that have names are about the scatter.
+    """
+
+    fit: DecisionFit  # type: ignore[assignment]
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of the estimates, in the order of the fit's `jacobian`."""
+        inverse, _ = self._decomposition
+        return self._sandwich(inverse) if self.clustered else inverse
+
+    @property
+    def freedom(self) -> int:
+        """Of the t distribution behind intervals; without clusters it is as good as normal."""
+        return super().freedom if self.clustered else _NORMAL
+
+    def _profile(self, held: int, level: float) -> tuple[float, float]:
+        """Where the likelihood, at its best over all else, falls to its critical value."""
+        critical = _quantile(level, self.freedom) ** 2 * self._widening(held)
+        limit = self.fit.log_likelihood - 0.5 * critical
+        estimate = float(self.fit.point[held])
+        ends = [self._crossing(held, estimate, end, limit) for end in self.fit.model.bounds[held]]
+        return ends[0], ends[1]
+
+    def _crossing(self, held: int, inside: float, bound: float, limit: float) -> float:
+        from scipy.optimize import brentq
+
+        def short(value: float) -> float:
+            point = searched_decisions(self.fit.model, self.fit.point, held, value)
+            return limit - solve_decisions(self.fit.model, point).log_likelihood
+
+        if abs(inside - bound) < _NEAR or short(bound) <= 0.0:
+            return bound
+        return float(brentq(short, inside, bound, xtol=1e-4, rtol=1e-4))
+
+    def _widening(self, held: int) -> float:
+        column = len(self.fit.model.names) - len(self.fit.model.searched) + held
+        independent = self._decomposition[0][column, column]
+        if not self.clustered or not self.identified[column] or independent == 0.0:
+            return 1.0
+        return float(self.covariance[column, column] / independent)
+
+    def _noise_interval(self, level: float) -> tuple[float, float]:
+        if not self.fit.scale_known or not self.identified[-1]:
+            return 0.0, np.inf
+        reach = _quantile(level, self.freedom) * float(np.sqrt(self.covariance[-1, -1]))
+        with np.errstate(over="ignore"):
+            low, high = self.fit.noise_sd * np.exp([-reach, reach])
+        return float(low), float(high)
 
 
 def _quantile(level: float, freedom: int) -> float:

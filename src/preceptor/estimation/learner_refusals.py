@@ -183,6 +183,9 @@ def _unrelated(estimate: WorldEstimate, log: Log, name: str) -> list[str]:
     for position, row in enumerate(rows.tolist()):
         seen = tuple(np.flatnonzero(log.shown[row]).tolist())
         predicted[position] = reader.one(seen, values[row, list(seen)]) @ world.coefficients
+    if world.outcome is not None:
+        # Attenuated by what was hidden, which does not matter for a slope that is nearly none.
+        predicted = world.outcome.from_score.probability(world.base_score + predicted)
     true = outcomes[rows]
     if np.ptp(predicted) == 0.0 or np.ptp(true) == 0.0:
         return []
@@ -194,7 +197,8 @@ def _unrelated(estimate: WorldEstimate, log: Log, name: str) -> list[str]:
         return []
     found = float(np.corrcoef(predicted, true)[0, 1])
     explained = float(np.var(predicted))
-    usual = np.sqrt(min(explained / world.outcome_variance, 1.0))
+    variance = float(np.var(true)) if world.is_binary else world.outcome_variance
+    usual = np.sqrt(min(explained / variance, 1.0))
     return [
         f"outcome, {name}: the outcomes in the log do not look like it. Over {rows.size:,} rounds "
         f"their correlation with what the shown tests predict is {found:.2f}, where about "

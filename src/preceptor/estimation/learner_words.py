@@ -107,7 +107,8 @@ def _opening(fitted: LearnerEstimator) -> list[str]:
         *_speed(fitted),
         f"Imputation along this curve {dial}, where 0 knows the correlations and 1 ignores "
         f"them.{taken}",
-        f"Answers scatter by {fitted.noise_sd_:.3g} around the model; bias {fitted.bias_:+.3g}.",
+        f"{'Scores' if fitted.world.is_binary else 'Answers'} scatter by {fitted.noise_sd_:.3g} "
+        f"around the model; bias {fitted.bias_:+.3g}.",
     ]
 
 

@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidData, InvalidInput
+from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.defaults import LedoitWolf, Ridge
+from preceptor.model.links import LOGISTIC, link_of
 
 # Pairwise correlations may contradict each other; eigenvalues below this are raised to it.
 _LEAST_EIGENVALUE = 1e-4
@@ -34,12 +36,17 @@ _LEAST_SHARED = 5
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which estimators to use, and what to do about missing values ("pairwise" or an imputer)."""
+    """Which estimators to use, and what to do about missing values ("pairwise" or an imputer).
+
+    `link` is that of a yes-or-no outcome, None where the outcome is a number; `regression` then
+    is a classifier.
+    """
 
     covariance: Any = field(default_factory=LedoitWolf)
     regression: Any = field(default_factory=Ridge)
     missing: Any = "pairwise"
     seed: int = 0
+    link: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +97,14 @@ def complete(values: FloatArray, recipe: Recipe) -> FloatArray:
 
 
 def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments:
-    """Moments of cases (rows, n) in any units and their outcomes (rows,).
+    """Moments of cases (rows, n) in any units and their outcomes (rows,); yes is 1, no is 0.
 
     The noise variance is the sum of squared residuals over rows minus degrees of freedom: unbiased
     for least squares, nearly so for ridge (whose degrees are the trace of its hat matrix) and the
     lasso (where they are the coefficients that are not 0). With gaps, what they hide is taken from
     the squares by plain pairwise moments; shrunken ones would find too much there. The estimate
-    is then rough, rather too large than too small.
+    is then rough, rather too large than too small. Where the outcome is yes or no, weights are
+    those of the score and its link says what the noise is.
     """
     cases, adjusted, plain = values, 0.0, None
     if np.isnan(values).any():
@@ -111,6 +119,9 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
         _, blurred = fill_in(values, means, plain)
     by_regression = _fitted("regression", recipe.regression, filled, outcome)
     coefficients = _result("regression", by_regression, "coef_", (size,))
+    if recipe.link is not None:
+        return _of_scores(coefficients, covariance, blurred, cases, adjusted, recipe.link,
+                          by_covariance, by_regression, len(outcome))  # fmt: skip
     residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
     degrees = _degrees_of_freedom(by_regression, coefficients, filled)
     squares = float(residuals @ residuals)
@@ -125,6 +136,37 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
         information=cases.shape[0],
         adjusted=adjusted,
         hidden=hidden / squares if squares > 0.0 else 0.0,
+        blurred=blurred,
+        fitted_covariance=by_covariance,
+        fitted_regression=by_regression,
+    )
+
+
+def _of_scores(
+    coefficients: FloatArray,
+    covariance: FloatArray,
+    blurred: FloatArray,
+    cases: FloatArray,
+    adjusted: float,
+    link: str,
+    by_covariance: Any,
+    by_regression: Any,
+    rows: int,
+) -> Moments:
+    """Moments where the outcome is yes or no; `hidden` is what gaps add to the link's variance."""
+    scale = link_of(link)
+    if not isinstance(by_regression, BinaryRidge):
+        coefficients = coefficients * scale.unit / link_of(LOGISTIC).unit
+    more = float(coefficients @ blurred @ coefficients) / rows
+    degrees = getattr(by_regression, "degrees_", 1.0 + np.count_nonzero(coefficients))
+    return Moments(
+        coefficients=coefficients,
+        covariance=covariance,
+        noise_variance=scale.variance,
+        degrees=float(degrees),
+        information=cases.shape[0],
+        adjusted=adjusted,
+        hidden=more / (more + scale.variance),
         blurred=blurred,
         fitted_covariance=by_covariance,
         fitted_regression=by_regression,

@@ -1,4 +1,8 @@
-"""The outcome of a table: numbers that differ, or two words of which one counts as 1."""
+"""The outcome of a table: numbers that differ, or one of two values, which is yes or no.
+
+Whatever takes two values only is a yes-or-no outcome, 1 and 0, unless somebody wants it as a
+number.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from preceptor.estimation.missing_codes import Codes
 
 # Fewer cases of one kind, and hardly anything can be learned about what makes them so.
 _FEW = 10
+# Outcomes that are rarer than this share of cases are hard to learn about from any table.
+_RARE = 0.05
 # Losses are in squared units of the outcome, which must stay numbers.
 _SMALLEST, _LARGEST = 1e-40, 1e40
 # What differs by less than this share of its size differs by rounding.
@@ -36,11 +42,15 @@ _PAIRS = {frozenset("mb"): "m", frozenset("tf"): "t"}
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Outcomes (rows,), NaN where missing; with two values, how they are written, 1 the second."""
+    """Outcomes (rows,), NaN where missing; with two values, how they are written, 1 the second.
+
+    `is_binary`: the outcome is yes or no, and its values are 1 and 0.
+    """
 
     name: str
     values: FloatArray
     levels: tuple[str, str] | None = None
+    is_binary: bool = False
 
 
 def read_outcome(
@@ -51,8 +61,9 @@ def read_outcome(
     *,
     positive: str | None = None,
     decimal: str | None = None,
+    as_number: bool = False,
 ) -> Outcome | None:
-    """The outcome, or None and a fault."""
+    """The outcome, or None and a fault; `as_number` takes two values for any two numbers."""
     dropped = len(found.dropped)
     column = read_column(name, raw, found, codes, decimal)
     if len(found.dropped) > dropped:
@@ -75,7 +86,7 @@ def read_outcome(
         return None
     if distinct.size > 2:
         return _of_many(column, distinct, positive, found)
-    return _of_two(column, known, distinct, positive, found)
+    return _of_two(column, known, distinct, positive, found, as_number)
 
 
 def _of_many(
@@ -108,9 +119,14 @@ def _of_many(
 
 
 def _of_two(
-    column: Column, known: FloatArray, distinct: FloatArray, positive: str | None, found: Findings
+    column: Column,
+    known: FloatArray,
+    distinct: FloatArray,
+    positive: str | None,
+    found: Findings,
+    as_number: bool,
 ) -> Outcome | None:
-    """An outcome of two values; words become 0 and 1, and so do numbers if one was chosen."""
+    """An outcome of two values, which become 0 and 1; numbers that are to stay numbers do not."""
     name, numeric = column.name, column.levels is None
     written = [f"{v:g}" if column.levels is None else column.levels[int(v)] for v in distinct]
     often = [int(np.sum(known == v)) for v in distinct]
@@ -126,17 +142,21 @@ def _of_two(
     else:
         one = 1 if numeric else _guess(written, often)
     values = column.values
-    if not numeric or positive is not None:
+    if not (as_number and numeric and positive is None):
         values = np.where(np.isnan(values), np.nan, (values == distinct[one]).astype(np.float64))
     if column.is_truth and positive is None:
         found.note(f"{name}: true counts as 1, false as 0; `positive` says otherwise.")
-    if not numeric or positive is not None:
+    elif not numeric or positive is not None or not (as_number or written == ["0", "1"]):
         remedy = "" if positive is not None else "; `positive` says otherwise"
         found.note(f"{name}: {written[one]!r} counts as 1, {written[1 - one]!r} as 0{remedy}.")
-    found.doubt(
-        f"{name} takes only two values, so a prediction is a probability and the loss its "
-        "squared error (Brier score); the model is linear and may leave their range."
-    )
+    if as_number:
+        found.doubt(
+            f"{name} takes only two values and is read as a number: a prediction is a probability "
+            "and the loss its squared error (Brier score), but the model is linear and may leave "
+            "their range, and what nobody can do better than holds for linear readers only."
+        )
+    else:
+        _doubt_rare(name, often, one, found)
     if min(often) < _FEW:
         fewest = int(np.argmin(often))
         kind = "positive" if fewest == one else "negative"
@@ -146,9 +166,21 @@ def _of_two(
             f"{name}: {are} too few to learn from ({often[fewest]} of {known.size:,} cases {has} "
             f"{written[fewest]})."
         )
-    elif max(np.abs(distinct)) > _LARGEST or np.ptp(distinct) < _SMALLEST:
+    elif as_number and (max(np.abs(distinct)) > _LARGEST or np.ptp(distinct) < _SMALLEST):
         return _of_many(column, distinct, None, found)
-    return Outcome(name, values, (written[1 - one], written[one]))
+    return Outcome(name, values, (written[1 - one], written[one]), not as_number)
+
+
+def _doubt_rare(name: str, often: list[int], one: int, found: Findings) -> None:
+    """Say when nearly all cases end alike."""
+    share = often[one] / sum(often)
+    if min(share, 1.0 - share) < _RARE:
+        rare = "yes" if share < _RARE else "no"
+        found.doubt(
+            f"{name} is {rare} in {min(share, 1.0 - share):.1%} of cases only: always saying "
+            f"{'no' if rare == 'yes' else 'yes'} is nearly always right, and whatever is said "
+            f"about the few with {rare} rests on {min(often):,} of them."
+        )
 
 
 def _same(wanted: str, written: str, numeric: bool) -> bool:

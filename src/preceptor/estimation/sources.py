@@ -11,10 +11,11 @@ from preceptor.datasets import DataSet
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
+from preceptor.model.links import PROBIT
 from preceptor.tables import Reading, read_sheet
 
 # Faults of these arguments begin with them, so that the command line can name its options.
-_ARGUMENTS = ("missing:", "positive:", "drop:")
+_ARGUMENTS = ("missing:", "positive:", "drop:", "link:")
 
 
 def fit_source(
@@ -25,6 +26,8 @@ def fit_source(
     drop: Iterable[str] = (),
     reading: Reading | None = None,
     seed: int = 0,
+    link: str = PROBIT,
+    as_number: bool = False,
 ) -> WorldEstimate:
     """Estimate a world from a file of cases, a built-in table, or anything `fit_world` takes.
 
@@ -44,6 +47,10 @@ def fit_source(
         How the table is written and what its values mean, where guessing would go wrong.
     seed
         Seed of everything random in the estimate.
+    link
+        How a score becomes a probability where the outcome is yes or no.
+    as_number
+        Read an outcome of two values as a number.
     """
     notes: tuple[str, ...] = ()
     table, target = source, outcome
@@ -66,7 +73,15 @@ def fit_source(
         label = source.outcome_label
     try:
         return fit_world(
-            table, target, outcome=label, drop=drop, reading=reading, notes=notes, seed=seed
+            table,
+            target,
+            outcome=label,
+            drop=drop,
+            reading=reading,
+            notes=notes,
+            seed=seed,
+            link=link,
+            as_number=as_number,
         )
     except InvalidInput as error:
         if not isinstance(source, (str, Path)):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,12 @@ def read_table(
     drop: Iterable[str] = (),
     notes: Iterable[str] = (),
     reading: Reading | None = None,
+    as_number: bool = False,
 ) -> Table:
     """Read tests and outcomes; every fault is listed with its row and column.
 
-    `notes` say how the file was read, and come first; `reading` says what its values mean.
+    `notes` say how the file was read, and come first; `reading` says what its values mean;
+    `as_number` reads an outcome of two values as a number instead of as yes or no.
     """
     how = reading or Reading()
     raw = _raw_columns(X, names)
@@ -64,7 +66,13 @@ def read_table(
     column = next((name for name in known if name not in raw), outcome_name)
     codes = Codes.of(how.missing, [*known, column], found.faults)
     target = read_outcome(
-        column, raw_outcome, found, codes, positive=how.positive, decimal=how.decimal
+        column,
+        raw_outcome,
+        found,
+        codes,
+        positive=how.positive,
+        decimal=how.decimal,
+        as_number=as_number,
     )
     columns = [read_column(name, values, found, codes, how.decimal) for name, values in raw.items()]
     for name, values in raw.items():
@@ -79,7 +87,7 @@ def read_table(
     assert target is not None
     return Table(
         columns=tuple(column for column in columns if column is not None),
-        outcome=Outcome(outcome_name, target.values, target.levels),
+        outcome=replace(target, name=outcome_name),
         notes=tuple(found.notes),
         doubts=tuple(found.doubts),
         dropped=tuple(found.dropped),

@@ -44,11 +44,18 @@ def correlations_with_outcome(design: Design, means: FloatArray, scales: FloatAr
 
 
 def signs_that_disagree(
-    names: tuple[str, ...], weights: FloatArray, correlations: FloatArray, design: Design
+    names: tuple[str, ...],
+    weights: FloatArray,
+    correlations: FloatArray,
+    rows: int,
+    spread: float,
 ) -> tuple[SignDisagreement, ...]:
-    """Columns whose weight has the other sign than their correlation, neither of them near 0."""
-    sure = max(_CORRELATED, _SURE / np.sqrt(design.outcome.size))
-    matters = np.abs(weights) >= _WEIGHED * float(design.outcome.std())
+    """Columns whose weight has the other sign than their correlation, neither of them near 0.
+
+    `rows` cases say so, and `spread` is the standard deviation of what weights add up to.
+    """
+    sure = max(_CORRELATED, _SURE / np.sqrt(rows))
+    matters = np.abs(weights) >= _WEIGHED * spread
     disagree = (weights * correlations < 0.0) & (np.abs(correlations) >= sure) & matters
     found = [
         SignDisagreement(names[i], float(weights[i]), float(correlations[i]))

@@ -2,21 +2,26 @@
 
 Tests are standardised (mean 0, standard deviation 1), the outcome is centred but keeps its units,
 so a loss is in squared units of the outcome and its root is a typical error. Two estimates make a
-world: a covariance of the tests, and a linear regression of the outcome on them.
+world: a covariance of the tests, and a linear regression of the outcome on them. An outcome of two
+values is yes or no: the regression is then that of a score (probit or logistic).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from preceptor._base.checks import is_count
 from preceptor._base.threads import one_blas_thread
 from preceptor.errors import InvalidData, InvalidInput
+from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.encoding import Design, encode
 from preceptor.estimation.moments import Recipe, TooFewShared, complete, estimate, location
 from preceptor.estimation.table import read_table
 from preceptor.estimation.world_estimate import WorldEstimate
+from preceptor.model.links import LINKS, PROBIT
+from preceptor.model.outcomes import Binary
 from preceptor.model.units import Units
 from preceptor.model.world import World
 from preceptor.tables import Reading
@@ -35,12 +40,16 @@ def fit_world(
     notes: Iterable[str] = (),
     reading: Reading | None = None,
     seed: int = 0,
+    link: str = PROBIT,
+    as_number: bool = False,
 ) -> WorldEstimate:
     """Estimate a world from cases.
 
-    Tests are standardised, the outcome is centred but keeps its units. Rows without an outcome,
-    constant and repeated columns, dates, names of cases and categories that predict nothing are
-    left out, and the estimate's `notes` say so. Of an outcome in two words, one counts as 1.
+    Tests are standardised, the outcome is centred but keeps its units. An outcome that takes two
+    values (0 and 1, yes and no, any two words or numbers) is yes or no: the world then has a
+    `Binary` outcome with the share of yes in the table, and weights add up to a score. Of two
+    words, one counts as yes. Rows without an outcome, constant and repeated columns, dates, names
+    of cases and categories that predict nothing are left out. The estimate's `notes` say so.
 
     Parameters
     ----------
@@ -53,7 +62,9 @@ def fit_world(
         Any scikit-learn covariance estimator; Ledoit-Wolf if left out.
     regression
         Any linear regressor with `coef_`; ridge with its strength chosen by leave-one-out if left
-        out.
+        out. For a yes-or-no outcome a linear classifier with `coef_` on the logistic scale, such as
+        LogisticRegressionCV(); left out, maximum likelihood with a ridge penalty whose strength is
+        chosen by leave-one-out.
     missing
         "pairwise" takes each correlation over the cases that know both tests; or a scikit-learn
         imputer, which gets the encoded table as it is.
@@ -66,10 +77,14 @@ def fit_world(
     notes
         How the table was read before it came here, a sentence each; they come first in `notes`.
     reading
-        Which values stand for a missing one, and which of two outcomes counts as 1, where guessing
-        would go wrong.
+        Which values stand for a missing one, and which of two outcomes counts as yes, where
+        guessing would go wrong.
     seed
         Seed of cross-validation, and of the stand-in cases where values are missing.
+    link
+        How a score becomes a probability where the outcome is yes or no: "probit" or "logistic".
+    as_number
+        Read an outcome of two values as a number, with squared errors and a linear model.
 
     Returns
     -------
@@ -93,8 +108,19 @@ def fit_world(
     >>> fitted.world.coefficients.round(1), fitted.world.units.means.round()
     (array([ 1. , -0.4]), array([170.,  70.]))
     """
-    recipe = _recipe(covariance, regression, missing, seed)
-    table = read_table(X, y, names=names, outcome=outcome, drop=drop, notes=notes, reading=reading)
+    recipe = _options(covariance, regression, missing, seed, link)
+    table = read_table(
+        X,
+        y,
+        names=names,
+        outcome=outcome,
+        drop=drop,
+        notes=notes,
+        reading=reading,
+        as_number=as_number,
+    )
+    if table.outcome.is_binary:
+        recipe = _for_yes_or_no(recipe, regression, link)
     with one_blas_thread():
         return _estimated(encode(table), recipe)
 
@@ -103,7 +129,8 @@ def _estimated(design: Design, recipe: Recipe) -> WorldEstimate:
     """The world of an encoded table, in the units of its columns."""
     values = complete(design.values, recipe)
     means, scales = location(values)
-    outcome_mean = float(design.outcome.mean())
+    # Yes and no are 1 and 0 everywhere, and answers to them probabilities; nothing is centred.
+    outcome_mean = 0.0 if design.is_binary else float(design.outcome.mean())
     try:
         moments = estimate((values - means) / scales, design.outcome - outcome_mean, recipe)
     except TooFewShared as error:
@@ -112,18 +139,28 @@ def _estimated(design: Design, recipe: Recipe) -> WorldEstimate:
             f"columns {first!r} and {second!r}: both known in {error.shared} cases only, too few "
             "for a correlation; drop one of them (in Python: or impute, missing=SimpleImputer())"
         ) from None
+    kind: dict[str, Any] = {"noise_variance": moments.noise_variance}
+    if recipe.link is not None:
+        kind = {"outcome": Binary(float(design.outcome.mean()), recipe.link)}
     world = World(
         moments.coefficients,
         moments.covariance,
-        moments.noise_variance,
-        design.names,
-        units=Units(means, scales, design.outcome_name, outcome_mean, design.levels or None),
+        names=design.names,
+        units=Units(
+            means,
+            scales,
+            design.outcome_name,
+            outcome_mean,
+            design.levels or None,
+            design.outcome_levels if design.is_binary else None,
+        ),
         groups=design.groups or None,
+        **kind,
     )
     return WorldEstimate(world, design, recipe, moments)
 
 
-def _recipe(covariance: Any, regression: Any, missing: Any, seed: int) -> Recipe:
+def _options(covariance: Any, regression: Any, missing: Any, seed: int, link: str) -> Recipe:
     """Check that the estimators can be what they are given as."""
     faults = []
     wanted = (
@@ -133,6 +170,8 @@ def _recipe(covariance: Any, regression: Any, missing: Any, seed: int) -> Recipe
     for name, given, method, what in wanted:
         if given is not None and (isinstance(given, type) or not hasattr(given, method)):
             faults.append(f"{name}: {given!r}, must be {what}")
+    if link not in LINKS:
+        faults.append(f"link: {link!r}, must be {' or '.join(map(repr, LINKS))}")
     if missing != "pairwise" if isinstance(missing, str) else not hasattr(missing, "fit_transform"):
         faults.append(
             f"missing: {missing!r}, must be 'pairwise' or a scikit-learn imputer such as "
@@ -144,3 +183,15 @@ def _recipe(covariance: Any, regression: Any, missing: Any, seed: int) -> Recipe
     chosen = {"covariance": covariance, "regression": regression}
     given_ones = {name: value for name, value in chosen.items() if value is not None}
     return Recipe(missing=missing, seed=int(seed), **given_ones)
+
+
+def _for_yes_or_no(recipe: Recipe, regression: Any, link: str) -> Recipe:
+    """The recipe for an outcome that is yes or no."""
+    if regression is None:
+        return replace(recipe, regression=BinaryRidge(link), link=link)
+    if not hasattr(regression, "predict_proba"):
+        raise InvalidInput(
+            f"regression: {regression!r}, but the outcome is yes or no; give a linear classifier "
+            "such as LogisticRegressionCV(), or as_number=True for a linear model of 0 and 1"
+        )
+    return replace(recipe, link=link)

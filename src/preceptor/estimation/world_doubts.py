@@ -8,6 +8,7 @@ import numpy as np
 
 from preceptor.estimation.findings import Said
 from preceptor.estimation.weights import in_words
+from preceptor.estimation.yes_no_words import yes_no_doubts
 
 if TYPE_CHECKING:
     from preceptor.estimation.world_estimate import WorldEstimate
@@ -43,6 +44,8 @@ def doubts_about(estimate: WorldEstimate) -> list[Said]:
         )
     if estimate.signs_that_disagree:
         found.append(Said(in_words(estimate.signs_that_disagree, estimate.design.outcome_name)))
+    if estimate.world.is_binary:
+        return [*found, *map(Said, yes_no_doubts(estimate)), *_about_gaps(estimate)]
     if estimate.explained < _HARDLY_ANY:
         found.append(Said("The tests explain next to nothing of the outcome in these cases."))
     elif estimate.explained > _TOO_GOOD:
@@ -51,7 +54,13 @@ def doubts_about(estimate: WorldEstimate) -> list[Said]:
                 "The tests explain the outcome almost perfectly; is one of them the outcome itself?"
             )
         )
-    if estimate.moments.hidden > _LARGE_SHARE:
+    return [*found, *_about_gaps(estimate)]
+
+
+def _about_gaps(estimate: WorldEstimate) -> list[Said]:
+    """What missing values make doubtful."""
+    found: list[Said] = []
+    if estimate.moments.hidden > _LARGE_SHARE and not estimate.world.is_binary:
         found.append(
             Said(
                 f"{estimate.moments.hidden:.0%} of what the regression misses is put down to "

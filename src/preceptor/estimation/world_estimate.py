@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,9 +12,12 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.estimation.cross_products import by_sums, predicted_share
+from preceptor.errors import InvalidInput
+from preceptor.estimation.binary_ridge import BinaryRidge
+from preceptor.estimation.cross_products import Steps, by_sums, predicted_share
 from preceptor.estimation.encoding import Design
 from preceptor.estimation.findings import Said, Topic
+from preceptor.estimation.held_out import HeldOut
 from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fill_in
 from preceptor.estimation.weights import (
     SignDisagreement,
@@ -21,6 +25,9 @@ from preceptor.estimation.weights import (
     signs_that_disagree,
 )
 from preceptor.estimation.world_doubts import doubts_about
+from preceptor.estimation.yes_no_words import in_words
+from preceptor.model.links import Link
+from preceptor.model.outcomes import Binary
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -96,10 +103,81 @@ class WorldEstimate:
     def r_squared(self) -> float:
         """Share of variance predicted in cases that were kept from the estimate (ten folds).
 
-        Gaps of those cases are filled in by the estimated covariance.
+        Gaps of those cases are filled in by the estimated covariance. Where the outcome is yes or
+        no, predictions are probabilities.
         """
+        if self.world.is_binary:
+            return self.held_out.r_squared
         with one_blas_thread():
             return self._predicted_share()
+
+    @property
+    def is_linear_reading(self) -> bool:
+        """Whether an outcome of two values was read as a number: only linear readers are judged."""
+        return self.design.outcome_levels is not None and not self.world.is_binary
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """How well yes and no are foretold in cases kept from the estimate (ten folds).
+
+        What is judged is the world's own reading: its base score, which follows from the
+        prevalence, plus all tests by their weights.
+
+        Raises
+        ------
+        InvalidInput
+            The outcome is a number.
+        """
+        if self.world.outcome is None:
+            raise InvalidInput(
+                "held_out: the outcome of this world is a number; see `r_squared`, or estimate it "
+                "without as_number"
+            )
+        with one_blas_thread():
+            return self._foretold(self.world.outcome.from_score)
+
+    def _foretold(self, link: Link) -> HeldOut:
+        values, outcome = complete(self.design.values, self.recipe), self.design.outcome
+        scores = np.empty(self.rows)
+        if by_sums(values, self.recipe):
+            return HeldOut(link, self._foretold_by_steps(link, scores), outcome)
+        for fold, others in self._folds():
+            if np.ptp(outcome[others]) == 0.0:  # of the rarer outcome there is only one case
+                scores[fold] = float(link.score((outcome[others].sum() + 0.5) / (others.size + 1)))
+                continue
+            mean = np.nanmean(values[others], axis=0)
+            standard = (values - mean) / self._scales
+            known = estimate(standard[others], outcome[others], self.recipe)
+            filled, _ = fill_in(standard[fold], np.zeros(self.world.size), known.covariance)
+            weights = known.coefficients
+            spread = float(weights @ known.covariance @ weights)
+            base = Binary(float(outcome[others].mean()), link.name).base_score(spread)
+            scores[fold] = base + filled @ weights
+        return HeldOut(link, scores, outcome)
+
+    def _foretold_by_steps(self, link: Link, scores: FloatArray) -> FloatArray:
+        """The same for large tables: one step of Newton's method leaves a fold out."""
+        cases, outcome = self.filled()
+        folds, regression = list(self._folds()), self.moments.fitted_regression
+        start = np.append(regression.intercept_, regression.coef_)
+        members = [away for away, _ in folds]
+        steps = Steps.of(link, cases, outcome, start, regression.alpha_, members)
+        for i, (away, others) in enumerate(folds):
+            weights = steps.weights((np.arange(len(folds)) != i).astype(np.float64))[1:]
+            spread = float(weights @ self.world.covariance @ weights)
+            base = Binary(float(outcome[others].mean()), link.name).base_score(spread)
+            scores[away] = base + cases[away] @ weights
+        return scores
+
+    def _folds(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Rows that are left out and the others; each part of a rare outcome in most folds."""
+        rng = np.random.default_rng(self.recipe.seed)
+        order = rng.permutation(self.rows)
+        # Sorted by outcome, every tenth case has about the share of yes that all of them have.
+        order = order[np.argsort(self.design.outcome[order], kind="stable")]
+        for fold in range(min(_FOLDS, self.rows)):
+            away = order[fold::_FOLDS]
+            yield away, np.setdiff1d(order, away)
 
     def _predicted_share(self) -> float:
         values, outcome = complete(self.design.values, self.recipe), self.design.outcome
@@ -144,7 +222,11 @@ class WorldEstimate:
     def signs_that_disagree(self) -> tuple[SignDisagreement, ...]:
         """Columns whose weight has the other sign than their correlation with the outcome."""
         return signs_that_disagree(
-            self.world.labels, self.world.coefficients, self.outcome_correlations, self.design
+            self.world.labels,
+            self.world.coefficients,
+            self.outcome_correlations,
+            self.rows,
+            self._spread,
         )
 
     @property
@@ -227,21 +309,30 @@ class WorldEstimate:
                 f"{name:<{width}}  {units.means[i]:>10.4g}  {units.scales[i]:>10.4g}  {gaps:>7,}  "
                 f"{world.coefficients[i]:>24.4g}"
             )
-        error = np.sqrt(world.noise_variance)
-        lines += [
-            "",
-            f"{units.outcome}: average {units.outcome_mean:.4g}, standard deviation "
-            f"{self.design.outcome.std():.4g}; whoever weighs all tests rightly is typically "
-            f"off by {error:.4g}.",
-            f"Explained: {self.explained:.0%} of the variance, {self.r_squared:.0%} in cases kept "
-            "from the estimate.",
-            f"Covariance: {self.covariance_method}. Coefficients: {self.regression_method}.",
-        ]
+        lines += ["", *(in_words(self) if world.is_binary else self._about_number())]
+        lines.append(
+            f"Covariance: {self.covariance_method}. Coefficients: {self.regression_method}."
+        )
         if self.notes:
             lines += ["", "What was done", *(f"- {note}" for note in self.notes)]
         if self.doubts:
             lines += ["", "What is doubtful", *(f"- {doubt}" for doubt in self.doubts)]
         return "\n".join(_wrapped(line) for line in lines)
+
+    def _about_number(self) -> list[str]:
+        """What the tests say about an outcome that is a number."""
+        units = self.world.units
+        assert units is not None
+        who = "whoever weighs all tests rightly"
+        if self.is_linear_reading:
+            who = f"among linear readers, {who}"
+        return [
+            f"{units.outcome}: average {units.outcome_mean:.4g}, standard deviation "
+            f"{self.design.outcome.std():.4g}; {who} is typically off by "
+            f"{np.sqrt(self.world.noise_variance):.4g}.",
+            f"Explained: {self.explained:.0%} of the variance, {self.r_squared:.0%} in cases kept "
+            "from the estimate.",
+        ]
 
     def bootstrap(self, replicates: int = 200, *, seed: int = 0) -> WorldBootstrap:
         """Estimate again from cases drawn with replacement.
@@ -273,6 +364,13 @@ class WorldEstimate:
         return np.asarray(np.isnan(self.design.values).sum(axis=0))
 
     @property
+    def _spread(self) -> float:
+        """Standard deviation of the outcome, or of the score behind yes and no."""
+        if self.world.is_binary:
+            return float(np.sqrt(self.world.outcome_variance))
+        return float(self.design.outcome.std())
+
+    @property
     def _scales(self) -> FloatArray:
         assert self.world.units is not None
         return self.world.units.scales
@@ -294,6 +392,8 @@ class WorldEstimate:
 
 def _estimator_words(estimator: Any) -> str:
     ours = {"LedoitWolf": "Ledoit-Wolf", "Ridge": "ridge, chosen by leaving one case out"}
+    if isinstance(estimator, BinaryRidge):
+        return f"{estimator.link} regression with a ridge, chosen by leaving one case out"
     if type(estimator).__module__.startswith("preceptor."):
         return ours[type(estimator).__name__]
     return repr(estimator)

@@ -56,10 +56,11 @@ def exposure_rows(filled, shown, told, gaps, truth, points, power, rows, offsets
 
 
 @jit
-def surprise_rows(filled, shown, told, outcomes, scale, points, rows, offsets):
+def surprise_rows(filled, shown, told, outcomes, slopes, scale, points, rows, offsets):
     """Delta rules. A point: rate, power of time by which it falls, share that leaks back.
 
-    scale (n,): the step of each weight for a rate of 1.
+    scale (n,): the step of each weight for a rate of 1; slopes (rounds,): by how much a surprise
+    falls for each unit that the tests add up to, 1 where outcomes are numbers.
     """
     dials, rounds, n = filled.shape
     turn = np.empty((n, n))
@@ -94,13 +95,13 @@ def surprise_rows(filled, shown, told, outcomes, scale, points, rows, offsets):
                     continue
                 step = rate * (1.0 + learned) ** -decay if decay > 0.0 else rate
                 learned += 1
-                surprise = outcomes[t] - offset
+                surprise = outcomes[t] - slopes[t] * offset
                 for i in range(n):
                     if shown[t, i]:
                         move = step * scale[i] * x[i]
                         push[i] += move * surprise
                         for j in range(n):
-                            turn[i, j] -= move * row[j]
+                            turn[i, j] -= move * slopes[t] * row[j]
                 if leak > 0.0:
                     for i in range(n):
                         push[i] *= 1.0 - leak

@@ -86,9 +86,11 @@ def by_surprise(rounds: Rounds, points: FloatArray) -> Design:
     from preceptor.evidence._design_kernels import surprise_rows
 
     record, design = rounds.record, rounds.empty(points.shape[0])
+    # A rate is the share of an error that a showing removes; a step moves by the surprise, which
+    # in chances of yes is a share of that in scores.
     surprise_rows(
-        rounds.filled, record.shown, record.told, record.standard_outcomes, rounds.scale,
-        np.ascontiguousarray(points), *design,
+        rounds.filled, record.shown, record.told, *record.surprising,
+        rounds.scale / record.mean_slope, np.ascontiguousarray(points), *design,
     )  # fmt: skip
     return design
 

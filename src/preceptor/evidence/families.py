@@ -81,6 +81,8 @@ class Family:
         Whether the family needs dates.
     hiding
         Whether the family is another one's twin unless tests are hidden.
+    numbers
+        Whether the family is weighed only where outcomes are numbers.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Family:
     build: Build | None = None
     dated: bool = False
     hiding: bool = False
+    numbers: bool = False
 
     def design(self, rounds: Rounds, coordinates: FloatArray) -> Design:
         """Designs at rows of coordinates (points, axes), for every dial."""
@@ -151,7 +154,7 @@ def _curve(rate: float, floor: float = 0.0) -> Geometric:
 
 
 def _world_rate(record: Record, rate: float) -> float:
-    return float(rate * np.mean(1.0 / record.test_sds**2))
+    return float(rate * np.mean(1.0 / record.test_sds**2) / record.mean_slope)
 
 
 def _delta(
@@ -249,6 +252,7 @@ FAMILIES: dict[str, Family] = {
             (RATIO,),
             lambda record, first, at, dial: _bayesian(record, first, at[0], dial),
             lambda rounds, at: by_certainty(rounds, _four(at[:, 0])[:, :2]),
+            numbers=True,
         ),
         Family(
             "drifting bayesian", OUTCOMES, "by outcomes as a regression does, never quite sure",
@@ -257,6 +261,7 @@ FAMILIES: dict[str, Family] = {
                 record, first, at[0], dial, drift=_drift(record, at[1])
             ),
             lambda rounds, at: by_certainty(rounds, at),
+            numbers=True,
         ),
     )
 }  # fmt: skip
@@ -275,7 +280,8 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
         Names, or families of one's own; all of ours if left out.
     record
         Without dates, nobody can be weighed who goes by days; where nothing was ever hidden,
-        whoever fades while hidden is left out unless named.
+        whoever fades while hidden is left out unless named; where outcomes are yes or no, the
+        Bayesian is left out, who is hardly ever told from a delta rule.
 
     Returns
     -------
@@ -297,6 +303,12 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
         for item in given
         if isinstance(item, Family) and item.group not in GROUPS
     ]
+    only = record.world.is_binary and families is not None
+    faults += [
+        f"families: {name!r} is not weighed where the outcome is yes or no; leave it out"
+        for name in names
+        if only and name in FAMILIES and FAMILIES[name].numbers
+    ]
     InvalidInput.raise_if(faults)
     found = tuple(FAMILIES[item] if isinstance(item, str) else item for item in given)
     kept = tuple(
@@ -304,6 +316,7 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
         for family in found
         if (record.dated or not family.dated)
         and (record.hides or not family.hiding or families is not None)
+        and not (record.world.is_binary and family.numbers)
     )
     if not kept:
         raise InvalidInput(

@@ -44,6 +44,9 @@ def rounds_of(world: World, log: Log) -> dict[str, Rounds]:
         A log about other tests.
     """
     values, answers, outcomes = in_world_units(world, log)
+    if world.is_binary and log.decided:
+        # As scores: what decides moves a share of yes about as it moves the chance of it.
+        answers = (answers - 0.5) / mean_slope(world)
     found = {}
     for name in log.participants:
         rows = log.participant == name
@@ -51,6 +54,36 @@ def rounds_of(world: World, log: Log) -> dict[str, Rounds]:
             log.shown[rows], log.told[rows], values[rows], answers[rows], outcomes[rows]
         )
     return found
+
+
+def mean_slope(world: World) -> float:
+    """How much the chance of yes rises per unit of score, over all cases; 1 for numbers."""
+    if world.outcome is None:
+        return 1.0
+    link, spread = world.outcome.from_score, world.score_variance
+    width = np.sqrt(link.scales**2 + spread)
+    density = np.exp(-0.5 * (world.base_score / width) ** 2) / np.sqrt(2.0 * np.pi)
+    return float(np.sum(link.weights * density / width))
+
+
+def surprises(world: World, rounds: Rounds) -> FloatArray:
+    """Outcomes minus what the best reader of the shown tests foresees (T,), of one person.
+
+    Where outcomes are yes or no, the reader foresees the chance of yes, and a surprise counts as
+    what it would take in scores.
+    """
+    added_up = np.sum(best_reading(world, rounds.shown) * rounds.values, axis=1)
+    if world.outcome is None:
+        return np.asarray(rounds.outcomes - added_up)
+    hidden = np.empty(added_up.size)
+    covariance, target = world.covariance, world.covariance @ world.coefficients
+    for pattern in np.unique(rounds.shown, axis=0):
+        seen = np.flatnonzero(pattern)
+        known = target[seen] @ np.linalg.solve(covariance[np.ix_(seen, seen)], target[seen])
+        hidden[np.all(rounds.shown == pattern, axis=1)] = world.score_variance - known
+    link = world.outcome.from_score
+    chance = link.mean_probability(world.base_score + added_up, np.maximum(hidden, 0.0))
+    return np.asarray((rounds.outcomes - chance) / mean_slope(world))
 
 
 def alike(everybody: dict[str, Rounds]) -> list[tuple[list[str], Rounds]]:

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, Value
-from preceptor.evidence.lockstep import Rounds, best_reading, filled_in, rounds_of
+from preceptor.evidence.lockstep import Rounds, filled_in, rounds_of, surprises
 from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer
@@ -233,8 +233,7 @@ def pushed(world: World, people: list[Rounds]) -> PushTest:
 def _left(world: World, rounds: Rounds) -> _Left | None:
     """Pushes by past, future and untold outcomes; None if there are too few rounds."""
     x = rounds.values / np.sqrt(np.diag(world.covariance))
-    foreseen = np.sum(best_reading(world, rounds.shown) * rounds.values, axis=1)
-    rest = np.nan_to_num(rounds.outcomes - foreseen)
+    rest = np.nan_to_num(surprises(world, rounds))
     told, known = rounds.told, ~np.isnan(rounds.outcomes)
     basis = _drifting(world, rounds, x, np.where(told, rest, 0.0))
     if basis is None:

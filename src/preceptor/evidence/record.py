@@ -2,7 +2,8 @@
 
 Standard units make priors mean the same everywhere: tests in their standard deviations, answers
 and outcomes in standard deviations of the outcome. A weight of 1 then moves the answer by one
-standard deviation of the outcome for one of the test.
+standard deviation of the outcome for one of the test. Where the outcome is yes or no, answers are
+scores, and their unit is the standard deviation of what is compared with 0.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidInput
-from preceptor.evidence.lockstep import filled_in, last_told
+from preceptor.evidence.lockstep import filled_in, last_told, mean_slope
 from preceptor.logs import Log
 from preceptor.logs.in_world import in_world_units, require_tests
 from preceptor.model.world import World
@@ -37,13 +38,16 @@ class Record:
     values
         Their results in the world's units, shape (rounds, n); hidden ones are not looked at.
     answers
-        What the person said, shape (rounds,), in the world's units; for choices 0 or 1.
+        What the person said, shape (rounds,), in the world's units; for choices 0 or 1. Where the
+        outcome is yes or no, scores without the base score, or decisions, 1 or 0.
     outcomes
         What was true, shape (rounds,); not looked at where it was not told.
     told
         Whether the person heard it, shape (rounds,). Without, nothing is learned.
     days
         When, in days since any moment, shape (rounds,); NaN, or left out, if not known.
+    decided
+        Whether answers are decisions about an outcome that is yes or no.
 
     Raises
     ------
@@ -65,6 +69,7 @@ class Record:
     outcomes: FloatArray
     told: npt.NDArray[np.bool_]
     days: FloatArray
+    decided: bool
 
     def __init__(
         self,
@@ -75,6 +80,7 @@ class Record:
         outcomes: npt.ArrayLike,
         told: npt.ArrayLike,
         days: npt.ArrayLike | None = None,
+        decided: bool = False,
     ) -> None:
         seen, heard = np.asarray(shown, dtype=np.bool_), np.asarray(told, dtype=np.bool_)
         rounds = int(np.size(np.asarray(answers)))
@@ -101,6 +107,7 @@ class Record:
                 faults.append(f"{name}: not a number in round {wrong[0]}, where it counts")
         InvalidInput.raise_if(faults)
         object.__setattr__(self, "world", world)
+        object.__setattr__(self, "decided", bool(decided))
         for name, array in arrays.items():
             object.__setattr__(self, name, frozen_array(array, array.dtype))
 
@@ -139,7 +146,8 @@ class Record:
             )
         own = log if participant is None else log.for_participant(participant)
         rows = in_world_units(world, own, choices=choices)
-        return cls(world, own.shown, *rows, own.told, own.days)
+        decided = world.is_binary and own.decided
+        return cls(world, own.shown, *rows, own.told, own.days, decided)
 
     @property
     def rounds(self) -> int:
@@ -191,7 +199,48 @@ class Record:
     @cached_property
     def last_surprises(self) -> FloatArray:
         """Outcome minus answer (rounds,) of the last told round before, standardised; first 0."""
+        if self.world.outcome is not None:
+            share = self.world.outcome.prevalence
+            unit = np.sqrt(share * (1.0 - share))
+            return last_told(self.told, (self.outcomes - self.foreseen) / unit)
         return last_told(self.told, self.standard_outcomes - self.standard_answers)
+
+    @cached_property
+    def base(self) -> float:
+        """What decisions have beside weights, in standard units; 0 for other answers."""
+        return self.world.base_score / self.outcome_sd if self.decided else 0.0
+
+    @cached_property
+    def foreseen(self) -> FloatArray:
+        """Chance of yes (rounds,) that the person saw, as they answered it."""
+        assert self.world.outcome is not None
+        link = self.world.outcome.from_score
+        return link.probability(self.world.base_score + self.answers)
+
+    @cached_property
+    def mean_slope(self) -> float:
+        """How much the chance of yes rises per unit of score, over all cases; 1 for numbers."""
+        return mean_slope(self.world)
+
+    @cached_property
+    def surprising(self) -> tuple[FloatArray, FloatArray]:
+        """Targets and slopes (rounds,) of surprises: target minus slope times the sum of tests.
+
+        In standard units. For numbers the target is the outcome and the slope 1. The chance of yes
+        is no line in the score: it is replaced by the line that touches it at the score that the
+        person answered, which is their own up to scatter; where they only decided, by the line that
+        is best over all cases.
+        """
+        outcome = self.world.outcome
+        if outcome is None:
+            return self.standard_outcomes, np.ones(self.rounds)
+        link, base = outcome.from_score, self.world.base_score
+        if self.decided:
+            chance = np.full(self.rounds, outcome.prevalence)
+            slope, at = np.full(self.rounds, self.mean_slope), np.zeros(self.rounds)
+        else:
+            chance, slope, at = self.foreseen, link.density(base + self.answers), self.answers
+        return (self.outcomes - chance + slope * at) / self.outcome_sd, slope
 
     def to_standard(self, weights: npt.ArrayLike) -> FloatArray:
         """Weights of the world in standard units.

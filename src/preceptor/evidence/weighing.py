@@ -64,7 +64,8 @@ def weigh(
     families
         Which to weigh, names or families of one's own; all if left out.
     answers
-        How answers scatter: "gaussian", "t" (with slips) or "choices" (0 or 1).
+        How answers scatter: "gaussian", "t" (with slips) or "choices" (0 or 1). Where the outcome
+        is yes or no, probabilities scatter on the scale of scores, and decisions are choices.
     default
         First weights (n,) that one would expect, in the world's units; zero if left out.
     dials
@@ -122,6 +123,8 @@ def prepare(
         if isinstance(rounds, Record)
         else Record.of(world, rounds, choices=not scatter.follows_surprises)
     )
+    if record.decided and scatter is ANSWERS["gaussian"]:
+        scatter = ANSWERS["choices"]
     kinds = chosen(families, record)
     faults = [
         f"dials: {dial!r}, must be numbers from 0 to 1" for dial in dials if not 0 <= dial <= 1
@@ -133,6 +136,11 @@ def prepare(
         faults.append("dials: none; name at least one value of κ")
     if record.world != world:
         faults.append("rounds: a record of another world")
+    if world.is_binary and record.decided != (not scatter.follows_surprises):
+        faults.append(
+            f"answers: {scatter.name!r}, but those of the log are "
+            f"{'decisions' if record.decided else 'probabilities'}; leave `answers` out"
+        )
     faults += scatter.faults(record.answers)
     InvalidInput.raise_if(faults)
     setting = Setting(
@@ -209,7 +217,7 @@ def _prepared(
     n = record.world.size
     known = offsets + rows[..., :n] @ setting.default
     surprises = record.last_surprises if setting.answers.follows_surprises else 0.0
-    known += prior.follow_mean * surprises
+    known += prior.follow_mean * surprises + record.base
     rows[..., :n] *= prior.weights
     rows[..., n] = prior.bias
     rows[..., n + 1] = prior.follow * surprises

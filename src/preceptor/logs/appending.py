@@ -22,7 +22,7 @@ from preceptor.logs.cells import in_iso
 from preceptor.logs.columns import FIELDS
 from preceptor.logs.levels import Category, Tests, cells_of
 from preceptor.logs.log import Log
-from preceptor.logs.matching import Columns, by_level
+from preceptor.logs.matching import DECIDED, Columns, by_level
 from preceptor.logs.writing import as_cell
 from preceptor.model.world import World
 
@@ -224,7 +224,7 @@ def extended(log: Log | None, names: tuple[str, ...], entry: NewRound) -> Log:
     if log is None:
         return row
     joined = [np.concatenate([getattr(log, f), getattr(row, f)]) for f in FIELDS]
-    return Log(names, *joined)
+    return Log(names, *joined, decided=log.said_decided)
 
 
 def _as_levels(there: Sequence[str], tests: Tests, columns: Mapping[str, str]) -> list[Category]:
@@ -253,6 +253,7 @@ def _fields(
         "outcome": float(own.outcome[-1]) if told else None,
         "feedback": told,
         "when": None if np.isnat(own.when[-1]) else in_iso(own.when[-1]),
+        DECIDED: own.said_decided,
     }
 
 
@@ -267,7 +268,7 @@ def _laid_out(
     columns: Mapping[str, str],
 ) -> dict[str, Any] | None:
     """Cells by the file's own columns; None if it has no place for the tests."""
-    ours = ("participant", "round", "prediction", "outcome", "feedback", "when")
+    ours = ("participant", "round", "prediction", "outcome", "feedback", "when", DECIDED)
     row = {columns.get(field, field): fields[field] for field in ours}
     if columns.get("shown", "shown") in there:
         return row | {columns.get(field, field): fields[field] for field in ("shown", "values")}
@@ -290,7 +291,7 @@ def _record(text: str, own: Log, tests: Tests, columns: Mapping[str, str]) -> di
     if columns.get("shown", "shown") not in there:
         there += [key for name in names if (key := columns.get(name, name)) not in there]
     row = _laid_out(there, fields, columns) or {}
-    known = {*_NEW_COLUMNS, "feedback", *names, *tests.names}
+    known = {*_NEW_COLUMNS, "feedback", DECIDED, *names, *tests.names}
     kept = {columns.get(name, name) for name in known}
     return {key: row.get(key) for key in there if key in kept}
 

@@ -45,9 +45,22 @@ def row_faults(
     arrays: Mapping[str, npt.NDArray[Any]],
     place: Callable[[int], str],
     column: Callable[[str], str] = lambda field: field,
+    *,
+    decided: bool | None = None,
 ) -> list[str]:
-    """Faults within rows; `place` names a row and `column` a field as the reader knows them."""
-    return shorten(list(_row_faults(names, arrays, place, column)))
+    """Faults within rows; `place` names a row and `column` a field as the reader knows them.
+
+    `decided` says that answers are decisions, which are 0 or 1.
+    """
+    faults = list(_row_faults(names, arrays, place, column))
+    if decided:
+        answers = arrays["prediction"]
+        faults += [
+            f"{place(row)}, column '{column('prediction')}': {answers[row]:g} is no decision, must "
+            "be 1 (yes) or 0 (no)"
+            for row in _where(~np.isin(answers, (0.0, 1.0)) & np.isfinite(answers))
+        ]
+    return shorten(faults)
 
 
 def _row_faults(

@@ -11,6 +11,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import first_few, nearest
 from preceptor.errors import InvalidInput
 from preceptor.logs.cells import as_name
+from preceptor.logs.yes_no import YesNo
 from preceptor.model.world import World
 
 # Where no column is 1.
@@ -74,16 +75,20 @@ class Category:
 
 @dataclass(frozen=True)
 class Tests:
-    """What a log is about: the columns of its values, and tests that are written as levels."""
+    """What a log is about: the columns of its values, and tests that are written as levels.
+
+    `outcome` reads answers and outcomes where these are yes or no; None where they are numbers.
+    """
 
     names: tuple[str, ...]
     categories: tuple[Category, ...] = ()
+    outcome: YesNo | None = None
 
     @classmethod
     def of(cls, names: Sequence[str] | World) -> Tests:
         """The tests by their names, or those of a world, which knows levels."""
         if isinstance(names, World):
-            return cls(names.labels, categories_of(names))
+            return cls(names.labels, categories_of(names), YesNo.of(names))
         if isinstance(names, str):
             raise InvalidInput(
                 f"names: {names!r}, must be a list of the names of tests, or a World"

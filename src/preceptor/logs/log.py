@@ -20,6 +20,7 @@ from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.checks import array_faults, row_faults, shorten
 from preceptor.logs.columns import FIELDS, given_columns
 from preceptor.logs.levels import Tests
+from preceptor.logs.yes_no import are_decisions
 from preceptor.model.world import World
 from preceptor.tables import Reading
 
@@ -51,7 +52,8 @@ class Log(Value):
     prediction
         What the person said, shape (rows,).
     outcome
-        What was true, shape (rows,), NaN where that is not known; nowhere if left out.
+        What was true, shape (rows,), NaN where that is not known; nowhere if left out. Yes is 1 and
+        no is 0.
     feedback
         Whether the person was told the outcome, shape (rows,); None in a row, or left out:
         whoever has an outcome was told it. A round without feedback teaches nothing.
@@ -59,6 +61,9 @@ class Log(Value):
         When the round was played, shape (rows,): dates or dates with times, as text (ISO 8601),
         `datetime`s or datetime64; None or NaT where that is not known. Kept to the microsecond.
         Times with an offset are turned into UTC, others are taken as they stand.
+    decided
+        Where outcomes are yes or no: whether answers are decisions (1 for yes, 0 for no) instead
+        of probabilities. Left out: they are if all of them are 0 or 1.
 
     Raises
     ------
@@ -82,6 +87,7 @@ class Log(Value):
     outcome: FloatArray
     feedback: npt.NDArray[np.bool_]
     when: npt.NDArray[np.datetime64]
+    decided: bool
 
     def __init__(
         self,
@@ -94,18 +100,22 @@ class Log(Value):
         outcome: npt.ArrayLike | None = None,
         feedback: npt.ArrayLike | None = None,
         when: npt.ArrayLike | None = None,
+        *,
+        decided: bool | None = None,
     ) -> None:
         labels = tuple(str(name) for name in names)
         given = (participant, rounds, shown, values, prediction, outcome, feedback, when)
         arrays, faults = given_columns(dict(zip(FIELDS, given, strict=True)))
         InvalidInput.raise_if(shorten(faults))
         InvalidInput.raise_if(array_faults(labels, arrays))
-        InvalidInput.raise_if(row_faults(labels, arrays, lambda row: f"row {row}"))
+        InvalidInput.raise_if(row_faults(labels, arrays, lambda row: f"row {row}", decided=decided))
         first_seen = np.unique(arrays["participant"], return_index=True, return_inverse=True)
         order = np.lexsort((arrays["rounds"], first_seen[1][first_seen[2]]))
         object.__setattr__(self, "names", labels)
         for field, array in arrays.items():
             object.__setattr__(self, field, frozen_array(array[order], array.dtype))
+        guessed = are_decisions(arrays["prediction"])
+        object.__setattr__(self, "decided", guessed if decided is None else bool(decided))
 
     @classmethod
     def read(
@@ -124,6 +134,11 @@ class Log(Value):
         `feedback` (yes or no; whether the person was told the outcome) and `when` (a date, or a
         date with a time); an empty cell is as good as none. Other columns are ignored. Names are
         compared without capitals and blanks around them, unless one is written exactly so.
+
+        If the outcome of the world is yes or no, answers are probabilities (0.7, 70%) or decisions
+        (yes and no, the levels of the table, 1 and 0), and outcomes are levels, yes and no, or 1
+        and 0. Answers that are all yes or no are decisions; a column `decided` (yes or no) says
+        otherwise.
 
         A test that is a category stands under its name, with the level as the person saw it, if
         the world knows its levels; columns of 0 and 1 are read as well.
@@ -234,6 +249,11 @@ class Log(Value):
 
     def __len__(self) -> int:
         return int(self.prediction.size)
+
+    @property
+    def said_decided(self) -> bool | None:
+        """Whether answers are decisions where that does not follow from them; else None."""
+        return None if self.decided == are_decisions(self.prediction) else self.decided
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -408,7 +428,8 @@ class Log(Value):
         if type(self) is not type(other):
             return NotImplemented
         assert isinstance(other, Log)
-        return self.names == other.names and all(
+        same = self.names == other.names and self.decided == other.decided
+        return same and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=name in _WITH_NAN)
             for name in FIELDS
         )
@@ -422,7 +443,8 @@ class Log(Value):
 
     def _rows(self, chosen: npt.NDArray[np.bool_]) -> Log:
         """Some rows as a log of their own; counts begin anew with its first rows."""
-        return Log(self.names, *(getattr(self, field)[chosen] for field in FIELDS))
+        rows = (getattr(self, field)[chosen] for field in FIELDS)
+        return Log(self.names, *rows, decided=self.decided)
 
 
 _MICROSECONDS_A_DAY = 86_400_000_000

@@ -9,7 +9,11 @@ from preceptor.logs.columns import OPTIONAL
 from preceptor.logs.levels import Category, Tests
 
 NEEDED = ("participant", "round", "prediction")
-FIELD_COLUMNS = ("participant", "round", "shown", "values", "prediction", "outcome", *OPTIONAL)
+DECIDED = "decided"
+FIELD_COLUMNS = (
+    *("participant", "round", "shown", "values", "prediction", "outcome"),
+    *(*OPTIONAL, DECIDED),
+)
 
 
 class Columns:

@@ -89,6 +89,12 @@ def implausible(
         wrong = None if column in levels else _of_column(world, column).fault(value)
         if wrong:
             faults.append(f"values: {world.labels[column]} {value:.10g}, but by the table {wrong}")
+    if world.is_binary:
+        if not 0.0 <= answer <= 1.0:
+            faults.append(f"answer: {answer:.10g}, must be a probability from 0 to 1, or 0 or 1")
+        if outcome is not None and outcome not in (0.0, 1.0):
+            faults.append(f"outcome: {outcome:.10g}, must be 1 (yes) or 0 (no)")
+        return faults
     usual = _of_outcome(world)
     # People may answer with a probability where the outcome is yes or no.
     wrong = _Usual(usual.mean, usual.spread, None).fault(answer)

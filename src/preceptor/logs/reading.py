@@ -26,6 +26,7 @@ from preceptor.logs.columns import FIELDS, OPTIONAL, feedback_of, moments_of
 from preceptor.logs.levels import Category, Tests
 from preceptor.logs.log import Log
 from preceptor.logs.matching import (
+    DECIDED,
     FIELD_COLUMNS,
     Columns,
     by_level,
@@ -110,23 +111,28 @@ def log_from_table(table: Cells, tests: Tests, columns: Mapping[str, str] | None
     arrays = {
         "participant": np.array(reader.cells("participant", as_name, ""), dtype=np.str_),
         "rounds": np.array(reader.cells("round", as_round, 0), dtype=np.int64),
-        "prediction": np.array(reader.cells("prediction", reader.number, 0.0)),
+        "prediction": np.array(reader.answers()),
         "outcome": np.full(len(table.places), np.nan),
     }
     if found.has("outcome"):
-        arrays["outcome"] = np.array(reader.cells("outcome", reader.number, 0.0))
+        arrays["outcome"] = np.array(reader.outcomes())
     # A test may have the name of a column that can be left out: then the column is the test's.
     there = [f for f in OPTIONAL if found.has(f) and not (wide and f in names)]
     told = reader.cells("feedback", as_yes_no, None) if "feedback" in there else None
     dates = reader.cells("when", as_moment, None) if "when" in there else None
     arrays["feedback"] = feedback_of(told, arrays["outcome"], reader.faults)
     arrays["when"] = moments_of(dates, arrays["outcome"].shape, reader.faults)
+    decided = None
+    if found.has(DECIDED) and not (wide and DECIDED in names):
+        decided = reader.decided()
     arrays["shown"], arrays["values"] = reader.wide() if wide else reader.lists()
     faults = [*reader.faults]
     if not faults:
-        faults = row_faults(names, arrays, lambda row: table.places[row], found.name)
+        faults = row_faults(
+            names, arrays, lambda row: table.places[row], found.name, decided=decided
+        )
     InvalidInput.raise_if(shorten(faults))
-    return Log(names, *(arrays[field] for field in FIELDS))
+    return Log(names, *(arrays[field] for field in FIELDS), decided=decided)
 
 
 class _Reader:
@@ -148,6 +154,47 @@ class _Reader:
                 self.faults.append(f"{place}, column '{name}': {error}")
                 found.append(instead)
         return found
+
+    def answers(self) -> list[float]:
+        """The column `prediction`: numbers, or probabilities or decisions."""
+        yes_no = self.tests.outcome
+        if yes_no is None:
+            return self.cells("prediction", self.number, 0.0)
+        cells = self.table.columns[self.columns.name("prediction")]
+        yes_no = yes_no.among(cells)
+        read = partial(yes_no.answer, decimal=self.table.decimal)
+        found = self.cells("prediction", read, 0.0)
+        open_ones = [i for i, number in enumerate(found) if 0.0 < number < 1.0]
+        for row, cell in enumerate(cells):
+            if open_ones and yes_no.is_word(cell):
+                self.faults.append(
+                    f"{self.table.places[row]}, column '{self.columns.name('prediction')}': "
+                    f"{cell!r} is a decision, but {self.table.places[open_ones[0]]} has the "
+                    f"probability {found[open_ones[0]]:g}; write all answers as one or the other"
+                )
+        return found
+
+    def outcomes(self) -> list[float]:
+        """The column `outcome`: numbers, or 1 for yes and 0 for no."""
+        yes_no = self.tests.outcome
+        if yes_no is None:
+            return self.cells("outcome", self.number, 0.0)
+        cells = self.table.columns[self.columns.name("outcome")]
+        return self.cells("outcome", yes_no.among(cells).outcome, 0.0)
+
+    def decided(self) -> bool | None:
+        """The column `decided`, which must say the same in all rows."""
+        said = self.cells(DECIDED, as_yes_no, None)
+        known = [row for row, cell in enumerate(said) if cell is not None]
+        for row in known:
+            if said[row] != said[known[0]]:
+                self.faults.append(
+                    f"{self.table.places[row]}, column '{self.columns.name(DECIDED)}': "
+                    f"{'yes' if said[row] else 'no'}, but {self.table.places[known[0]]} says the "
+                    "opposite; the answers of a log are probabilities or decisions, not both"
+                )
+                break
+        return said[known[0]] if known else None
 
     def wide(self) -> tuple[Any, Any]:
         """A column for each test: its result, or its level; empty where it was hidden."""

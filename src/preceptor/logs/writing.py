@@ -15,7 +15,7 @@ from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import in_iso
 from preceptor.logs.in_world import require_tests
 from preceptor.logs.levels import Category, categories_of, spoken
-from preceptor.logs.matching import FIELD_COLUMNS
+from preceptor.logs.matching import DECIDED, FIELD_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,9 @@ def plain_rows(
     # What says no more than the outcome does is left out: such logs stay as they always were.
     feedback = bool(np.any(log.feedback != ~np.isnan(log.outcome)))
     dates = not bool(np.all(np.isnat(log.when)))
+    decided = log.said_decided if _may_be_yes_or_no(log) else None
     written = [*_COLUMNS, *["feedback"] * feedback, *["when"] * dates]
+    written += [] if decided is None else [DECIDED]
     if layout == "wide" and (taken := [name for name in log.names if name in written]):
         raise InvalidInput(
             f"layout: 'wide' would need two columns {taken[0]!r}, one of them for the test of that "
@@ -71,8 +73,19 @@ def plain_rows(
             row["feedback"] = bool(log.feedback[i])
         if dates:
             row["when"] = None if np.isnat(log.when[i]) else in_iso(log.when[i])
+        if decided is not None:
+            row[DECIDED] = decided
         rows.append(row)
     return rows
+
+
+def _may_be_yes_or_no(log: Log) -> bool:
+    """Whether all numbers are such as yes-or-no outcomes and answers to them are."""
+    heard = log.outcome[~np.isnan(log.outcome)]
+    return bool(
+        np.all((heard == 0.0) | (heard == 1.0))
+        and np.all((log.prediction >= 0.0) & (log.prediction <= 1.0))
+    )
 
 
 def _levels(log: Log, world: World | None, unlisted: str) -> dict[Category, list[str | None]]:

@@ -9,7 +9,7 @@ along the first axis. Then the person's score has
 as its covariance with the true score and its variance. These two numbers decide what answers cost
 (`model/score_pairs.py`), unless the person allows for what is hidden: then what they believe to be
 hidden is a third. Charges of two numbers are read off a surface (`model/surfaces.py`), here as in
-kernels.
+kernels; those of three off a stack of surfaces (`model/volumes.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
 from preceptor.model.surfaces import Surface, believed_base, surface_of
+from preceptor.model.volumes import Volume, volume_of
 from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
 
 # The steepest density of a standard normal, and its mean distance from 0.
@@ -47,13 +48,12 @@ class YesNoOracle(GaussianOracle):
 
     @cached_property
     def accuracy(self) -> float:  # type: ignore[override]
-        """Error of the surface, if one is used, while errors are no larger than at first."""
-        if self._surface is None:
-            return 0.0
-        if not self._surface.grows:
-            return self._surface.error
+        """Error of the table that is used, while errors are no larger than at first."""
+        table = self._surface or self._volume
+        if not table.grows:
+            return table.error
         steepest = max(self._largest_score(self._first_errors, shown) for shown in self.sets)
-        return self._surface.error * (1.0 + steepest) ** 2
+        return table.error * (1.0 + steepest) ** 2
 
     @cached_property
     def _surface(self) -> Surface | None:
@@ -61,6 +61,11 @@ class YesNoOracle(GaussianOracle):
         if self._yes_no.allows_for_hidden:
             return None
         return surface_of(self._world, self._yes_no)
+
+    @cached_property
+    def _volume(self) -> Volume:
+        """For people who allow for what is hidden."""
+        return volume_of(self._world, self._yes_no)
 
     @cached_property
     def _readings(self) -> Readings:
@@ -100,7 +105,7 @@ class YesNoOracle(GaussianOracle):
         form = self._form_of(shown)
         if self._surface is None:
             parts = [
-                self._yes_no.expected(self.pair_of(errors[start : start + _BATCH], shown))
+                self._volume.charges(self.pair_of(errors[start : start + _BATCH], shown))
                 for start in range(0, errors.shape[0], _BATCH)
             ]
             return np.concatenate(parts) + form.price

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.model.links import Link
@@ -97,12 +98,16 @@ class ScorePair:
         """Standard deviation of the person's score."""
         return np.asarray(np.sqrt(np.maximum(self.own, 0.0)))
 
+    @property
+    def is_still(self) -> npt.NDArray[np.bool_]:
+        """Where the person's score never moves, but for rounding."""
+        return np.asarray(self.deviation <= _STILL * np.sqrt(self.link.variance + self.spread))
+
     def mistakes(self, above: FloatArray) -> tuple[FloatArray, FloatArray]:
         """P(yes, but the score is not above a limit) and P(no, but it is), for each state."""
-        limit, deviation, shared = np.broadcast_arrays(
-            np.asarray(above) - self.believed, self.deviation, self.shared
+        limit, deviation, shared, constant = np.broadcast_arrays(
+            np.asarray(above) - self.believed, self.deviation, self.shared, self.is_still
         )
-        constant = deviation <= _STILL * np.sqrt(self.link.variance + self.spread)
         safe = np.where(constant, 1.0, deviation)
         # A score that never moves is above the limit or not.
         q = np.where(constant, np.where(limit < 0.0, -np.inf, np.inf), limit / safe)

@@ -28,10 +28,10 @@ from preceptor.model.yes_no_risks import (
 )
 
 # Wanted error, as a share of the largest charge (of 1 where there is no largest).
-_WANTED = 1e-8
+WANTED = 1e-8
 _FIRST_CELLS, _MOST_CELLS = 24, 700
 # Scores whose standard deviation is larger are charged as if it were this.
-_STEEPEST = 50.0
+STEEPEST = 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,16 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
+    """Even knots from `low` to `high`, and the cubic splines over them."""
+
     low: float
     high: float
     cells: int
 
     @property
     def step(self) -> float:
+        """Distance of two knots."""
         return (self.high - self.low) / self.cells
 
     @property
@@ -110,18 +113,14 @@ def surface_of(world: World, risk: YesNoRisk) -> Surface:
 
 
 def _tabulated(world: World, risk: YesNoRisk) -> Surface:
-    assert world.outcome is not None
-    spread = world.score_variance
-    link = world.outcome.from_score
-    believed = believed_base(world, risk)
-    reach = float(np.sqrt(spread))
-    still = ScorePair(link, world.base_score, spread, *map(np.array, (believed, 0.0, 0.0, 0.0)))
+    still = still_score(world, risk)
+    reach = float(np.sqrt(still.spread))
     theta, grows = 0.0, isinstance(risk, LogLoss)
     if isinstance(risk, Decision):
-        theta = float(link.score(risk.yes_above)) - believed
+        theta = float(still.link.score(risk.yes_above)) - float(still.believed)
         low, high = (0.0, FAR) if theta >= 0.0 else (-FAR, 0.0)
     else:
-        low, high = 0.0, _STEEPEST / (1.0 + _STEEPEST)
+        low, high = 0.0, STEEPEST / (1.0 + STEEPEST)
 
     def exact(x: FloatArray, y: FloatArray) -> FloatArray:
         """Charges (x.size, y.size), with the growth of the log loss taken out."""
@@ -132,12 +131,12 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
             misses, alarms = pair.mistakes(height)
             return np.asarray(risk.miss * misses + risk.false_alarm * alarms)
         assert isinstance(risk, ProbabilityRisk)
-        costs = _mean_charges(risk, still, x, y / (1.0 - y))
+        costs = mean_charges(risk, still, x, y / (1.0 - y))
         return np.asarray(costs * ((1.0 - y) ** 2 if grows else 1.0))
 
-    wanted = _WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
+    wanted = WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
     flat = risk.decides and theta == 0.0
-    table, first, second, error = _fine_enough(exact, (-reach, reach), (low, high), flat, wanted)
+    table, first, second, error = fine_enough(exact, (-reach, reach), (low, high), flat, wanted)
     numbers = np.array(
         [
             world.outcome_variance, theta, float(risk.decides), float(risk.expected(still)),
@@ -146,6 +145,18 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
         ]
     )  # fmt: skip
     return Surface(CompiledRisk(SURFACE_CODE, numbers, _cubics(table)), 2.0 * error, grows)
+
+
+def still_score(world: World, risk: YesNoRisk) -> ScorePair:
+    """Somebody whose score never moves."""
+    assert world.outcome is not None
+    believed = believed_base(world, risk)
+    return ScorePair(
+        world.outcome.from_score,
+        world.base_score,
+        world.score_variance,
+        *map(np.array, (believed, 0.0, 0.0, 0.0)),
+    )
 
 
 def _cubics(table: FloatArray) -> FloatArray:
@@ -158,17 +169,24 @@ def _cubics(table: FloatArray) -> FloatArray:
     return np.ascontiguousarray(cells.reshape(rows, columns, 16))
 
 
-def _mean_charges(
+def mean_charges(
     risk: ProbabilityRisk, still: ScorePair, slopes: FloatArray, deviations: FloatArray
 ) -> FloatArray:
     """Expected charges (slopes, deviations): chances by slope times charges by deviation."""
-    steepest = np.array([float(np.max(deviations))])
-    points, weights = standard_scores(int(finer_by(steepest, float(np.sqrt(still.spread)))[0]))
+    points, weighed, against = weighed_chances(still, slopes, float(np.max(deviations)))
+    if_yes, if_no = risk.charges(still.link, still.believed + points[:, None] * deviations)
+    return np.asarray(weighed @ if_yes + against @ if_no)
+
+
+def weighed_chances(
+    still: ScorePair, slopes: FloatArray, steepest: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard scores, and at each the weighed chances (slopes, scores) of yes and of no."""
+    finer = finer_by(np.array([steepest]), float(np.sqrt(still.spread)))
+    points, weights = standard_scores(int(finer[0]))
     left = np.maximum(still.spread - slopes**2, 0.0)[:, None]
     chances = still.link.mean_probability(still.base + slopes[:, None] * points, left)
-    scores = still.believed + points[:, None] * deviations
-    if_yes, if_no = risk.charges(still.link, scores)
-    return np.asarray((chances * weights) @ if_yes + ((1.0 - chances) * weights) @ if_no)
+    return points, chances * weights, (1.0 - chances) * weights
 
 
 def believed_base(world: World, risk: YesNoRisk) -> float:
@@ -179,15 +197,15 @@ def believed_base(world: World, risk: YesNoRisk) -> float:
     return world.outcome.base_score(world.score_variance, risk.believed_prevalence)
 
 
-def _fine_enough(
+def fine_enough(
     exact: Callable[[FloatArray, FloatArray], FloatArray],
     across: tuple[float, float],
     along: tuple[float, float],
     flat: bool,
     wanted: float,
-) -> tuple[FloatArray, _Axis, _Axis, float]:
+) -> tuple[FloatArray, Axis, Axis, float]:
     """Make each axis finer until it is not the one that leaves too large an error."""
-    first, second = _Axis(*across, _FIRST_CELLS), _Axis(*along, 2 if flat else _FIRST_CELLS)
+    first, second = Axis(*across, _FIRST_CELLS), Axis(*along, 2 if flat else _FIRST_CELLS)
     error = np.inf
     for axis in range(2):
         # Along one axis at a time, so that it is known which one must be finer.
@@ -199,9 +217,9 @@ def _fine_enough(
             factor = min(max((error / (0.5 * wanted)) ** 0.25 * 1.05, 1.2), 4.0)
             more = min(int(cells * factor) + 1, _MOST_CELLS)
             if axis == 0:
-                first = _Axis(*across, more)
+                first = Axis(*across, more)
             else:
-                second = _Axis(*along, more)
+                second = Axis(*along, more)
     values = exact(first.sites, second.sites)
     table = second.coefficients(first.coefficients(values).T).T
     x, y = first.between, second.between
@@ -211,7 +229,7 @@ def _fine_enough(
 
 
 def _error_along(
-    exact: Callable[[FloatArray, FloatArray], FloatArray], first: _Axis, second: _Axis, axis: int
+    exact: Callable[[FloatArray, FloatArray], FloatArray], first: Axis, second: Axis, axis: int
 ) -> float:
     """Largest error of interpolating along one axis alone, at some places of the other."""
     mine, other = (first, second) if axis == 0 else (second, first)

@@ -24,7 +24,8 @@ from preceptor.errors import InvalidProblem
 class Units(Value):
     """Average and standard deviation of each test (n,), and the average of the outcome.
 
-    `levels` has for each test that is a category its levels, and the column that is 1 then.
+    `levels` has for each test that is a category its levels, and the column that is 1 then;
+    `outcome_levels` are the words for no and yes of an outcome that has two.
 
     >>> units = Units([80.0], [8.0], outcome="body fat, %", outcome_mean=19.0)
     >>> units.standardise([[96.0]]), units.restore([[2.0]])
@@ -40,6 +41,10 @@ class Units(Value):
         "Tests that are categories: each level as people write it, and the column that is 1 then, "
         "empty for the level where none is.",
     ] = None
+    outcome_levels: Annotated[
+        tuple[str, str] | None,
+        "How no and yes are written, where the outcome is one of two texts.",
+    ] = None
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class Units(Value):
         outcome: str = "outcome",
         outcome_mean: float = 0.0,
         levels: Mapping[str, Mapping[str, str]] | None = None,
+        outcome_levels: Sequence[str] | None = None,
     ) -> None:
         faults: list[str] = []
         arrays = [np.asarray(values, dtype=np.float64) for values in (means, scales)]
@@ -64,6 +70,7 @@ class Units(Value):
         if not is_number(outcome_mean):
             faults.append(f"units: outcome_mean is {outcome_mean!r}, must be a finite number")
         known = _levels(levels, faults)
+        both = _both(outcome_levels, faults)
         InvalidProblem.raise_if(faults)
         set_field = object.__setattr__
         set_field(self, "means", frozen_array(arrays[0]))
@@ -71,6 +78,7 @@ class Units(Value):
         set_field(self, "outcome", str(outcome))
         set_field(self, "outcome_mean", float(outcome_mean))
         set_field(self, "levels", known)
+        set_field(self, "outcome_levels", both)
 
     def standardise(self, values: npt.ArrayLike) -> FloatArray:
         """Test results (..., n) as people read them, in the world's units; NaN stays NaN."""
@@ -120,3 +128,14 @@ def _levels(given: Any, faults: list[str]) -> dict[str, dict[str, str]] | None:
         )
         return None
     return {str(test): dict(table) for test, table in given.items()} or None
+
+
+def _both(given: Any, faults: list[str]) -> tuple[str, str] | None:
+    """The words for no and yes; what is not two different texts is a fault."""
+    if given is None:
+        return None
+    words = [] if isinstance(given, str) else list(given)
+    if len(words) != 2 or words[0] == words[1] or not all(isinstance(w, str) for w in words):
+        faults.append(f"units: outcome_levels are {given!r}, must be two texts, no and yes")
+        return None
+    return words[0], words[1]

@@ -479,7 +479,12 @@ class World(Value):
         if units is not None:
             scales = units.scales * scale
             units = Units(
-                units.means, scales, units.outcome, units.outcome_mean, levels=units.levels
+                units.means,
+                scales,
+                units.outcome,
+                units.outcome_mean,
+                levels=units.levels,
+                outcome_levels=units.outcome_levels,
             )
         return World(
             self.coefficients * scale,

@@ -143,6 +143,10 @@ class Bayesian(Person):
         """The posterior mean."""
         return state.mean
 
+    def at_weights(self, state: Posterior, weights: FloatArray) -> Posterior:
+        """Somebody with these weights who is as sure."""
+        return state._replace(mean=weights)
+
     def learn(
         self,
         world: World,

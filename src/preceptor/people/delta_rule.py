@@ -203,6 +203,10 @@ class DeltaRule(Person):
         """The state."""
         return state.weights
 
+    def at_weights(self, state: Progressed, weights: FloatArray) -> Progressed:
+        """Somebody with these weights after as many rounds."""
+        return state._replace(weights=weights)
+
     def learn(
         self,
         world: World,

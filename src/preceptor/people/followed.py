@@ -6,6 +6,12 @@ without any approximation. After every round it is what Bayesian regression on a
 would give. Means and covariances may have leading axes, one filter for each scatter of answers
 that is thought possible: what is done with a case does not depend on it.
 
+Where outcomes are yes or no, answers are scores (without the base score) and all of this holds for
+probabilities and people who learn by showings. Two things are approximate. A decision leaves no
+normal distribution; the one with the same mean and covariance takes its place (assumed-density
+filtering, exact moments for one answer). And whoever learns from outcomes does not move by an
+affine map: the one that touches theirs at the mean takes its place (an extended Kalman filter).
+
 Behind the n weights there may be further coefficients that never move: a constant by which answers
 are off, or how far they follow the last surprise. `extra` holds what they are multiplied by.
 """
@@ -170,6 +176,50 @@ class Followed:
         density = -0.5 * (np.log(2.0 * np.pi * variance) + surprise**2 / variance)
         return replace(self, mean=mean, covariance=covariance), density
 
+    def decided(
+        self,
+        filled: FloatArray,
+        yes: bool,
+        scatter: npt.ArrayLike,
+        above: float = 0.0,
+        extra: FloatArray = _NOTHING_EXTRA,
+    ) -> tuple[Followed, FloatArray]:
+        """What is known once they have said yes or no, and how likely that was.
+
+        Parameters
+        ----------
+        filled
+            All tests of the case as they have them in mind, shape (n,).
+        yes
+            What they said.
+        scatter
+            Variance of scores around what weights say, one or one for each filter (...).
+        above
+            The score, base included, above which they say yes.
+        extra
+            What the coefficients behind the weights are multiplied by, shape (m,).
+
+        Returns
+        -------
+        tuple of Followed and array of shape (...)
+            The normal distribution with the mean and covariance of what is known now, and the
+            logarithm of how likely that answer was.
+        """
+        from scipy.special import log_ndtr
+
+        reading = np.concatenate([filled, extra])
+        towards = self.covariance @ reading
+        deviation = np.sqrt(towards @ reading + np.asarray(scatter, dtype=np.float64))
+        side = 1.0 if yes else -1.0
+        at = side * (self.world.base_score - above + self.mean @ reading) / deviation
+        chance = log_ndtr(at)
+        # density / distribution function, without underflow far below 0
+        ratio = np.exp(-0.5 * at * at - chance) / np.sqrt(2.0 * np.pi)
+        mean = self.mean + towards * (side * ratio / deviation)[..., None]
+        surer = ratio * (ratio + at) / deviation**2
+        lost = surer[..., None, None] * towards[..., :, None] * towards[..., None, :]
+        return replace(self, mean=mean, covariance=self.covariance - lost), chance
+
     def told(self, filled: FloatArray, shown: npt.NDArray[np.bool_], outcome: float) -> Followed:
         """Once they have heard what was true, and learned from it.
 
@@ -188,12 +238,30 @@ class Followed:
             Their weights have moved.
         """
         n, truth = self.world.size, np.asarray(outcome, dtype=np.float64)
+        if self.world.is_binary:
+            return self._told_yes_or_no(filled, shown, truth)
         turn, push = self.person.moves(self.world, self.state, filled, shown, truth)
         state = self.person.learn(self.world, self.state, filled, shown, truth)
         mean, covariance = self.mean.copy(), self.covariance.copy()
         mean[..., :n] = mean[..., :n] @ turn.T + push
         covariance[..., :n, :] = turn @ covariance[..., :n, :]
         covariance[..., :, :n] = covariance[..., :, :n] @ turn.T
+        return replace(self, state=state, mean=mean, covariance=covariance)
+
+    def _told_yes_or_no(
+        self, filled: FloatArray, shown: npt.NDArray[np.bool_], truth: FloatArray
+    ) -> Followed:
+        """The map that touches how weights move, filter by filter, at the mean of each."""
+        n, person, world = self.world.size, self.person, self.world
+        here = person.at_weights(self.state, self.weights)
+        turn, push = person.moves(world, here, filled, shown, truth)
+        # What their kind keeps besides weights is the same for all filters.
+        middle = self.weights.reshape(-1, n).mean(axis=0)
+        state = person.learn(world, person.at_weights(self.state, middle), filled, shown, truth)
+        mean, covariance = self.mean.copy(), self.covariance.copy()
+        mean[..., :n] = np.squeeze(turn @ self.weights[..., None], -1) + push
+        covariance[..., :n, :] = turn @ covariance[..., :n, :]
+        covariance[..., :, :n] = covariance[..., :, :n] @ np.swapaxes(turn, -1, -2)
         return replace(self, state=state, mean=mean, covariance=covariance)
 
     def wandered(self, drift: float) -> Followed:

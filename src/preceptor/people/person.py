@@ -330,6 +330,23 @@ class Person(Kind):
 
     # --- is followed ---
 
+    def at_weights(self, state: Any, weights: FloatArray) -> Any:
+        """A state with other weights, for kinds that keep them in it; the same state for others.
+
+        Parameters
+        ----------
+        state
+            As `fresh` and `learn` give it.
+        weights
+            Shape (..., n).
+
+        Returns
+        -------
+        state
+            Everything else as it was.
+        """
+        return state
+
     @abstractmethod
     def moves(
         self,

@@ -10,7 +10,7 @@ from preceptor.model.links import LOGISTIC, PROBIT
 from preceptor.model.yes_no_risks import Decision, YesNoRisk
 from preceptor.plan import Plan
 from preceptor.problem import Problem
-from preceptor.report.mistake_words import costs, named, rates
+from preceptor.report.mistake_words import costs, named, rates, yes_of
 from preceptor.report.phrases import Row
 from preceptor.report.scale import scale_of
 
@@ -46,7 +46,7 @@ def _yes_no_rows(problem: Problem) -> list[Row]:
     outcome = world.outcome
     assert outcome is not None
     assert isinstance(risk, YesNoRisk)
-    common = f"yes in {100.0 * outcome.prevalence:.3g}% of all cases"
+    common = f"{yes_of(world)} in {100.0 * outcome.prevalence:.3g}% of all cases"
     if risk.believed_prevalence is not None:
         common += f"; the person takes it to be {100.0 * risk.believed_prevalence:.3g}%"
     if isinstance(risk, Decision):

@@ -9,6 +9,7 @@ import numpy as np
 
 from preceptor.model.score_pairs import ScorePair
 from preceptor.report.in_numbers import reads_linearly
+from preceptor.report.mistake_words import yes_of
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice
@@ -134,26 +135,24 @@ def _told_apart(advice: Advice) -> list[tuple[str, str]]:
     reader = ScorePair.best_reader(
         outcome.from_score, world.base_score, world.score_variance, known
     )
-    unseen = getattr(estimate, "held_out", None)
-    foretold = []
-    if unseen is not None:
-        intercept, slope = unseen.calibration
-        foretold = [
-            (
-                "In cases kept from the estimate",
-                f"area under the curve {unseen.auc:.3f}; Brier score {unseen.brier:.3f} (always "
-                f"saying the prevalence: {unseen.brier_of_prevalence:.3f}); calibration "
-                f"{intercept:+.2f} and {slope:.2f}, where 0 and 1 would be perfect",
-            )
-        ]
+    unseen = estimate.held_out
+    intercept, slope = unseen.calibration
     return [
-        ("Outcome", f"{units.outcome}: yes in {100.0 * outcome.prevalence:.3g}% of all cases"),
+        (
+            "Outcome",
+            f"{units.outcome}: {yes_of(world)} in {100.0 * outcome.prevalence:.3g}% of all cases",
+        ),
         (
             "Told apart",
             "the area under the receiver operating curve of whoever reads all tests rightly is "
             f"{float(reader.area()[0]):.3f} in the estimated world",
         ),
-        *foretold,
+        (
+            "In cases kept from the estimate",
+            f"area under the curve {unseen.auc:.3f}; Brier score {unseen.brier:.3f} (always "
+            f"saying the prevalence: {unseen.brier_of_prevalence:.3f}); calibration "
+            f"{intercept:+.2f} and {slope:.2f}, where 0 and 1 would be perfect",
+        ),
         ("Covariance", estimate.covariance_method),
         ("Weights", estimate.regression_method),
     ]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from preceptor._base.words import listed
 from preceptor.evaluation.mistakes import decides
 from preceptor.model.yes_no_risks import Decision
@@ -99,10 +97,7 @@ def _floor(plan: Plan) -> str:
 
 def reads_linearly(advice: Advice) -> bool:
     """Whether an outcome that takes two values was read as a number."""
-    estimate = advice.estimate
-    if estimate is None or estimate.world.is_binary:
-        return False
-    return np.unique(estimate.design.outcome).size == 2
+    return advice.estimate is not None and advice.estimate.is_linear_reading
 
 
 def is_one_set(plan: Plan) -> bool:

@@ -19,6 +19,7 @@ from preceptor.model.yes_no_risks import Decision
 from preceptor.report.phrases import joined
 
 if TYPE_CHECKING:
+    from preceptor.model.world import World
     from preceptor.plan import Plan
     from preceptor.problem import Problem
 
@@ -53,6 +54,18 @@ def best_by(plan: Plan) -> tuple[TestSet, Mistakes] | None:
         return None
     shown = best_set(plan.problem)
     return None if shown is None else (shown, best_mistakes(plan.problem, shown))
+
+
+def yes_of(world: World) -> str:
+    """What yes is called: "yes", or "yes (malignant)" where the table has a word for it.
+
+    >>> import preceptor as pr
+    >>> yes_of(pr.World([1.0], [[1.0]], outcome=pr.Binary(0.2)))
+    'yes'
+    """
+    levels = None if world.units is None else world.units.outcome_levels
+    word = "yes" if levels is None else levels[1]
+    return "yes" if word.casefold() in ("yes", "1", "true") else f"yes ({word})"
 
 
 def in_100(share: float) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Decision
+from preceptor.problem import Problem
 from preceptor.tutoring import Tutor
 
 
@@ -27,7 +29,7 @@ class Run:
         Answer less truth, (rounds,), NaN where one of them is missing.
     expected
         Root of the squared error that was expected of the answer when the case was shown,
-        (rounds,).
+        (rounds,); NaN where the outcome is yes or no.
     least
         The same for somebody who weighs the results that were shown as well as can be, (rounds,).
     """
@@ -58,11 +60,14 @@ class Run:
         for i, (before, after) in enumerate(_steps(tutor)):
             entry, shares = tutor.record[i], before.bank.kinds
             values = entry.results(world)
-            means, variances = before.bank.awaited(entry.shown, values)
             best, left = outcome_given(world, entry.shown, values)
-            # Given what was shown, nothing in an answer can know the rest of the truth.
-            expected[i] = np.sqrt(shares @ (variances + (means - best) ** 2) + left)
-            least[i] = np.sqrt(left)
+            if world.is_binary:
+                least[i] = np.sqrt(least_square(tutor.problem, best, left))
+            else:
+                means, variances = before.bank.awaited(entry.shown, values)
+                # Given what was shown, nothing in an answer can know the rest of the truth.
+                expected[i] = np.sqrt(shares @ (variances + (means - best) ** 2) + left)
+                least[i] = np.sqrt(left)
             if entry.answer is not None and entry.outcome is not None:
                 errors[i] = entry.answer - entry.outcome
             kinds.append(after.bank.kinds)
@@ -98,6 +103,21 @@ def outcome_given(world: World, shown: TestSet, values: FloatArray) -> tuple[flo
     weights = np.linalg.solve(world.covariance[np.ix_(columns, columns)], towards)
     left = world.outcome_variance - float(towards @ weights)
     return float(weights @ values), max(left, 0.0)
+
+
+def least_square(problem: Problem, score: float, left: float) -> float:
+    """Mean squared distance of the best answer to a yes-or-no question from what comes.
+
+    Of decisions that is how often they are wrong, of probabilities the Brier score.
+    """
+    world, outcome = problem.world, problem.world.outcome
+    assert outcome is not None
+    hidden = np.asarray(max(left - world.noise_variance, 0.0))
+    mean = np.asarray(world.base_score + score)
+    chance = float(outcome.from_score.mean_probability(mean, hidden))
+    if isinstance(problem.risk, Decision):
+        return 1.0 - chance if chance > problem.risk.right_threshold else chance
+    return chance * (1.0 - chance)
 
 
 def running(errors: FloatArray, over: int) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import Decision
 from preceptor.report import palette
 from preceptor.report.axes import Axis
 from preceptor.report.chart_parts import INK
@@ -77,8 +78,36 @@ def shown(tutor: Tutor) -> str:
     )
 
 
+def mistakes(tutor: Tutor, past: Run) -> str:
+    """Of yes-or-no answers: how many were wrong, or their Brier score, and what was possible."""
+    rounds = range(1, past.rounds + 1)
+    has_error = np.isfinite(past.errors)
+    decided = isinstance(tutor.problem.risk, Decision)
+    per = 100.0 if decided else 1.0
+    own, least = (
+        (per * running(np.where(has_error, values, np.nan), OVER) ** 2).tolist()
+        for values in (past.errors, past.least)
+    )
+    what = "wrong decisions, %," if decided else "Brier score"
+    lines = [
+        Line("this person", rounds, own, INK, width=2.2),
+        Line("with the right weights", rounds, least, _GREY, DASHES[2]),
+    ]
+    told = f"{what[0].upper()}{what[1:]} of the last {OVER} answers, round by round"
+    return line_chart(
+        "errors",
+        lines_heard(told, [(line.name, line.y) for line in lines], past.rounds),
+        lines,
+        x_axis=Axis.counting(0.5, past.rounds + 0.5),
+        x_label="round",
+        y_label=f"{what} of the last {OVER} rounds",
+    )
+
+
 def errors(tutor: Tutor, past: Run) -> str:
     """How far off the person was, beside what was expected and what was possible."""
+    if tutor.problem.is_binary:
+        return mistakes(tutor, past)
     rounds = range(1, past.rounds + 1)
     has_error = np.isfinite(past.errors)
     # Averages of the same rounds, or they could not be compared.

@@ -15,6 +15,7 @@ from preceptor._base.files import write_text
 from preceptor._base.version import VERSION
 from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
+from preceptor.model.yes_no_risks import Decision
 from preceptor.problem import Problem
 from preceptor.report import run_figures as figures
 from preceptor.report.data_rows import in_parts
@@ -121,6 +122,7 @@ def render_session(
         with_reasons=bool(reasons),
         figures=_figures(run, past),
         over=figures.OVER,
+        is_binary=run.problem.is_binary,
     )
     return writable(rendered)
 
@@ -144,9 +146,14 @@ def _cards(tutor: Tutor, past: Run) -> list[tuple[str, str, str]]:
     if known.size:
         few = max(1, min(_COMPARED, known.size // 2))
         begin, end = (float(np.sqrt(np.mean(part**2))) for part in (known[:few], known[-few:]))
-        cards.append((f"Typically off, first {counted(few, 'round')}", f"{begin:.3g}", unit))
+        what = "Typically off"
+        if isinstance(tutor.problem.risk, Decision):
+            what, unit, begin, end = "Wrong decisions, %", "", 100.0 * begin**2, 100.0 * end**2
+        elif tutor.problem.is_binary:
+            what, unit, begin, end = "Brier score", "", begin**2, end**2
+        cards.append((f"{what}, first {counted(few, 'round')}", f"{begin:.3g}", unit))
         if known.size > 1:
-            cards.append((f"Typically off, last {counted(few, 'round')}", f"{end:.3g}", unit))
+            cards.append((f"{what}, last {counted(few, 'round')}", f"{end:.3g}", unit))
     cards.append(("Answers scatter by", f"{tutor.scatter:.3g}", "around what their weights say"))
     return cards
 

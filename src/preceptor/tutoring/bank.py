@@ -15,11 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.model.risks import Risk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Decision, YesNoRisk
+from preceptor.people.answering import risk_in
 from preceptor.people.followed import Followed
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.person import Person
+from preceptor.tutoring.cases import score_read
 
 # Scatters that are thought possible, as shares of the outcome's standard deviation: 0.02 to 1.7.
 SCATTERS: FloatArray = 0.02 * 1.5 ** np.arange(12.0)
@@ -39,7 +43,9 @@ class Bank:
 
     `followers` has one filter a kind, and last the one for nobody in particular. `prior` are the
     logarithms of how likely each was before the first answer, (kinds + 1,); `likelihood` those of
-    the density of all answers, (kinds + 1, scatters), prior of the scatter included.
+    the density of all answers, (kinds + 1, scatters), prior of the scatter included. `risk` says
+    whether answers of 0 and 1 are decisions where the outcome is yes or no; None where it is a
+    number.
     """
 
     world: World
@@ -50,6 +56,7 @@ class Bank:
     wanders: float
     surprise: float
     answers: int
+    risk: YesNoRisk | None = None
 
     @classmethod
     def begin(
@@ -62,6 +69,7 @@ class Bank:
         spread: npt.ArrayLike,
         none_of_these: float,
         level: bool,
+        risk: Risk | None = None,
     ) -> Bank:
         """Before the first round.
 
@@ -81,6 +89,8 @@ class Bank:
             How likely it is that nobody of them is right.
         level
             Whether answers may be off by a constant and follow the last surprise.
+        risk
+            How people answer, where the outcome is yes or no.
 
         Returns
         -------
@@ -119,6 +129,7 @@ class Bank:
             wanders=_WANDERS * typical,
             surprise=0.0,
             answers=0,
+            risk=risk_in(world, risk) if world.is_binary else None,
         )
 
     @property
@@ -152,7 +163,10 @@ class Bank:
         return mean, within + (shares[:, None] * away).T @ away
 
     def awaited(self, shown: TestSet, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Mean and variance of the answer to a case, kind by kind (kinds + 1,)."""
+        """Mean and variance of the answer to a case, kind by kind (kinds + 1,).
+
+        Of the score behind it, without the base score, where the outcome is yes or no.
+        """
         means, variances = [], []
         for kind, each in enumerate(self.followers):
             shares = np.exp(self.likelihood[kind] - np.logaddexp.reduce(self.likelihood[kind]))
@@ -173,7 +187,8 @@ class Bank:
         values
             Their results in the world's units, in the same order.
         answer
-            What they said, in the world's units.
+            What they said, in the world's units; a probability or a decision where the outcome is
+            yes or no.
 
         Returns
         -------
@@ -181,14 +196,30 @@ class Bank:
             Every filter has seen the answer.
         """
         followers, likelihood = [], self.likelihood.copy()
+        above = self.yes_above(answer)
+        said = score_read(self.world, answer) if self.risk is not None else answer
         for kind, each in enumerate(self.followers):
             filled = each.filled(shown, values)
-            update, density = each.answered(filled, answer, self.scatters, self._behind)
+            if above is None:
+                update, density = each.answered(filled, said, self.scatters, self._behind)
+            else:
+                yes = answer == 1.0
+                update, density = each.decided(filled, yes, self.scatters, above, self._behind)
             followers.append(update)
             likelihood[kind] += density
         return replace(
             self, followers=tuple(followers), likelihood=likelihood, answers=self.answers + 1
         )
+
+    def yes_above(self, answer: float) -> float | None:
+        """The score above which they say yes, if an answer is a decision; None if it is not.
+
+        Whoever decides may still answer with a probability, which says more.
+        """
+        if not isinstance(self.risk, Decision) or answer not in (0.0, 1.0):
+            return None
+        assert self.world.outcome is not None
+        return float(self.world.outcome.from_score.score(self.risk.yes_above))
 
     def told(
         self, shown: TestSet, values: FloatArray, outcome: float, answer: float | None
@@ -217,8 +248,16 @@ class Bank:
             each.told(each.filled(shown, values), seen, outcome) for each in self.followers
         ]
         followers[-1] = followers[-1].wandered(self.wanders)
-        surprise = self.surprise if answer is None else outcome - answer
+        surprise = self.surprise if answer is None else (outcome - answer) * self._surprise_unit
         return replace(self, followers=tuple(followers), surprise=surprise)
+
+    @property
+    def _surprise_unit(self) -> float:
+        """What a surprise in chances of yes is in scores: in the standard deviations of both."""
+        if self.world.outcome is None:
+            return 1.0
+        share = self.world.outcome.prevalence
+        return float(np.sqrt(self.world.outcome_variance / (share * (1.0 - share))))
 
     @property
     def _behind(self) -> FloatArray:

@@ -16,8 +16,12 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.logs.in_world import require_tests
+from preceptor.logs.yes_no import score_of
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+
+# Of a Gauss-Hermite sum over scores.
+_NODES = 41
 
 
 def tests_shown(world: World, shown: Sequence[int | str]) -> TestSet:
@@ -127,6 +131,57 @@ def outcome_told(world: World, outcome: float) -> float:
         In the units that people read.
     """
     return float(outcome if world.units is None else world.units.uncentre(outcome))
+
+
+def score_read(world: World, probability: float) -> float:
+    """A probability that somebody answered, as a score without the base score.
+
+    Parameters
+    ----------
+    world
+        With an outcome that is yes or no.
+    probability
+        From 0 to 1; 0 and 1 count as half a percent off.
+
+    Returns
+    -------
+    float
+        With mean 0 in the population.
+    """
+    return float(score_of(world, np.asarray(probability)))
+
+
+def chance_told(world: World, mean: float, variance: float) -> tuple[float, float]:
+    """Mean and standard deviation of the probability that a normal score stands for.
+
+    Parameters
+    ----------
+    world
+        With an outcome that is yes or no.
+    mean
+        Of the score, without the base score.
+    variance
+        Of the same.
+
+    Returns
+    -------
+    tuple of two floats
+        Both from 0 to 1.
+    """
+    assert world.outcome is not None
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    scores = world.base_score + mean + np.sqrt(variance) * nodes
+    chances, shares = world.outcome.from_score.probability(scores), weights / weights.sum()
+    middle = float(shares @ chances)
+    return middle, float(np.sqrt(shares @ (chances - middle) ** 2))
+
+
+def yes_no_fault(name: str, given: float | None, *, decided: bool = False) -> list[str]:
+    """Whether a number can be an answer, or an outcome or decision, where these are yes or no."""
+    if given is None or (given in (0.0, 1.0) if decided else 0.0 <= given <= 1.0):
+        return []
+    wanted = "1 (yes) or 0 (no)" if decided else "a probability from 0 to 1"
+    return [f"{name}: {given:g}, must be {wanted}"]
 
 
 class LoggedRound(NamedTuple):

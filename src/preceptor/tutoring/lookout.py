@@ -122,7 +122,7 @@ def _basis(problem: Problem) -> Basis:
 
 def _from_start(problem: Problem, person: Person, family: SetFamily) -> Expected:
     start = None if person.start_faults(problem.start) else problem.start
-    return person.expected(problem.world, family, start)
+    return person.expectation(problem.world, family, start, problem.risk)
 
 
 def _promising(problem: Problem, everybody: list[Expected]) -> tuple[TestSet, ...]:
@@ -180,7 +180,7 @@ def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list
     everybody: list[Expected] = []
     world = bank.world
     for person, covariance in people_now(bank, kinds):
-        expected = person.expected(world, family)
+        expected = person.expectation(world, family, None, bank.risk)
         # What it adds to the loss of a case if everything is shown, beside what is lost anyway.
         unsure = float(np.sum(covariance * world.covariance))
         matters = unsure > _UNSURE_MATTERS * float(expected.floors().min())
@@ -254,4 +254,5 @@ def first_bank(
         spread=typical,
         none_of_these=none_of_these,
         level=level,
+        risk=problem.risk,
     )

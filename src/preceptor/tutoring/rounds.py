@@ -14,7 +14,7 @@ from preceptor._base.values import FloatArray, Value
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.tutoring.cases import outcome_read, results_read, tests_shown
+from preceptor.tutoring.cases import outcome_read, results_read, tests_shown, yes_no_fault
 
 # Numbers further off than so many standard deviations are slips of the keyboard, or in other units.
 _FARTHEST = 1e6
@@ -22,6 +22,9 @@ _FARTHEST = 1e6
 
 def check_size(world: World, name: str, number: float) -> None:
     """Refuse answers and outcomes that nobody can have meant: filters would follow them."""
+    if world.is_binary:
+        InvalidInput.raise_if(yes_no_fault(name, number, decided=name == "outcome"))
+        return
     unit = float(np.sqrt(world.outcome_variance)) or 1.0
     if abs(outcome_read(world, number)) > _FARTHEST * unit:
         raise InvalidInput(

@@ -3,7 +3,8 @@
 Given how somebody learns, weights move by known affine maps and answers are linear in them. So what
 is known about a person is a normal distribution, and each answer updates it exactly
 (`people/followed.py`). After every round the result is what Bayesian linear regression on all
-rounds so far would give.
+rounds so far would give. Where outcomes are yes or no, that is so for probabilities and people who
+learn by showings; decisions, and people who learn from outcomes, are followed approximately.
 """
 
 from __future__ import annotations
@@ -28,11 +29,14 @@ from preceptor.people.followed import Followed
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.tutoring.cases import (
+    chance_told,
     outcome_read,
     outcome_told,
     results_read,
     rounds_in,
+    score_read,
     tests_shown,
+    yes_no_fault,
 )
 from preceptor.tutoring.states import frozen_state, state_to_plain
 from preceptor.tutoring.tracker_parts import (
@@ -75,7 +79,8 @@ class Tracker(Value):
         What was known before the first round: a person of any kind, whose way to learn and to fill
         in is taken as given.
     noise_sd
-        Standard deviation of an answer around the model, above 0, in units of the outcome.
+        Standard deviation of an answer around the model, above 0, in units of the outcome; where
+        that is yes or no, of the score behind the answer.
     spread
         Standard deviation of the first weights around `learner.initial`, one number or one for each
         test (n,); as wide as the true weights if left out.
@@ -96,6 +101,11 @@ class Tracker(Value):
         somebody with these counts if left out.
     open_round
         The case that waits for its truth, if there is one.
+    decides
+        Where the outcome is yes or no: whether answers are decisions (1 for yes, 0 for no) instead
+        of probabilities.
+    threshold
+        The probability above which they decide for yes.
 
     Raises
     ------
@@ -123,6 +133,8 @@ class Tracker(Value):
     rounds: int = 0
     state: Any = None
     open_round: OpenRound | None = None
+    decides: bool = False
+    threshold: float = 0.5
 
     def __init__(
         self,
@@ -139,6 +151,8 @@ class Tracker(Value):
         rounds: int = 0,
         state: Any = None,
         open_round: OpenRound | Mapping[str, Any] | None = None,
+        decides: bool = False,
+        threshold: float = 0.5,
     ) -> None:
         if not isinstance(world, World) or not isinstance(learner, Person):
             raise InvalidInput("world and learner: must be a World and a Learner or another Person")
@@ -157,6 +171,13 @@ class Tracker(Value):
             faults.append(f"drift: {drift!r}, must be a finite number of at least 0")
         if not is_count(rounds, least=0):
             faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
+        if not isinstance(decides, (bool, np.bool_)) or (decides and not world.is_binary):
+            faults.append(
+                f"decides: {decides!r}, must be true or false, and false where the outcome is a "
+                "number"
+            )
+        if not is_number(threshold) or not 0.0 < threshold < 1.0:
+            faults.append(f"threshold: {threshold!r}, must be a probability above 0 and below 1")
         seen = counts_of(counts, world.size, faults)
         if spread is not None and covariance is not None:
             faults.append("spread and covariance: give one of them, not both")
@@ -186,6 +207,8 @@ class Tracker(Value):
         set_field(self, "rounds", int(rounds))
         set_field(self, "state", frozen_state(started))
         set_field(self, "open_round", waiting)
+        set_field(self, "decides", bool(decides))
+        set_field(self, "threshold", float(threshold))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; the state as its kind writes it."""
@@ -247,14 +270,27 @@ class Tracker(Value):
         Returns
         -------
         Expected
-            The expected `answer` and its standard `deviation`, in the units that the person reads.
+            The expected `answer` and its standard `deviation`, in the units that the person reads;
+            of decisions, the probability of yes.
         """
         seen = tests_shown(self.world, shown)
         followed = self._followed()
         filled = followed.filled(seen, results_read(self.world, seen, values))
         mean, variance = followed.awaited(filled)
+        if self.world.is_binary:
+            return self._expected_answer(float(mean), float(variance) + self.noise_sd**2)
         answer = outcome_told(self.world, self.bias + float(mean))
         return Expected(answer, float(np.sqrt(variance + self.noise_sd**2)))
+
+    def _expected_answer(self, added_up: float, variance: float) -> Expected:
+        """The probability, or that of deciding for yes, with a normal score."""
+        if not self.decides:
+            return Expected(*chance_told(self.world, self.bias + added_up, variance))
+        from scipy.special import ndtr
+
+        at = self.world.base_score + self.bias + added_up - self._above
+        yes = float(ndtr(at / np.sqrt(variance)))
+        return Expected(yes, float(np.sqrt(yes * (1.0 - yes))))
 
     def after(
         self,
@@ -286,7 +322,8 @@ class Tracker(Value):
         InvalidInput
             A test that is not known or is shown twice, or a number that is not finite.
         """
-        InvalidInput.raise_if(number_faults(prediction=prediction, outcome=outcome))
+        faults = number_faults(prediction=prediction, outcome=outcome)
+        InvalidInput.raise_if(faults or self._faults(prediction, outcome))
         return self.answered(shown, values, prediction).told(outcome)
 
     def answered(
@@ -315,15 +352,15 @@ class Tracker(Value):
         InvalidInput
             A test that is not known or is shown twice, or a number that is not finite.
         """
-        InvalidInput.raise_if(number_faults(prediction=prediction))
+        InvalidInput.raise_if(
+            number_faults(prediction=prediction) or self._faults(prediction, None)
+        )
         seen = tests_shown(self.world, shown)
         read = results_read(self.world, seen, values)
         before = self if self.open_round is None else self.told(None)
         followed = before._followed()
         if prediction is not None:
-            answer = outcome_read(self.world, prediction) - self.bias
-            filled = followed.filled(seen, read)
-            followed, _ = followed.answered(filled, answer, self.noise_sd**2)
+            followed = self._heard(followed, followed.filled(seen, read), float(prediction))
         opened = OpenRound(seen, tuple(read.tolist()))
         return before._with(followed, before.counts, self.rounds + 1, opened)
 
@@ -345,7 +382,7 @@ class Tracker(Value):
         InvalidInput
             No round is open, or the number is not finite.
         """
-        faults = number_faults(outcome=outcome)
+        faults = number_faults(outcome=outcome) or self._faults(None, outcome)
         if self.open_round is None:
             faults.append("told: no round is open; say what was `answered` first, or use `after`")
         InvalidInput.raise_if(faults)
@@ -380,6 +417,12 @@ class Tracker(Value):
         InvalidInput
             Several participants, or other tests.
         """
+        if self.world.is_binary and log.decided != self.decides:
+            is_a, wanted = ("decisions", "probabilities")[:: 1 if log.decided else -1]
+            raise InvalidInput(
+                f"log: its answers are {is_a}, but this tracker follows {wanted}; make it with "
+                f"decides={log.decided}"
+            )
         tracker = self
         for played in rounds_in(self.world, log, "a tracker follows one"):
             tracker = tracker.after(*played)
@@ -452,6 +495,29 @@ class Tracker(Value):
 
         return solve(problem.replace(learner=self.present_learner(), start=self._start), **options)
 
+    @property
+    def _above(self) -> float:
+        """The score, base included, above which they decide for yes."""
+        assert self.world.outcome is not None
+        return float(self.world.outcome.from_score.score(self.threshold))
+
+    def _heard(self, followed: Followed, filled: FloatArray, answer: float) -> Followed:
+        """The filter once an answer has been given."""
+        scatter = self.noise_sd**2
+        if self.decides:
+            return followed.decided(filled, answer == 1.0, scatter, self._above - self.bias)[0]
+        read = score_read if self.world.is_binary else outcome_read
+        return followed.answered(filled, read(self.world, answer) - self.bias, scatter)[0]
+
+    def _faults(self, prediction: float | None, outcome: float | None) -> list[str]:
+        """What cannot be an answer or an outcome where these are yes or no."""
+        if not self.world.is_binary:
+            return []
+        return [
+            *yes_no_fault("prediction", prediction, decided=self.decides),
+            *yes_no_fault("outcome", outcome, decided=True),
+        ]
+
     def _followed(self) -> Followed:
         """The filter, as it stands."""
         mean = self.coefficients
@@ -466,7 +532,7 @@ class Tracker(Value):
         """A copy in another state; what was checked when this one was made is not checked again."""
         copy = object.__new__(Tracker)
         errors, spread = self.world.coefficients - followed.mean, followed.covariance
-        for name in ("world", "learner", "noise_sd", "bias", "drift"):
+        for name in ("world", "learner", "noise_sd", "bias", "drift", "decides", "threshold"):
             object.__setattr__(copy, name, getattr(self, name))
         object.__setattr__(copy, "counts", frozen_array(counts, np.int64))
         object.__setattr__(copy, "errors", frozen_array(errors))

@@ -18,7 +18,7 @@ from preceptor.model.sets import TestSet
 from preceptor.people.crowd import Crowd
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
-from preceptor.tutoring.cases import outcome_told, rounds_in, tests_shown
+from preceptor.tutoring.cases import chance_told, outcome_told, rounds_in, tests_shown
 from preceptor.tutoring.lookout import Outlook, first_bank, look_out, people_now, planning_shares
 from preceptor.tutoring.rounds import Round, check_size
 from preceptor.tutoring.standing import Standing, after_answer, after_truth, replayed
@@ -317,15 +317,32 @@ class Tutor(Value):
         Returns
         -------
         tuple of two floats
-            In the units that the person reads.
+            In the units that the person reads; of decisions, the probability of yes.
         """
         world = self.problem.world
         case = Round.checked(world, shown, values, None)
         means, variances = self.bank.awaited(case.shown, case.results(world))
         shares = self.bank.kinds
+        if world.is_binary:
+            return self._awaited_answer(shares, means, variances)
         mean = float(shares @ means)
         spread = float(shares @ (variances + (means - mean) ** 2))
         return outcome_told(world, mean), float(np.sqrt(spread))
+
+    def _awaited_answer(
+        self, shares: FloatArray, means: FloatArray, variances: FloatArray
+    ) -> tuple[float, float]:
+        """The awaited probability, or that of deciding for yes, from scores kind by kind."""
+        world, above = self.problem.world, self.bank.yes_above(1.0)
+        if above is None:
+            chances = [chance_told(world, *pair) for pair in zip(means, variances, strict=True)]
+            middles, deviations = np.array(chances).T
+            mean = float(shares @ middles)
+            return mean, float(np.sqrt(shares @ (deviations**2 + (middles - mean) ** 2)))
+        from scipy.special import ndtr
+
+        mean = float(shares @ ndtr((world.base_score + means - above) / np.sqrt(variances)))
+        return mean, float(np.sqrt(mean * (1.0 - mean)))
 
     # --- what to do ---
 
