@@ -62,7 +62,7 @@ class UncertainAnswers:
         self.sets = sets
         self.accuracy = (
             "What cases do to people who learn from yes and no is averaged over people: costs come "
-            f"out within {5 if risk.decides else 2} % of simulated ones."
+            f"out within {5 if risk.decides else 3} % of simulated ones."
         )
         self._person = person
         self._truth = world.coefficients
