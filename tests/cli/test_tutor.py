@@ -450,13 +450,20 @@ def test_the_table_of_a_session_is_never_its_log(teach, cases):
     assert cases.read_text() == before
 
 
-def test_people_are_told_to_answer_with_a_probability(teach, tmp_path):
+def test_people_are_told_how_to_answer_yes_or_no(teach, tmp_path):
     frame = pd.read_csv(tmp_path / "cases.csv")
     frame["y"] = (frame["y"] > 20).astype(int)
     frame.to_csv(tmp_path / "ill.csv", index=False)
-    text = done(teach("0.7", table=(tmp_path / "ill.csv", "--outcome", "y")))
-    first = text.split("Case 1")[0]
-    assert "Answer with a probability: how likely 1 is" in first
+    table = (tmp_path / "ill.csv", "--outcome", "y")
+    text = done(teach("0.7", "yes", table=table))
+    assert "Predict y of each case from what you see: yes or no.\n" in text.split("Case 1")[0]
+    assert "'0.7' must be yes or no; type that, or q to stop." in text
+    assert "It was yes: right." in text or "It was no: a false alarm." in text
+    stated = done(teach("70%", name="eve", table=table, options=("--risk", "brier")))
+    assert "yes or no, or a probability such as 0.7 or 70%.\n" in stated.split("Case 1")[0]
+    assert "you gave that 70%" in stated or "you gave that 30%" in stated
+    number = done(teach("0.7", name="dan", table=table, options=("--as-number",)))
+    assert "Answer with a probability: how likely 1 is" in number.split("Case 1")[0]
     assert "probability" not in done(teach("20", name="bob"))
     assert "likely 2 is: 1 for never, 1.5 for half the time" in _asking.how_to_answer(1.0, 2.0)
 

@@ -36,7 +36,9 @@ class YesNo:
         """
         units = problem.world.units
         words = None if units is None else units.outcome_levels
-        return cls(words or ("no", "yes"), isinstance(problem.risk, preceptor.Decision))
+        if words is None or words == ("0", "1"):
+            words = ("no", "yes")
+        return cls(words, isinstance(problem.risk, preceptor.Decision))
 
     def decision(self, typed: str) -> float:
         """1 for yes, 0 for no; ValueError for anything else.
