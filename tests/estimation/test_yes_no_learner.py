@@ -60,13 +60,12 @@ def test_a_learner_is_found_again_from_probabilities(link):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_learner_is_found_again_from_decisions(link):
-    log = log_of(np.random.default_rng(2), decided=True, link=link, rounds=300, people=8)
-    fitted = fit_learner(yes_no_world(link=link), log, families="geometric")
+    log = log_of(np.random.default_rng(2), decided=True, link=link, rounds=250, people=4)
+    fitted = fit_learner(yes_no_world(link=link), log, families="geometric", folds=2)
     assert fitted.decided_
     assert fitted.family_ == "geometric"
     assert_allclose(np.log(fitted.learner_.curves.alpha), RATE, rtol=0.5)
-    for name in TRUTH:
-        low, high = fitted.intervals(0.999)[name]
+    for name, (low, high) in fitted.intervals(0.999).items():
         assert low <= TRUTH[name] <= high, name
     assert any("how large weights and scatter are" in doubt for doubt in fitted.doubts_)
     # Everybody gets the same learner.
@@ -110,7 +109,7 @@ def test_decisions_of_somebody_who_does_not_learn_tell_weights_over_scatter_only
 
 def test_decisions_without_a_mistake_leave_weights_finite():
     log = log_of(np.random.default_rng(5), decided=True, people=1, noise=0.0, rounds=80)
-    fitted = fit_learner(yes_no_world(), log)
+    fitted = fit_learner(yes_no_world(), log, families="geometric")
     assert np.all(np.isfinite(fitted.initial_))
     assert np.all(np.isfinite(fitted.predict(log)))
 
@@ -149,7 +148,7 @@ def test_slopes_of_the_likelihood_are_its_differences(decided):
 def test_answers_of_0_and_100_percent_only_say_above_or_below():
     log = log_of(np.random.default_rng(6), decided=False, people=1)
     rounded = rounded_to_percents(log)
-    fitted = fit_learner(yes_no_world(), rounded)
+    fitted = fit_learner(yes_no_world(), rounded, families="geometric")
     certain = int(np.sum(np.isin(rounded.prediction, (0.0, 1.0))))
     assert certain > 5
     assert any(f"{certain} of 200 answers are 0% or 100%" in doubt for doubt in fitted.doubts_)
@@ -160,7 +159,9 @@ def test_single_people_are_found_from_rounded_answers_too():
     rng = np.random.default_rng(12)
     firsts = np.array([[-0.4, 1.5, 0.0], [0.6, 0.2, 0.8], [0.0, 1.0, 1.5]])
     log = log_of(rng, decided=False, people=3, rounds=150, initial=lambda person: firsts[person])
-    fitted = fit_learner(yes_no_world(), rounded_to_percents(log), families="geometric")
+    fitted = fit_learner(
+        yes_no_world(), rounded_to_percents(log), families="geometric", imputation=DIAL, folds=2
+    )
     found = np.array([learner.initial for learner in fitted.learners_.values()])
     assert np.corrcoef(found.ravel(), firsts.ravel())[0, 1] > 0.8
 
@@ -175,7 +176,7 @@ def test_a_log_of_numbers_is_refused():
 
 def test_the_summary_and_the_data_speak_of_scores():
     log = log_of(np.random.default_rng(8), decided=False, people=1, rounds=80)
-    fitted = fit_learner(yes_no_world(), log)
+    fitted = fit_learner(yes_no_world(), log, families="geometric", imputation=DIAL)
     assert "Scores scatter by" in fitted.summary()
     assert fitted.cannot_tell_ == ()
     assert fitted.to_dict()["rows"] == 80
@@ -197,7 +198,7 @@ def test_from_a_table_to_simulated_people_to_a_file_to_a_learner(tmp_path, risk)
     rollout(problem, everything, 60, people=4, rng=1, human=ann).log.write(tmp_path / "log.csv")
     log = Log.read(tmp_path / "log.csv", world)
     assert log.decided == risk.decides
-    fitted = fit_learner(estimate, log, families="geometric")
+    fitted = fit_learner(estimate, log, families="geometric", imputation=0.0, folds=2)
     assert fitted.score(log) > 0.3
     assert fitted.tracker().decides == risk.decides
 
