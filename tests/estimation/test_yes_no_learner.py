@@ -11,8 +11,8 @@ from scipy.special import log_ndtr
 import preceptor as pr
 from preceptor.estimation import fit_learner, fit_world
 from preceptor.estimation.learner_answers import Answers
-from preceptor.estimation.learner_decisions import fit_decisions
 from preceptor.estimation.learner_families import FAMILIES
+from preceptor.estimation.learner_limits import LimitedFit, SolvedLimits, fit_limits
 from preceptor.estimation.learner_model import Model
 from preceptor.logs import Log
 from preceptor.model.links import LINKS
@@ -60,13 +60,12 @@ def test_a_learner_is_found_again_from_probabilities(link):
 
 @pytest.mark.parametrize("link", LINKS)
 def test_a_learner_is_found_again_from_decisions(link):
-    log = log_of(np.random.default_rng(2), decided=True, link=link, rounds=300, people=8)
-    fitted = fit_learner(yes_no_world(link=link), log, families="geometric")
+    log = log_of(np.random.default_rng(2), decided=True, link=link, rounds=250, people=4)
+    fitted = fit_learner(yes_no_world(link=link), log, families="geometric", folds=2)
     assert fitted.decided_
     assert fitted.family_ == "geometric"
     assert_allclose(np.log(fitted.learner_.curves.alpha), RATE, rtol=0.5)
-    for name in TRUTH:
-        low, high = fitted.intervals(0.999)[name]
+    for name, (low, high) in fitted.intervals(0.999).items():
         assert low <= TRUTH[name] <= high, name
     assert any("how large weights and scatter are" in doubt for doubt in fitted.doubts_)
     # Everybody gets the same learner.
@@ -80,7 +79,7 @@ def test_the_likelihood_of_decisions_is_maximised():
                  initial=[-0.4, 1.2], dial=0.0)  # fmt: skip
     answers = Answers.of(world, log)
     model = Model(answers, FAMILIES["geometric"], np.ones(2, bool), np.zeros(2), 0.0, True)
-    fit = fit_decisions(model)
+    fit = fit_limits(model)
     filled, signs = answers.imputed(0.0)[0], 2.0 * log.prediction - 1.0
 
     def minus(at):
@@ -110,19 +109,61 @@ def test_decisions_of_somebody_who_does_not_learn_tell_weights_over_scatter_only
 
 def test_decisions_without_a_mistake_leave_weights_finite():
     log = log_of(np.random.default_rng(5), decided=True, people=1, noise=0.0, rounds=80)
-    fitted = fit_learner(yes_no_world(), log)
+    fitted = fit_learner(yes_no_world(), log, families="geometric")
     assert np.all(np.isfinite(fitted.initial_))
     assert np.all(np.isfinite(fitted.predict(log)))
 
 
-def test_answers_of_0_and_100_percent_are_said_to_have_been_moved():
+def rounded_to_percents(log):
+    answers = np.round(log.prediction, 2)
+    return Log(log.names, log.participant, log.rounds, log.shown, log.values, answers, log.outcome)
+
+
+@pytest.mark.parametrize("decided", [False, True])
+def test_slopes_of_the_likelihood_are_its_differences(decided):
+    world, rng = yes_no_world(2), np.random.default_rng(11)
+    log = log_of(rng, decided=decided, rounds=60, people=1, world=world, initial=[-0.4, 1.2])
+    answers = Answers.of(world, log if decided else rounded_to_percents(log))
+    assert answers.is_limited
+    model = Model(answers, FAMILIES["geometric-floor"], np.ones(2, bool), np.zeros(2), None, True)
+    at = np.array([0.1, -0.3, 0.9, 0.05, 0.1, 0.3, np.log(0.6)])
+
+    def fit_at(numbers):
+        bias, first, point, noise = numbers[0], numbers[1:3], numbers[3:6], np.exp(numbers[6])
+        return LimitedFit(model, point, SolvedLimits(bias, first, noise, 0.0, True))
+
+    def likely(numbers):
+        fit = fit_at(numbers)
+        away = (answers.limits - model.mean(fit.bias, fit.initial, fit.point)) / fit.noise_sd
+        seen = answers.sides == 0.0
+        sides = log_ndtr(-answers.sides * away)
+        return np.where(seen, -0.5 * away**2 - np.log(fit.noise_sd), sides).sum()
+
+    slopes = fit_at(at).row_scores.sum(axis=0)
+    nudges = 1e-6 * np.eye(at.size)
+    plain = [(likely(at + nudge) - likely(at - nudge)) / 2e-6 for nudge in nudges]
+    assert_allclose(slopes, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_answers_of_0_and_100_percent_only_say_above_or_below():
     log = log_of(np.random.default_rng(6), decided=False, people=1)
-    rounded = Log(log.names, log.participant, log.rounds, log.shown, log.values,
-                  np.round(log.prediction, 2), log.outcome)  # fmt: skip
-    fitted = fit_learner(yes_no_world(), rounded)
+    rounded = rounded_to_percents(log)
+    fitted = fit_learner(yes_no_world(), rounded, families="geometric")
     certain = int(np.sum(np.isin(rounded.prediction, (0.0, 1.0))))
     assert certain > 5
     assert any(f"{certain} of 200 answers are 0% or 100%" in doubt for doubt in fitted.doubts_)
+    assert_allclose(fitted.noise_sd_, NOISE, atol=0.1)
+
+
+def test_single_people_are_found_from_rounded_answers_too():
+    rng = np.random.default_rng(12)
+    firsts = np.array([[-0.4, 1.5, 0.0], [0.6, 0.2, 0.8], [0.0, 1.0, 1.5]])
+    log = log_of(rng, decided=False, people=3, rounds=150, initial=lambda person: firsts[person])
+    fitted = fit_learner(
+        yes_no_world(), rounded_to_percents(log), families="geometric", imputation=DIAL, folds=2
+    )
+    found = np.array([learner.initial for learner in fitted.learners_.values()])
+    assert np.corrcoef(found.ravel(), firsts.ravel())[0, 1] > 0.8
 
 
 def test_a_log_of_numbers_is_refused():
@@ -135,7 +176,7 @@ def test_a_log_of_numbers_is_refused():
 
 def test_the_summary_and_the_data_speak_of_scores():
     log = log_of(np.random.default_rng(8), decided=False, people=1, rounds=80)
-    fitted = fit_learner(yes_no_world(), log)
+    fitted = fit_learner(yes_no_world(), log, families="geometric", imputation=DIAL)
     assert "Scores scatter by" in fitted.summary()
     assert fitted.cannot_tell_ == ()
     assert fitted.to_dict()["rows"] == 80
@@ -157,19 +198,21 @@ def test_from_a_table_to_simulated_people_to_a_file_to_a_learner(tmp_path, risk)
     rollout(problem, everything, 60, people=4, rng=1, human=ann).log.write(tmp_path / "log.csv")
     log = Log.read(tmp_path / "log.csv", world)
     assert log.decided == risk.decides
-    fitted = fit_learner(estimate, log, families="geometric")
+    fitted = fit_learner(estimate, log, families="geometric", imputation=0.0, folds=2)
     assert fitted.score(log) > 0.3
     assert fitted.tracker().decides == risk.decides
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("decided", [False, True])
+@pytest.mark.parametrize("answers", ["exact", "percents", "decided"])
 @pytest.mark.parametrize("link", LINKS)
-def test_intervals_hold_the_truth_about_as_often_as_they_say(link, decided):
-    rng, times = np.random.default_rng(9), 60 if decided else 150
+def test_intervals_hold_the_truth_about_as_often_as_they_say(link, answers):
+    decided = answers == "decided"
+    rng, times = np.random.default_rng(9), 150 if answers == "exact" else 60
     world, found = yes_no_world(link=link), dict.fromkeys(TRUTH, 0)
     for _ in range(times):
         log = log_of(rng, decided=decided, rounds=250, people=4 if decided else 1, link=link)
+        log = rounded_to_percents(log) if answers == "percents" else log
         fitted = fit_learner(world, log, families="geometric", per_person=False)
         if fitted.family_ == "none":  # hardly ever; then there is nothing to hold
             continue

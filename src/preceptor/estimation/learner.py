@@ -22,11 +22,11 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_comparison import FamilyScore, baselines, compare, folds_of
-from preceptor.estimation.learner_decisions import DecisionFit, fit_decisions
 from preceptor.estimation.learner_doubts import doubts_of
 from preceptor.estimation.learner_families import FAMILIES, Family, chosen_families
 from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
+from preceptor.estimation.learner_limits import LimitedFit, fit_limits
 from preceptor.estimation.learner_model import Model
 from preceptor.estimation.learner_people import Population, fit_people
 from preceptor.estimation.learner_refusals import curve_refusal, log_refusals
@@ -96,9 +96,10 @@ class LearnerEstimator:
     tests. Options are checked in `fit`, as scikit-learn wants it.
 
     Where the outcome is yes or no, all of this is about scores. A probability p that somebody
-    answers is the score that has this chance (0 and 1 count as 0.005 and 0.995); a decision is yes
-    with probability Φ(score / noise), by maximum likelihood (`learner_decisions.py` says what
-    decisions can tell). Single people are not told apart by their decisions.
+    answers is the score that has this chance, and of 0 and 1 only that it was beyond those of 0.005
+    and 0.995; a decision is yes with probability Φ(score / noise), by maximum likelihood
+    (`learner_limits.py` says what decisions can tell). Single people are not told apart by their
+    decisions.
 
     Parameters
     ----------
@@ -263,16 +264,16 @@ class LearnerEstimator:
         self.participants_ = log.participants
         self.rows_ = len(log)
         models = self._models(answers, families)
-        fits: Sequence[FamilyFit | DecisionFit]
-        if answers.decided:
-            fits = [fit_decisions(model) for model in models]
+        fits: Sequence[FamilyFit | LimitedFit]
+        if answers.is_limited:
+            fits = [fit_limits(model) for model in models]
         else:
             fits = [fit_family(model) for model in models]
         folds = folds_of(answers, self.folds, np.random.default_rng(self.random_state))
         self.comparison_: tuple[FamilyScore, ...] = tuple(compare(fits, folds))
         self.baselines_ = baselines(models[0], folds)
         self.decided_ = answers.decided
-        self.fit_: FamilyFit | DecisionFit = fits[self._best()]
+        self.fit_: FamilyFit | LimitedFit = fits[self._best()]
         self.uncertainty_ = Uncertainty.of(self.fit_)
         self.intervals_ = self.intervals()
         self._read_off()
@@ -560,8 +561,9 @@ class LearnerEstimator:
         self.learner_ = Learner(self.initial_, self.curve_, self._planned_dial)
 
     def _fit_people(self) -> None:
-        assert isinstance(self.fit_, FamilyFit)
-        self.population_ = fit_people(self.fit_, self.uncertainty_.identified)
+        fit = self.fit_.filled_in() if isinstance(self.fit_, LimitedFit) else self.fit_
+        identified = self.uncertainty_.identified[: len(fit.model.names)]
+        self.population_ = fit_people(fit, identified)
         for name, person in zip(self.participants_, self.population_.people, strict=True):
             parameters, _ = self.fit_.model.split(person.point)
             curve = self.fit_.model.family.curve(parameters)

@@ -32,7 +32,9 @@ class Answers:
     - `shown` (rows, n), `features` (rows, n): results in the world's units, 0 where hidden;
     - `counts` (rows, n): showings with feedback before this row;
     - `answers` (rows,): predictions as deviations from the average outcome; where that is yes or
-      no, scores without the base score, or 1 and 0 if they are decisions (`decided`).
+      no, scores without the base score, or 1 and 0 if they are decisions (`decided`);
+    - `certain` (rows,): 1 for an answer of 100 %, -1 for 0 %, whose scores are only known to be
+      beyond those in `answers`; 0 for all others.
     """
 
     world: World
@@ -41,6 +43,7 @@ class Answers:
     features: FloatArray
     counts: FloatArray
     answers: FloatArray
+    certain: FloatArray
     decided: bool = False
 
     @classmethod
@@ -55,6 +58,7 @@ class Answers:
             values,
             log.counts_before.astype(np.float64),
             answers,
+            _certain(log.prediction) if world.is_binary else np.zeros(len(log)),
             world.is_binary and log.decided,
         )
 
@@ -70,8 +74,26 @@ class Answers:
             self.features[chosen],
             self.counts[chosen],
             self.answers[chosen],
+            self.certain[chosen],
             self.decided,
         )
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether some answers only say above or below."""
+        return self.decided or bool(np.any(self.certain))
+
+    @property
+    def sides(self) -> FloatArray:
+        """On which side of its limit a score was (rows,): 1 above, -1 below, 0 if it is known."""
+        return self.certain
+
+    @property
+    def limits(self) -> FloatArray:
+        """Scores (rows,), or what they were above or below: of decisions, minus the base score."""
+        if self.decided:
+            return np.full(len(self), -self.world.base_score)
+        return self.answers
 
     @cached_property
     def _guesses(self) -> list[_Guesses]:
@@ -109,3 +131,7 @@ class Answers:
             filled[rows] += hidden * (at @ reading[which])[:, 0]
             slope[rows] = hidden * (at @ moved[which])[:, 0]
         return filled, slope
+
+
+def _certain(answers: FloatArray) -> FloatArray:
+    return np.where(answers == 1.0, 1.0, np.where(answers == 0.0, -1.0, 0.0))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.estimation.learner_answers import Answers
-from preceptor.estimation.learner_decisions import DecisionFit, chance_of_yes
 from preceptor.estimation.learner_fit import FamilyFit
+from preceptor.estimation.learner_limits import LimitedFit, chance_of_yes
 from preceptor.estimation.learner_model import Model
 
 Rows = npt.NDArray[np.bool_]
@@ -40,7 +40,7 @@ def folds_of(answers: Answers, folds: int, rng: np.random.Generator) -> list[Row
     return [np.isin(answers.person, part) for part in parts]
 
 
-def held_out_error(fit: FamilyFit | DecisionFit, folds: list[Rows]) -> float:
+def held_out_error(fit: FamilyFit | LimitedFit, folds: list[Rows]) -> float:
     """Root mean squared error of predicting rows from a fit to the others.
 
     Decisions, 0 or 1, are predicted with the probability of yes.
@@ -56,7 +56,7 @@ def held_out_error(fit: FamilyFit | DecisionFit, folds: list[Rows]) -> float:
     return float(np.sqrt(np.mean(np.concatenate(squares))))
 
 
-def compare(fits: Sequence[FamilyFit | DecisionFit], folds: list[Rows]) -> list[FamilyScore]:
+def compare(fits: Sequence[FamilyFit | LimitedFit], folds: list[Rows]) -> list[FamilyScore]:
     """One score for each family, in the order given."""
     return [
         FamilyScore(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.estimation.learner_decisions import DecisionFit
 from preceptor.estimation.learner_families import FAMILIES
 from preceptor.estimation.learner_intervals import FEWEST_CLUSTERS
+from preceptor.estimation.learner_limits import LimitedFit
 from preceptor.logs.yes_no import SUREST
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _about_yes_or_no(fitted: LearnerEstimator) -> Iterator[str]:
     if not fitted.world.is_binary:
         return
     answers = fitted.log_.prediction
-    if isinstance(fitted.fit_, DecisionFit):
+    if isinstance(fitted.fit_, LimitedFit) and fitted.decided_:
         if fitted.fit_.scale_known:
             yield (
                 "Answers are decisions: how large weights and scatter are follows only from how "
@@ -77,9 +77,10 @@ def _about_yes_or_no(fitted: LearnerEstimator) -> Iterator[str]:
     sure = int(np.sum((answers == 0.0) | (answers == 1.0)))
     if sure:
         yield (
-            f"{sure:,} of {answers.size:,} answers are 0% or 100%; certainty has no score, so they "
-            f"were taken for {SUREST:.1%} and {1.0 - SUREST:.1%}, or for the surest of the other "
-            "answers if that is surer. Where they are many, weights look smaller than they are."
+            f"{sure:,} of {answers.size:,} answers are 0% or 100%; certainty has no score, so the "
+            f"curve takes them to be beyond {SUREST:.1%} and {1.0 - SUREST:.1%} (or beyond the "
+            "surest of the other answers). Where kinds are weighed they are taken for these, and "
+            "if they are many, weights look smaller there than they are."
         )
 
 
@@ -193,7 +194,7 @@ def _about_shape(fitted: LearnerEstimator) -> Iterator[str]:
     """Whether squares and products of tests explain what a weighted sum leaves."""
     from scipy.special import fdtrc
 
-    if isinstance(fitted.fit_, DecisionFit):
+    if isinstance(fitted.fit_, LimitedFit):
         return
     model, residuals = fitted.fit_.model, fitted.fit_.residuals
     filled = model.answers.imputed(fitted.imputation_)[0]

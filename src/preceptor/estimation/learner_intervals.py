@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.estimation.learner_decisions import (
-    DecisionFit,
-    searched_decisions,
-    solve_decisions,
-)
 from preceptor.estimation.learner_fit import FamilyFit, searched_with
+from preceptor.estimation.learner_limits import (
+    LimitedFit,
+    searched_limits,
+    solve_limits,
+)
 from preceptor.estimation.learner_model import SINGULAR
 
 # Fewer people than this say too little about how people differ.
@@ -41,12 +41,12 @@ class Uncertainty:
     clustered: bool
 
     @classmethod
-    def of(cls, fit: FamilyFit | DecisionFit) -> Uncertainty:
+    def of(cls, fit: FamilyFit | LimitedFit) -> Uncertainty:
         """Clustered if there are people enough, at least twice as many as parameters."""
         people = np.unique(fit.model.answers.person).size
         clustered = people >= max(FEWEST_CLUSTERS, 2 * len(fit.model.names))
-        if isinstance(fit, DecisionFit):
-            return DecisionUncertainty(fit, clustered)
+        if isinstance(fit, LimitedFit):
+            return LimitedUncertainty(fit, clustered)
         return cls(fit, clustered)
 
     @property
@@ -155,20 +155,39 @@ class Uncertainty:
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionUncertainty(Uncertainty):
-    """The same where answers are decisions: from what the likelihood says.
+class LimitedUncertainty(Uncertainty):
+    """The same where some answers only say above or below: from what the likelihood says.
 
-    A decision has no scatter of its own to be estimated beside, so intervals are normal. Columns
-    behind those that have names are about the scatter.
+    Intervals are normal. The number behind those that have names is the scatter's logarithm.
     """
 
-    fit: DecisionFit  # type: ignore[assignment]
+    fit: LimitedFit  # type: ignore[assignment]
 
     @cached_property
     def covariance(self) -> FloatArray:
         """Covariance of the estimates, in the order of the fit's `jacobian`."""
         inverse, _ = self._decomposition
         return self._sandwich(inverse) if self.clustered else inverse
+
+    @cached_property
+    def _decomposition(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+        """The inverse of the information where there is any, and about which parameters it is."""
+        scale = np.sqrt(np.diag(self.fit.information))
+        silent = scale == 0.0
+        scale = np.where(silent, 1.0, scale)
+        sizes, turns = np.linalg.eigh(self.fit.information / np.outer(scale, scale))
+        known = sizes > SINGULAR * sizes.max(initial=0.0)
+        root = turns[:, known] / np.sqrt(sizes[known]) / scale[:, None]
+        open_ends = np.linalg.norm(turns[:, ~known], axis=1) > 1e-6
+        return root @ root.T, ~(open_ends | silent)
+
+    def _sandwich(self, inverse: FloatArray) -> FloatArray:
+        _, cluster = np.unique(self.fit.model.answers.person, return_inverse=True)
+        people, rows = int(cluster.max()) + 1, self.fit.row_scores
+        scores = np.zeros((people, rows.shape[1]))
+        np.add.at(scores, cluster, rows)
+        spread: FloatArray = people / (people - 1) * (inverse @ (scores.T @ scores) @ inverse)
+        return spread
 
     @property
     def freedom(self) -> int:
@@ -187,8 +206,8 @@ class DecisionUncertainty(Uncertainty):
         from scipy.optimize import brentq
 
         def short(value: float) -> float:
-            point = searched_decisions(self.fit.model, self.fit.point, held, value)
-            return limit - solve_decisions(self.fit.model, point).log_likelihood
+            point = searched_limits(self.fit.model, self.fit.point, held, value)
+            return limit - solve_limits(self.fit.model, point).log_likelihood
 
         if abs(inside - bound) < _NEAR or short(bound) <= 0.0:
             return bound
