@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import socket
 import sys
 from typing import Any
@@ -40,6 +41,8 @@ def address_of(made: socket.socket) -> str:
 def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
     """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first."""
     _log_to_stderr()
+    # uvicorn ends by raising the signal that stopped it once more; being stopped is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     options: dict[str, Any] = {
         "log_config": None,
         "access_log": False,  # it would write addresses of callers
