@@ -73,7 +73,7 @@ def test_a_step_said_again_is_answered_alike_and_other_words_are_refused(http, w
     events = said(http.get(f"/v1/people/{who}/export"))["events"]
     assert [each["kind"] for each in events].count(first["status"]) == 1
     other = {
-        "shown": {"values": {name: 9.0 for name in opened["recommended"]}},
+        "shown": {"values": dict.fromkeys(opened["recommended"], 9.0)},
         "prediction": {"prediction": 9.0},
         "outcome": {"outcome": 9.0},
     }[step]

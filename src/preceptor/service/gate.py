@@ -60,7 +60,7 @@ class Gate:
                 receive = _limited(receive, scope, _most(live, scope["path"]))
             await self._app(scope, receive, answer)
         except Refusal as refused:
-            response = problem(refused.status, [refused.sentence], refused.headers)
+            response = problem(refused.status_code, [refused.detail], refused.headers)
             await response(scope, receive, answer)
         except StoreFailure as failed:
             response = problem(503, [str(failed)], {"Retry-After": "1"})

@@ -35,14 +35,13 @@ _STATUS: dict[type[PreceptorError], int] = {
 }
 
 
-class Refusal(Exception):
+class Refusal(HTTPException):
     """A refusal by the service itself: who may call, how often, how much."""
 
     def __init__(
         self, status: int, sentence: str, headers: Mapping[str, str] | None = None
     ) -> None:
-        super().__init__(sentence)
-        self.status, self.sentence, self.headers = status, sentence, dict(headers or {})
+        super().__init__(status, sentence, dict(headers or {}))
 
 
 def problem(
@@ -89,10 +88,6 @@ def answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         return problem(error.status_code, [str(error.detail)], error.headers)
-
-    @app.exception_handler(Refusal)
-    async def _own(request: Request, error: Refusal) -> Response:
-        return problem(error.status, [error.sentence], error.headers)
 
 
 def _sentence(fault: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ class Person:
 
 _FIND = select(person).where(person.c.id == bindparam("who"))
 _LOCK = _FIND.with_for_update()
+_CHANGE = update(person).where(person.c.id == bindparam("who"))
 
 
 def look_up(connection: Connection, who: str, *, to_change: bool = False) -> Person | None:
@@ -103,4 +104,4 @@ def enrol(
 def change(connection: Connection, before: Person, **fields: Any) -> None:
     """Change somebody who was found `to_change`; their version moves on."""
     changed = {**fields, "version": before.version + 1, "seen_at": now()}
-    connection.execute(update(person).where(person.c.id == before.id), changed)
+    connection.execute(_CHANGE, {"who": before.id, **changed})

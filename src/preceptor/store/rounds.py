@@ -11,7 +11,7 @@ which carries the round. What was recommended and what was shown are both kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, insert, select, update
@@ -81,6 +81,7 @@ _FIND = select(round_).where(_KEY)
 _OPEN = select(round_).where(round_.c.person == bindparam("who"), round_.c.status.in_(OPEN))
 _OF = select(round_).where(round_.c.person == bindparam("who")).order_by(round_.c.number)
 _INSERT = insert(round_)
+_MOVE = update(round_).where(_KEY)
 
 
 def find(connection: Connection, who: str, number: int) -> Round:
@@ -122,7 +123,7 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
     said = {"recommended": made.recommended, "propensity": made.propensity, "plan": made.plan}
     seq = chain.append(connection, "offered", who.id, {"round": made.number, **said})
     made = replace(made, seq=seq)
-    connection.execute(_INSERT, asdict(made))
+    connection.execute(_INSERT, vars(made))
     people.change(connection, who, rounds=who.rounds + 1)
     return made
 
@@ -250,8 +251,7 @@ def _moved(
     """Write one step: the event, the round, the person."""
     seq = chain.append(connection, kind, who.id, {"round": there.number, **said})
     changed = {**changed, "seq": seq}
-    key = {"who": who.id, "which": there.number}
-    connection.execute(update(round_).where(_KEY).values(changed), key)
+    connection.execute(_MOVE, {"who": who.id, "which": there.number, **changed})
     people.change(connection, who, **moved)
     return replace(there, **changed)
 
