@@ -99,3 +99,33 @@ def everything(connection):
         for table in metadata.sorted_tables
         for row in connection.execute(select(table))
     ]
+
+
+def test_rounds_done_elsewhere_are_added_once(http, who):
+    """Somebody with a past is advised as somebody who had it here."""
+    played = [play_round(http, who, CASE, 0.1 * t, 0.2 * t) for t in range(3)]
+    past = [
+        {
+            "round": each["round"],
+            "shown": list(each["values"]),
+            "values": list(each["values"].values()),
+            "prediction": each["prediction"],
+            "outcome": each["outcome"],
+        }
+        for each in played
+    ]
+    other = f"{who}-elsewhere"
+    said(http.put(f"/v1/people/{other}", json={}))
+    assert said(http.post(f"/v1/people/{other}/log", json={"rounds": past}))["added"] == 3
+    assert said(http.post(f"/v1/people/{other}/log", json={"rounds": past}))["added"] == 0
+    here, there = (said(http.get(f"/v1/people/{name}")) for name in (who, other))
+    for field in ("counts", "weights", "kinds", "rounds", "answers"):
+        assert here[field] == there[field]
+    names = [said(http.post(f"/v1/people/{name}/rounds"))["recommended"] for name in (who, other)]
+    assert names[0] == names[1]
+    changed = [{**past[0], "prediction": 9.0}]
+    assert http.post(f"/v1/people/{other}/log", json={"rounds": changed}).status_code == 409
+    wrong = [{**past[0], "round": 9, "shown": ["bmj", "age"]}]
+    refused = http.post(f"/v1/people/{other}/log", json={"rounds": wrong})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0].startswith("round 9, tests: 'bmj' is not known")

@@ -125,6 +125,15 @@ class TokenAnswer(BaseModel):
     token: str | None = None
 
 
+class AddedAnswer(BaseModel):
+    """What became of rounds that were done elsewhere."""
+
+    person: str
+    added: int
+    rounds: int = Field(description="The number of the next round.")
+    counts: dict[str, int]
+
+
 class JobAnswer(BaseModel):
     """Work that takes longer than a request."""
 

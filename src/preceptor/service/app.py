@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from preceptor._base.version import VERSION
-from preceptor.service import health, jobs, log, people, plans, recommend, rounds, tokens
+from preceptor.service import elsewhere, health, jobs, log, people, plans, recommend, rounds, tokens
 from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live
@@ -20,7 +20,7 @@ from preceptor.service.warming import warm
 from preceptor.store import Store
 
 _LOG = logging.getLogger("preceptor.service")
-_RESOURCES = (plans, recommend, people, rounds, jobs, log, tokens, health)
+_RESOURCES = (plans, recommend, people, rounds, elsewhere, jobs, log, tokens, health)
 
 
 def make_app(settings: Settings) -> FastAPI:

@@ -44,13 +44,13 @@ class Gate:
             await self._app(scope, receive, send)
             return
         live: Live = scope["app"].state.live
-        began, status = time.perf_counter(), 500
+        began, status, begun = time.perf_counter(), 500, False
         scope.setdefault("state", {})
 
         async def answer(message: Message) -> None:
-            nonlocal status
+            nonlocal status, begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, begun = message["status"], True
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
@@ -64,6 +64,12 @@ class Gate:
             await response(scope, receive, answer)
         except StoreFailure as failed:
             response = problem(503, [str(failed)], {"Retry-After": "1"})
+            await response(scope, receive, answer)
+        except Exception:
+            _LOG.exception("unforeseen")
+            if begun:
+                raise
+            response = problem(500, ["service: something happened that should not have"])
             await response(scope, receive, answer)
         finally:
             _write_down(live, scope, status, time.perf_counter() - began)

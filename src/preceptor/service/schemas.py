@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Path
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+)
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 SHA256 = r"^[0-9a-f]{64}$"
@@ -141,6 +149,30 @@ class Cases(Body):
 
     plan: Sha256 | None = Field(default=None, description="Whose tests they have.")
     cases: Annotated[list[Case], Field(min_length=1, max_length=100_000)]
+
+
+class LoggedRound(Body):
+    """A round of the library's log."""
+
+    round: Count
+    shown: Tests
+    values: list[Result] = Field(description="Results of the tests shown, in their order.")
+    prediction: Number
+    outcome: Number | None = None
+    feedback: StrictBool | None = Field(
+        default=None, description="Whether they were told; as far as there is an outcome."
+    )
+    when: AwareDatetime | None = Field(default=None, description="When it was answered.")
+
+
+class Logged(Body):
+    """Rounds that were done elsewhere."""
+
+    model_config = example(
+        rounds=[{"round": 0, "shown": ["BMI"], "values": [27.5], "prediction": 165, "outcome": 222}]
+    )
+
+    rounds: Annotated[list[LoggedRound], Field(min_length=1, max_length=10_000)]
 
 
 class NewToken(Body):

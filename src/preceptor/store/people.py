@@ -105,3 +105,10 @@ def change(connection: Connection, before: Person, **fields: Any) -> None:
     """Change somebody who was found `to_change`; their version moves on."""
     changed = {**fields, "version": before.version + 1, "seen_at": now()}
     connection.execute(_CHANGE, {"who": before.id, **changed})
+
+
+def give_plan(connection: Connection, before: Person, plan: str) -> None:
+    """Another plan, from the next round on; counts begin anew with it."""
+    nothing = [0] * len(before.counts)
+    change(connection, before, plan=plan, plan_since=before.rounds, counts=nothing, position=0)
+    chain.append(connection, "planned anew", before.id, {"plan": plan, "since": before.rounds})

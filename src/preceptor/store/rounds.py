@@ -176,7 +176,7 @@ def predict(
             changed |= {"status": "told", "heard": answers}
     moved: dict[str, Any] = {"answers": answers}
     if there.feedback and there.number >= who.plan_since:
-        moved |= {"counts": _added(who.counts, taught, 1), "position": who.position + 1}
+        moved |= {"counts": added(who.counts, taught, 1), "position": who.position + 1}
     said = {"prediction": prediction, "outcome": outcome, "status": changed["status"]}
     return _moved(connection, who, there, "predicted", said, changed, **moved)
 
@@ -207,7 +207,7 @@ def tell(
         changed["heard"] = who.answers
     elif there.counts and there.number >= who.plan_since:
         # They were expected to hear, and are not going to.
-        moved = {"counts": _added(who.counts, taught, -1), "position": who.position - 1}
+        moved = {"counts": added(who.counts, taught, -1), "position": who.position - 1}
     changed["feedback"] = told
     said = {"outcome": outcome, "told": told}
     return _moved(connection, who, there, changed["status"], said, changed, **moved)
@@ -256,5 +256,6 @@ def _moved(
     return replace(there, **changed)
 
 
-def _added(counts: Sequence[int], taught: Sequence[int], sign: int) -> list[int]:
+def added(counts: Sequence[int], taught: Sequence[int], sign: int) -> list[int]:
+    """Counts with one showing more of each column that is taught; with -1, one less."""
     return [count + sign * one for count, one in zip(counts, taught, strict=True)]
