@@ -28,18 +28,15 @@ def enrolled(store: Store, who: str = "ann") -> str:
 
 
 def played(store: Store, who: str, prediction: float = 0.5, outcome: float | None = 0.25) -> int:
-    offer = Offer(["bmi"], "because", {})
+    def work(connection):
+        def person():
+            return people.find(connection, who, to_change=True)
 
-    def step(function, *arguments, **options):
-        def work(connection):
-            return function(connection, people.find(connection, who, to_change=True), *arguments)
+        there = rounds.offer(connection, person(), Offer(["bmi"], "because", {}))
+        there = rounds.show(connection, person(), there, ["bmi"], [NUMBERS[0]], None)
+        return rounds.predict(connection, person(), there, prediction, [1, 0], outcome).number
 
-        return store.write(work)
-
-    number = step(rounds.offer, offer).number
-    step(rounds.show, number, ["bmi"], [NUMBERS[0]], None)
-    step(rounds.predict, number, prediction, [1, 0], outcome)
-    return number
+    return store.write(work)
 
 
 def test_migrations_make_the_tables_that_the_code_sees(store):

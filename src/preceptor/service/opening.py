@@ -88,7 +88,7 @@ class _Attempt:
         who = people.find(connection, self._who, to_change=True)
         there = rounds.open_of(connection, who.id)
         if there is not None and self._is_over(there):
-            rounds.abandon(connection, who, there.number, "expired")
+            rounds.abandon(connection, who, there, "expired")
             who, there = people.find(connection, who.id, to_change=True), None
         if there is not None:
             return Opened(there, self._live.book.guide(connection, there.plan), False)

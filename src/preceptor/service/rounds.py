@@ -65,7 +65,7 @@ async def put_shown(
 
     def step(connection: Connection, person: Person, guide: Guide, there: Round) -> Round:
         seen = _seen(connection, person, guide, there, told)
-        return rounds.show(connection, person, number, seen.labels, seen.values, told.reason)
+        return rounds.show(connection, person, there, seen.labels, seen.values, told.reason)
 
     return await _take(live_of(request), who, number, step)
 
@@ -80,7 +80,7 @@ async def put_prediction(request: Request, who: Who, number: Which, said: Answer
             truth = plans.case_of(connection, person.case_list, there.case_number).outcome
         given = guide.words.answer(said.prediction)
         taught = guide.words.counted(there.shown or ())
-        return rounds.predict(connection, person, number, given, taught, truth)
+        return rounds.predict(connection, person, there, given, taught, truth)
 
     return await _take(live_of(request), who, number, step)
 
@@ -94,7 +94,7 @@ async def put_outcome(request: Request, who: Who, number: Which, said: Truth) ->
     def step(connection: Connection, person: Person, guide: Guide, there: Round) -> Round:
         truth = None if said.outcome is None else guide.words.outcome(said.outcome)
         taught = guide.words.counted(there.shown or ())
-        return rounds.tell(connection, person, number, truth, taught, told=said.told)
+        return rounds.tell(connection, person, there, truth, taught, told=said.told)
 
     return await _take(live_of(request), who, number, step)
 
@@ -104,7 +104,7 @@ async def leave(request: Request, who: Who, number: Which) -> Response:
     """Abandon a round that waits for the person; the row stays."""
 
     def step(connection: Connection, person: Person, guide: Guide, there: Round) -> Round:
-        return rounds.abandon(connection, person, number)
+        return rounds.abandon(connection, person, there)
 
     return await _take(live_of(request), who, number, step)
 

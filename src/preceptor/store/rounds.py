@@ -3,7 +3,8 @@
     offered -> shown -> predicted -> told        (or untold: a test without feedback)
     offered, shown -> abandoned, expired
 
-Each step is a function of a connection whose transaction holds the person. Said again with the same
+Each step is a function of a connection whose transaction holds the person, and of the round as that
+transaction found it. Said again with the same
 words, a step changes nothing and gives the round as it is; with other words it is a `Conflict`,
 which carries the round. What was recommended and what was shown are both kept.
 """
@@ -131,17 +132,16 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
 def show(
     connection: Connection,
     who: Person,
-    number: int,
+    there: Round,
     shown: Sequence[str],
     values: Sequence[float],
     reason: str | None,
 ) -> Round:
     """What the person really saw."""
-    there = find(connection, who.id, number)
     if there.shown is not None:
         if (there.shown, there.values, there.override_reason) == ([*shown], [*values], reason):
             return there
-        raise Conflict(f"round {number}: something else was shown already", there)
+        raise Conflict(f"round {there.number}: something else was shown already", there)
     _must_be(there, "offered")
     said = {"shown": list(shown), "values": list(values)}
     changed = {**said, "override_reason": reason, "status": "shown", "shown_at": now()}
@@ -151,7 +151,7 @@ def show(
 def predict(
     connection: Connection,
     who: Person,
-    number: int,
+    there: Round,
     prediction: float,
     taught: Sequence[int],
     outcome: float | None,
@@ -161,11 +161,12 @@ def predict(
     `taught` is 1 for each column that was shown. `outcome` is the truth where the server holds it:
     then the round ends here, told or not.
     """
-    there = find(connection, who.id, number)
     if there.prediction is not None:
         if there.prediction == prediction:
             return there
-        raise Conflict(f"round {number}: was answered already, with {there.prediction:g}", there)
+        raise Conflict(
+            f"round {there.number}: was answered already, with {there.prediction:g}", there
+        )
     _must_be(there, "shown")
     at, answers = now(), who.answers + 1
     changed: dict[str, Any] = {"prediction": prediction, "predicted_at": at, "answered": answers}
@@ -184,20 +185,19 @@ def predict(
 def tell(
     connection: Connection,
     who: Person,
-    number: int,
+    there: Round,
     outcome: float | None,
     taught: Sequence[int],
     *,
     told: bool,
 ) -> Round:
     """The truth, perhaps days later; not `told` is written down but teaches nothing."""
-    there = find(connection, who.id, number)
     if there.status in ("told", "untold"):
         same = there.outcome == outcome and (there.status == "told") == told
         if same:
             return there
         if there.status == "told" or told or there.outcome is not None:
-            raise Conflict(f"round {number}: ended already, {_ended(there)}", there)
+            raise Conflict(f"round {there.number}: ended already, {_ended(there)}", there)
     else:
         _must_be(there, "predicted")
     changed: dict[str, Any] = {"outcome": outcome, "ended_at": now()}
@@ -213,9 +213,8 @@ def tell(
     return _moved(connection, who, there, changed["status"], said, changed, **moved)
 
 
-def abandon(connection: Connection, who: Person, number: int, status: str = "abandoned") -> Round:
+def abandon(connection: Connection, who: Person, there: Round, status: str = "abandoned") -> Round:
     """Leave a round that waits for the person; the row stays."""
-    there = find(connection, who.id, number)
     if there.status == status:
         return there
     _must_be(there, *OPEN)
