@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from preceptor.cli._app import app
-from preceptor.errors import MissingExtra
+from preceptor.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
     from preceptor.store import Store
@@ -42,6 +43,18 @@ def opened(database: str) -> Store:
     from preceptor.store import Store
 
     return Store(database)
+
+
+def existing(database: str) -> Store:
+    """A store that must be there already, as it is."""
+    need_extra()
+    from preceptor.store import Store
+    from preceptor.store.engines import url_of
+
+    url = url_of(database)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise InvalidInput(f"--database: {database} is not there")
+    return Store(database, migrates=False)
 
 
 def need_extra() -> None:

@@ -45,6 +45,23 @@ def serve(
         float | None,
         typer.Option(help="Hours after which a round that nobody answers expires.", min=0.001),
     ] = None,
+    job_workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes that plan, for each that answers; 0 leaves jobs to other services.",
+            min=0,
+            max=64,
+        ),
+    ] = 1,
+    job_seconds: Annotated[
+        float, typer.Option(help="The longest time limit that a job may ask for.", min=0.1)
+    ] = 60.0,
+    patience: Annotated[
+        float,
+        typer.Option(
+            help="Seconds that opening a round waits for a tutor who plans; then it is 503.", min=0
+        ),
+    ] = 10.0,
 ) -> None:
     """Say over HTTP what each person should see now, and keep what happened.
 
@@ -66,6 +83,9 @@ def serve(
             burst=max(int(2 * rate), 1),
             expire_after=seconds,
             loopback=_is_loopback(host),
+            job_workers=job_workers,
+            job_seconds=job_seconds,
+            patience=patience,
         )
         settings = _prepared(settings, plan, host)
         try:

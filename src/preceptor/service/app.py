@@ -10,7 +10,18 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from preceptor._base.version import VERSION
-from preceptor.service import elsewhere, health, jobs, log, people, plans, recommend, rounds, tokens
+from preceptor.service import (
+    elsewhere,
+    health,
+    jobs,
+    log,
+    people,
+    plans,
+    recommend,
+    replan,
+    rounds,
+    tokens,
+)
 from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live
@@ -20,7 +31,7 @@ from preceptor.service.warming import warm
 from preceptor.store import Store
 
 _LOG = logging.getLogger("preceptor.service")
-_RESOURCES = (plans, recommend, people, rounds, elsewhere, jobs, log, tokens, health)
+_RESOURCES = (plans, recommend, people, rounds, elsewhere, replan, jobs, log, tokens, health)
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -42,11 +53,12 @@ def make_app(settings: Settings) -> FastAPI:
         live = Live(settings, Store(settings.database))
         app.state.live = live
         warming = asyncio.create_task(_get_ready(live))
+        live.foreman.start()
         try:
             yield
         finally:
             warming.cancel()
-            live.close()
+            await live.close()
 
     app = FastAPI(
         title="Preceptor",
@@ -68,7 +80,7 @@ async def _get_ready(live: Live) -> None:
     try:
         await live.thinking(lambda: warm(live))
         live.ready = True
-        _LOG.info('{"event": "ready"}')
+        _LOG.info({"event": "ready"})
     except Exception:
         _LOG.exception("not ready")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
@@ -55,6 +56,12 @@ class Book:
             if found is not None:
                 self._guides.move_to_end(sha256)
             return found
+
+    def forget(self, hashes: Iterable[str]) -> None:
+        """Plans that are no longer kept."""
+        with self._lock:
+            for each in hashes:
+                self._guides.pop(each, None)
 
     def add(self, guide: Guide) -> None:
         """Remember a guide that somebody has made."""

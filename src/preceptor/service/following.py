@@ -1,30 +1,19 @@
-"""Tutors of people, made from their rounds: who they may be, what they believe, what comes next.
-
-A tutor follows from the problem and the record alone, so nothing but rounds is kept in the store.
-The last tutor of a person stays in memory, because it knows the plan that it follows at the moment
-and is only told what is new.
-"""
+"""A person's rounds as the library follows them: the record of a tutor, and a log."""
 
 from __future__ import annotations
 
-import dataclasses
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+from typing import Any
 
 from preceptor.service.guides import Guide
 from preceptor.store.rounds import Round
-from preceptor.tutoring import Tutor
 from preceptor.tutoring.rounds import Round as Followed
-
-_MOST = 512
 
 
 def record_of(guide: Guide, rounds: Sequence[Round]) -> tuple[Followed, ...]:
     """Answered rounds in the order of the answers, each with when its truth was heard."""
-    answered = sorted((r for r in rounds if r.answered is not None), key=lambda r: r.answered or 0)
     record = []
-    for each in answered:
+    for each in _answered(rounds):
         columns = guide.words.indices(each.shown or ())
         told = each.status == "told"
         record.append(
@@ -39,67 +28,24 @@ def record_of(guide: Guide, rounds: Sequence[Round]) -> tuple[Followed, ...]:
     return tuple(record)
 
 
-class Tutors:
-    """One tutor a person, made or brought up to date when somebody asks."""
-
-    def __init__(self) -> None:
-        self._tutors: OrderedDict[tuple[str, str], Tutor] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, guide: Guide, who: str, rounds: Sequence[Round]) -> Tutor:
-        """The tutor of somebody after these rounds.
-
-        Parameters
-        ----------
-        guide
-            Whose problem says what they may be and what may be shown.
-        who
-            The person.
-        rounds
-            All their rounds.
-
-        Returns
-        -------
-        Tutor
-            Equal to one that is made from the whole record.
-        """
-        record, key = record_of(guide, rounds), (guide.sha256, who)
-        with self._lock:
-            known = self._tutors.get(key)
-        tutor = None if known is None else _brought_up(known, record)
-        if tutor is None:
-            tutor = Tutor(guide.problem, record=record)
-        with self._lock:
-            self._tutors[key] = tutor
-            self._tutors.move_to_end(key)
-            while len(self._tutors) > _MOST:
-                self._tutors.popitem(last=False)
-        return tutor
-
-    def forget(self, who: str) -> None:
-        """Nothing about somebody who was erased stays in memory."""
-        with self._lock:
-            for key in [key for key in self._tutors if key[1] == who]:
-                del self._tutors[key]
-
-
-def _brought_up(tutor: Tutor, record: Sequence[Followed]) -> Tutor | None:
-    """The tutor after what is new in the record; None if the record went another way."""
-    before = tutor.record
-    if len(before) > len(record):
+def log_of(guide: Guide, rounds: Sequence[Round]) -> dict[str, Any] | None:
+    """Answered rounds as arguments of `Log`, plain data; None if there are none."""
+    answered = _answered(rounds)
+    if not answered:
         return None
-    for number, (then, now) in enumerate(zip(before, record, strict=False)):
-        if then == now:
-            continue
-        late = then.outcome is None and now.heard == len(before)
-        if not late or dataclasses.replace(now, outcome=None, heard=None) != then:
-            return None
-        assert now.outcome is not None
-        tutor = tutor.told(now.outcome, number)
-    for played in range(len(before) + 1, len(record) + 1):
-        new = record[played - 1]
-        tutor = tutor.answered(new.shown, new.values, new.answer)
-        for number, heard in enumerate(record[:played]):
-            if heard.heard == played and heard.outcome is not None:
-                tutor = tutor.told(heard.outcome, number)
-    return tutor if tutor.record == tuple(record) else None
+    labels = guide.words.labels
+    seen = [dict(zip(each.shown or (), each.values or (), strict=True)) for each in answered]
+    return {
+        "names": list(labels),
+        "participant": ["person"] * len(answered),
+        "rounds": [each.answered for each in answered],
+        "shown": [[label in one for label in labels] for one in seen],
+        "values": [[one.get(label) for label in labels] for one in seen],
+        "prediction": [each.prediction for each in answered],
+        "outcome": [each.outcome for each in answered],
+        "feedback": [each.status == "told" for each in answered],
+    }
+
+
+def _answered(rounds: Sequence[Round]) -> list[Round]:
+    return sorted((r for r in rounds if r.answered is not None), key=lambda r: r.answered or 0)

@@ -6,7 +6,6 @@ the path, not the path.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from typing import Any
@@ -161,4 +160,4 @@ def _write_down(live: Live, scope: Scope, status: int, seconds: float) -> None:
             "ms": round(1000.0 * seconds, 2),
             "token": None if token is None else token.id,
         }
-        _LOG.info(json.dumps(line))
+        _LOG.info(line)

@@ -20,6 +20,7 @@ from preceptor.plan import Plan
 from preceptor.policies import CountPolicy, ExploreThenRepeat
 from preceptor.policies.planned_counts import PlannedCounts
 from preceptor.service.wording import Wording
+from preceptor.store.plans import sha256_of
 
 _GOES_ON = "Going on with the plan from there; planning anew for this person may do better."
 
@@ -126,6 +127,13 @@ class Guide:
             return None
         first = len(self._planned.prefix) if self._length is None else self._length
         return first + 1 + position - done
+
+
+def read_plan(body: str) -> Guide:
+    """A plan file, checked."""
+    guide = Guide(Plan.from_json(body), sha256_of(body))
+    guide.wanted([0] * guide.problem.size, 0)
+    return guide
 
 
 def in_words(case: NextCase) -> str:

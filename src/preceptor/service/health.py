@@ -8,6 +8,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from preceptor.service.live import live_of
 from preceptor.service.problems import problem
+from preceptor.store import jobs
+from preceptor.store.refusals import StoreFailure
 
 router = APIRouter(tags=["health"])
 
@@ -30,8 +32,13 @@ async def readyz(request: Request) -> Response:
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Numbers for Prometheus, of this process."""
-    return Response(live_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
+    """Numbers for Prometheus, of all processes that answer here."""
+    live = live_of(request)
+    try:
+        counted = await live.store.reading(jobs.by_state)
+    except StoreFailure:
+        counted = None  # the other numbers say so, too
+    return Response(live.metrics.text(counted), media_type="text/plain; version=0.0.4")
 
 
 def _ask(connection: Connection) -> None:

@@ -7,13 +7,15 @@ moved on meanwhile; else it is worked out again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
 
+from preceptor.errors import PreceptorError
+from preceptor.service.advising import Advice, Snapshot
 from preceptor.service.guides import Guide, in_words
 from preceptor.service.live import Live
 from preceptor.service.schemas import Opening
@@ -24,24 +26,6 @@ from preceptor.store.refusals import Conflict, StoreBusy
 from preceptor.store.rounds import Offer, Round
 
 _ATTEMPTS = 5
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What to show, and why."""
-
-    columns: Sequence[int]
-    reason: str
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """What has to be thought about: a person at a moment, and what can be shown."""
-
-    guide: Guide
-    person: Person
-    rounds: list[Round]
-    available: tuple[int, ...] | None
 
 
 @dataclass(frozen=True)
@@ -60,20 +44,31 @@ async def open_round(live: Live, who: str, asked: Opening) -> Opened:
         found = await live.store.writing(_Attempt(live, who, asked, thought))
         if isinstance(found, Opened):
             return found
-        thought = (found.person.version, await live.thinking(partial(think, live, found)))
+        thought = (found.person.version, await think(live, found))
     raise StoreBusy(f"person: {who!r} keeps changing; try again")
 
 
-def think(live: Live, snapshot: Snapshot) -> Advice:
+async def think(live: Live, snapshot: Snapshot) -> Advice:
     """What takes longer than a look-up."""
     guide, who, available = snapshot.guide, snapshot.person, snapshot.available
     if who.policy == "tutor":
-        tutor = live.tutors.of(guide, who.id, snapshot.rounds)
-        said = tutor.recommendation(available)
-        return Advice(said.shown, said.reason)
+        return await live.advising.advice(snapshot)
     assert available is not None
-    case = guide.at_hand(who.counts, who.position, available)
+    at_hand = partial(guide.at_hand, who.counts, who.position, available)
+    case = await live.thinking(at_hand)
     return Advice(case.shown, in_words(case))
+
+
+async def think_ahead(live: Live, who: str) -> None:
+    """Begin with what somebody's tutor is going to be asked next."""
+
+    def look(connection: Connection) -> Snapshot:
+        person = people.find(connection, who)
+        guide = live.book.guide(connection, person.plan)
+        return Snapshot(guide, person, rounds.all_of(connection, who), None)
+
+    with contextlib.suppress(PreceptorError):  # whoever opens the round will hear of it
+        live.advising.begin(await live.store.reading(look))
 
 
 class _Attempt:

@@ -13,6 +13,7 @@ from preceptor.service.answers import REFUSALS, PersonAnswer
 from preceptor.service.following import record_of
 from preceptor.service.guides import Guide
 from preceptor.service.live import Live, live_of
+from preceptor.service.opening import think_ahead
 from preceptor.service.schemas import Enrolment, Who
 from preceptor.service.scopes import needs
 from preceptor.service.views import answer, person_view
@@ -64,6 +65,8 @@ async def enrol(request: Request, who: Who, said: Enrolment) -> Response:
         return guide, person, None if is_new else rounds.open_of(connection, who), is_new
 
     guide, person, there, is_new = await live.store.writing(work)
+    if is_new and person.policy == "tutor":
+        live.aside(think_ahead(live, who))
     headers = {"ETag": _etag(person)}
     return answer(person_view(guide, person, there), 201 if is_new else 200, **headers)
 
@@ -94,9 +97,10 @@ async def read(request: Request, who: Who) -> Response:
 
 def _believed(live: Live, guide: Guide, person: Person, all_rounds: list[Round]) -> dict[str, Any]:
     """Weights with intervals and kinds, once there is an answer to go by."""
-    if not record_of(guide, all_rounds):
+    record = record_of(guide, all_rounds)
+    if not record:
         return {"weights": None, "kinds": None}
-    tutor = live.tutors.of(guide, person.id, all_rounds)
+    tutor = live.tutors.of(guide.problem, guide.sha256, person.id, record)
     ends = tutor.intervals().tolist()
     means = tutor.coefficients.tolist()
     weights = [
@@ -117,8 +121,10 @@ async def export(request: Request, who: Who) -> Response:
 async def erase(request: Request, who: Who) -> Response:
     """Erase everything that is kept about somebody; the chain of events stays whole."""
     live = live_of(request)
-    await live.store.writing(lambda connection: erasing.erase(connection, who))
+    gone = await live.store.writing(lambda connection: erasing.erase(connection, who))
     live.tutors.forget(who)
+    live.advising.forget(who)
+    live.book.forget(gone)
     return Response(status_code=204)
 
 

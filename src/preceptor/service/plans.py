@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput
-from preceptor.plan import Plan
-from preceptor.service.answers import REFUSALS, CasesAnswer, PlanAnswer
-from preceptor.service.guides import Guide
+from preceptor.problem import Problem
+from preceptor.service.answers import REFUSALS, CasesAnswer, JobAnswer, PlanAnswer
+from preceptor.service.guides import Guide, read_plan
+from preceptor.service.jobs import accepted, must_have_room
 from preceptor.service.live import Live, live_of
 from preceptor.service.people import plan_named
-from preceptor.service.schemas import NAME, Cases, Hash
+from preceptor.service.schemas import NAME, Cases, Hash, Planning
 from preceptor.service.scopes import needs
+from preceptor.service.solving import check_method, check_time
 from preceptor.service.views import answer
-from preceptor.store import plans
+from preceptor.store import jobs, plans
+from preceptor.store.jobs import Job
 from preceptor.store.plans import HeldCase
 
 router = APIRouter(prefix="/v1", tags=["plans"], responses=REFUSALS)
 _BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
-
-
-def read_plan(body: str) -> Guide:
-    """A plan file, checked."""
-    guide = Guide(Plan.from_json(body), plans.sha256_of(body))
-    guide.wanted([0] * guide.problem.size, 0)
-    return guide
 
 
 @router.put(
@@ -54,6 +50,33 @@ async def put_plan(request: Request, sha256: Hash) -> Response:
     _, is_new = await live.store.writing(lambda connection: plans.keep(connection, body))
     live.book.add(guide)
     return answer(plan_view(guide), 201 if is_new else 200)
+
+
+@router.post("/plans", status_code=202, response_model=JobAnswer, dependencies=[needs("admin")])
+async def make_plan(request: Request, asked: Planning) -> Response:
+    """Plan as a job; the plan is kept under its hash, which the job's result names.
+
+    The same problem in the same words gives the same job.
+    """
+    live = live_of(request)
+    check_time(live, asked.time_limit)
+    args = asked.model_dump()
+    args["problem"] = await live.thinking(lambda: _checked_problem(asked))
+
+    def work(connection: Connection) -> Job:
+        there = jobs.look_up(connection, jobs.id_of("solve", args))
+        if there is None or there.state == "failed":
+            must_have_room(live, connection)
+        return jobs.enqueue(connection, "solve", args)
+
+    return accepted(live, await live.store.writing(work))
+
+
+def _checked_problem(asked: Planning) -> dict[str, Any]:
+    """The problem in the library's own words, so that the same has the same hash."""
+    problem = Problem.from_dict(asked.problem)
+    check_method(problem, asked.method, asked.objective)
+    return problem.to_dict()
 
 
 @router.get("/plans/{sha256}", dependencies=[needs("read")])

@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from preceptor.errors import InvalidInput, NotApplicable, PreceptorError, UnknownMethod
 from preceptor.service.live import live_of
+from preceptor.service.refusal import Refusal as Refusal
 from preceptor.service.views import round_view
 from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure, StoreFull
 from preceptor.store.rounds import Round
@@ -33,15 +34,6 @@ _STATUS: dict[type[PreceptorError], int] = {
     StoreBusy: 503,
     StoreFailure: 503,
 }
-
-
-class Refusal(HTTPException):
-    """A refusal by the service itself: who may call, how often, how much."""
-
-    def __init__(
-        self, status: int, sentence: str, headers: Mapping[str, str] | None = None
-    ) -> None:
-        super().__init__(status, sentence, dict(headers or {}))
 
 
 def problem(

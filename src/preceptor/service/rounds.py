@@ -13,7 +13,7 @@ from preceptor.errors import InvalidInput
 from preceptor.service.answers import REFUSALS, RoundAnswer
 from preceptor.service.guides import Guide
 from preceptor.service.live import Live, live_of
-from preceptor.service.opening import open_round
+from preceptor.service.opening import open_round, think_ahead
 from preceptor.service.schemas import Answered, Opening, Shown, Truth, Which, Who
 from preceptor.service.scopes import needs
 from preceptor.service.views import answer, round_view
@@ -120,6 +120,8 @@ async def _take(live: Live, who: str, number: int, step: Step) -> Response:
 
     guide, after = await live.store.writing(work)
     live.metrics.rounds.labels(after.status).inc()
+    if after.policy == "tutor" and after.status in ("told", "untold"):
+        live.aside(think_ahead(live, who))
     return answer(round_view(guide, after))
 
 

@@ -175,6 +175,44 @@ class Logged(Body):
     rounds: Annotated[list[LoggedRound], Field(min_length=1, max_length=10_000)]
 
 
+Seconds = Annotated[Number, Field(ge=0.1, le=86_400)]
+
+
+class Replanning(Body):
+    """How somebody is planned for anew."""
+
+    model_config = example(time_limit=10)
+
+    method: Text = Field(default="auto", description="As `preceptor methods` lists them.")
+    time_limit: Seconds = Field(default=10.0, description="Seconds that planning may take.")
+    seed: Annotated[StrictInt, Field(ge=0, le=2**32 - 1)] = Field(
+        default=0, description="Of everything random."
+    )
+    objective: Literal["regret", "mean", "cvar"] | None = Field(
+        default=None, description="What a plan for a crowd minimises."
+    )
+
+
+class Planning(Replanning):
+    """A problem to be solved."""
+
+    model_config = example(
+        problem={
+            "world": {
+                "coefficients": [1.0, 0.8],
+                "covariance": [[1.0, 0.6], [0.6, 1.0]],
+                "names": ["BMI", "HDL"],
+            },
+            "learner": {"initial": [0.0, 0.0], "curve": {"kind": "geometric", "alpha": 1.1}},
+            "budget": 1,
+            "horizon": 50,
+        },
+        time_limit=10,
+    )
+
+    problem: dict[str, Any] = Field(description="A problem as the library writes it.")
+
+
 class NewToken(Body):
     """A token to be made."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
-import sys
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from preceptor.service.app import make_app
+from preceptor.service.lines import log_to_stderr
+from preceptor.service.metrics import shared_by_processes
 from preceptor.service.settings import Settings
 
 # Seconds that calls which are under way may take once somebody says stop.
@@ -40,7 +40,7 @@ def address_of(made: socket.socket) -> str:
 
 def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
     """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first."""
-    _log_to_stderr()
+    log_to_stderr()
     # uvicorn ends by raising the signal that stopped it once more; being stopped is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
     options: dict[str, Any] = {
@@ -54,19 +54,11 @@ def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
         return
     settings.to_environment()
     worker = "preceptor.service.serving:from_environment"
-    uvicorn.run(worker, factory=True, workers=workers, fd=made.fileno(), **options)
+    with shared_by_processes():
+        uvicorn.run(worker, factory=True, workers=workers, fd=made.fileno(), **options)
 
 
 def from_environment() -> FastAPI:
     """In a worker process: how the service runs is in its environment."""
-    _log_to_stderr()
+    log_to_stderr()
     return make_app(Settings.from_environment())
-
-
-def _log_to_stderr() -> None:
-    """One JSON object a line; uvicorn's own lines stay text."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(message)s"))
-    ours = logging.getLogger("preceptor.service")
-    ours.handlers, ours.propagate = [handler], False
-    ours.setLevel(logging.INFO)

@@ -49,6 +49,12 @@ def append(
     return int(seq)
 
 
+def has(connection: Connection, sha256: str) -> bool:
+    """Whether one of the events has this hash; before the first there is one of zeros."""
+    found = select(event.c.seq).where(event.c.sha256 == sha256).limit(1)
+    return sha256 == FIRST or connection.execute(found).first() is not None
+
+
 class Verified(NamedTuple):
     """What was found: how many events, the last hash, and what is wrong, a sentence each."""
 

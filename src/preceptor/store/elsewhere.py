@@ -78,6 +78,7 @@ def _written(connection: Connection, who: Person, done: Done) -> Person:
     )
     said = {"shown": done.shown, "values": done.values, "prediction": done.prediction}
     payload = {"round": done.number, **said, "outcome": done.outcome, "told": done.feedback}
+    payload["plan"] = who.plan
     seq = chain.append(connection, "done elsewhere", who.id, payload)
     connection.execute(insert(round_), vars(replace(made, seq=seq)))
     moved: dict[str, Any] = {"answers": answers, "rounds": done.number + 1}

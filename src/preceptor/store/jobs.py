@@ -1,18 +1,18 @@
 """Jobs: work that takes longer than a request, taken up by whoever is free.
 
-A worker takes a job for a while (its lease) and says now and then that it is still at it. One that
-died says nothing, its lease runs out, and the job is taken up again.
+A job's id is the hash of what is asked, so the same words give the same job. A worker takes a job
+for a while (its lease) and says now and then that it is still at it. One that died says nothing,
+its lease runs out, and the job is taken up again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from preceptor.store import chain
 from preceptor.store.clock import later, now
@@ -20,6 +20,7 @@ from preceptor.store.refusals import NotThere
 from preceptor.store.tables import job
 
 LIVE = ("queued", "running")
+STATES = (*LIVE, "done", "failed")
 # A job that took so many workers with it is not tried again.
 MOST_ATTEMPTS = 3
 
@@ -31,7 +32,6 @@ class Job:
     id: str
     kind: str
     person: str | None
-    key: str
     args: dict[str, Any]
     state: str
     attempts: int
@@ -42,10 +42,21 @@ class Job:
     created: str
     finished: str | None
 
+    @property
+    def is_live(self) -> bool:
+        """Whether it is still to be done."""
+        return self.state in LIVE
 
-def key_of(kind: str, args: dict[str, Any]) -> str:
-    """The same work has the same key."""
-    return hashlib.sha256(json.dumps([kind, args], sort_keys=True).encode()).hexdigest()
+
+def id_of(kind: str, args: dict[str, Any]) -> str:
+    """The same work has the same id."""
+    return hashlib.sha256(json.dumps([kind, args], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def by_state(connection: Connection) -> dict[str, int]:
+    """How many jobs there are in each state."""
+    rows = connection.execute(select(job.c.state, func.count()).group_by(job.c.state))
+    return dict.fromkeys(STATES, 0) | {state: int(count) for state, count in rows}
 
 
 def waiting(connection: Connection) -> int:
@@ -54,19 +65,18 @@ def waiting(connection: Connection) -> int:
     return int(connection.execute(asked).scalar_one())
 
 
+def look_up(connection: Connection, id: str) -> Job | None:
+    """The job of that id, if it is there."""
+    row = connection.execute(select(job).where(job.c.id == id)).first()
+    return None if row is None else Job(**row._mapping)
+
+
 def find(connection: Connection, id: str) -> Job:
     """The job of that id."""
-    row = connection.execute(select(job).where(job.c.id == id)).first()
-    if row is None:
+    found = look_up(connection, id)
+    if found is None:
         raise NotThere(f"job: {id!r} is not known")
-    return Job(**row._mapping)
-
-
-def same(connection: Connection, kind: str, args: dict[str, Any]) -> Job | None:
-    """A job that was asked for in the same words and has not failed."""
-    asked = select(job).where(job.c.key == key_of(kind, args), job.c.state != "failed")
-    row = connection.execute(asked.order_by(job.c.created.desc())).first()
-    return None if row is None else Job(**row._mapping)
+    return found
 
 
 def live_of(connection: Connection, who: str) -> Job | None:
@@ -78,12 +88,11 @@ def live_of(connection: Connection, who: str) -> Job | None:
 def enqueue(
     connection: Connection, kind: str, args: dict[str, Any], person: str | None = None
 ) -> Job:
-    """Ask for work."""
+    """Ask for work; work that was asked for before stays as it is, unless it failed."""
     made = Job(
-        id=secrets.token_hex(16),
+        id=id_of(kind, args),
         kind=kind,
         person=person,
-        key=key_of(kind, args),
         args=args,
         state="queued",
         attempts=0,
@@ -94,16 +103,23 @@ def enqueue(
         created=now(),
         finished=None,
     )
+    there = look_up(connection, made.id)
+    if there is not None and there.state != "failed":
+        return there
+    connection.execute(delete(job).where(job.c.id == made.id))
     connection.execute(insert(job).values(vars(made)))
     chain.append(connection, "job queued", person, {"job": made.id, "kind": kind})
     return made
 
 
+def is_left(connection: Connection) -> bool:
+    """Whether there is a job that nobody works on."""
+    return connection.execute(_left().limit(1)).first() is not None
+
+
 def take(connection: Connection, worker: str, seconds: float) -> Job | None:
     """Take up the oldest job that nobody works on; None if there is none."""
-    left = (job.c.state == "running") & (job.c.lease_until < now())
-    asked = select(job).where(or_(job.c.state == "queued", left)).order_by(job.c.created)
-    for row in connection.execute(asked.limit(8)).all():
+    for row in connection.execute(_left().limit(8)).all():
         found = Job(**row._mapping)
         if found.attempts >= MOST_ATTEMPTS:
             _end(connection, found, "failed", None, "its workers died; it is not tried again")
@@ -120,9 +136,15 @@ def take(connection: Connection, worker: str, seconds: float) -> Job | None:
 
 
 def prolong(connection: Connection, id: str, worker: str, seconds: float) -> bool:
-    """Still at it; False if another worker has taken the job up."""
-    own = update(job).where(job.c.id == id, job.c.worker == worker, job.c.state == "running")
-    return connection.execute(own.values(lease_until=later(seconds))).rowcount == 1
+    """Still at it; False if another worker has taken the job up, or nobody wants it any more."""
+    return _own(connection, id, worker, {"lease_until": later(seconds)})
+
+
+def give_back(connection: Connection, id: str, worker: str, *, tried: bool) -> bool:
+    """Let somebody else do it; `tried` if it took a worker with it, which is not done for ever."""
+    attempts = job.c.attempts if tried else job.c.attempts - 1
+    fields = {"state": "queued", "worker": None, "lease_until": None, "attempts": attempts}
+    return _own(connection, id, worker, fields)
 
 
 def finish(
@@ -133,12 +155,22 @@ def finish(
     result: dict[str, Any] | None = None,
     error: str | None = None,
 ) -> bool:
-    """Done, or failed with a sentence; False if another worker has taken the job up."""
-    found = find(connection, id)
-    if found.worker != worker or found.state != "running":
+    """Done, or failed with a sentence; False if it is no longer this worker's."""
+    found = look_up(connection, id)
+    if found is None or found.worker != worker or found.state != "running":
         return False
     _end(connection, found, "failed" if error else "done", result, error)
     return True
+
+
+def _left() -> Any:
+    left = (job.c.state == "running") & (job.c.lease_until < now())
+    return select(job).where(or_(job.c.state == "queued", left)).order_by(job.c.created)
+
+
+def _own(connection: Connection, id: str, worker: str, fields: dict[str, Any]) -> bool:
+    own = update(job).where(job.c.id == id, job.c.worker == worker, job.c.state == "running")
+    return connection.execute(own.values(fields)).rowcount == 1
 
 
 def _end(

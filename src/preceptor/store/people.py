@@ -101,14 +101,31 @@ def enrol(
     return Person(**row), True
 
 
+def is_on_first_plan(who: Person) -> bool:
+    """Whether they follow the plan that they were enrolled with."""
+    return who.plan == who.enrolled_with.get("plan")
+
+
 def change(connection: Connection, before: Person, **fields: Any) -> None:
     """Change somebody who was found `to_change`; their version moves on."""
     changed = {**fields, "version": before.version + 1, "seen_at": now()}
     connection.execute(_CHANGE, {"who": before.id, **changed})
 
 
-def give_plan(connection: Connection, before: Person, plan: str) -> None:
-    """Another plan, from the next round on; counts begin anew with it."""
-    nothing = [0] * len(before.counts)
-    change(connection, before, plan=plan, plan_since=before.rounds, counts=nothing, position=0)
-    chain.append(connection, "planned anew", before.id, {"plan": plan, "since": before.rounds})
+def give_plan(
+    connection: Connection,
+    before: Person,
+    plan: str,
+    *,
+    since: int,
+    counts: Sequence[int],
+    position: int,
+) -> None:
+    """Another plan, from the next round on.
+
+    It was made from what came before round `since`; `counts` and `position` are of what has come
+    since then, which may be a round or two while the plan was being made.
+    """
+    moved = {"plan_since": since, "counts": list(counts), "position": position}
+    change(connection, before, plan=plan, **moved)
+    chain.append(connection, "planned anew", before.id, {"plan": plan, "since": since})

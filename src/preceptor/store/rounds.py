@@ -11,7 +11,7 @@ which carries the round. What was recommended and what was shown are both kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -121,7 +121,14 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
         is_check=what.is_check,
         offered_at=now(),
     )
-    said = {"recommended": made.recommended, "propensity": made.propensity, "plan": made.plan}
+    said = {
+        "recommended": made.recommended,
+        "propensity": made.propensity,
+        "plan": made.plan,
+        "policy": made.policy,
+        "asked": made.opened_with,
+        "case_number": made.case_number,
+    }
     seq = chain.append(connection, "offered", who.id, {"round": made.number, **said})
     made = replace(made, seq=seq)
     connection.execute(_INSERT, vars(made))
@@ -253,6 +260,23 @@ def _moved(
     connection.execute(_MOVE, {"who": who.id, "which": there.number, **changed})
     people.change(connection, who, **moved)
     return replace(there, **changed)
+
+
+def counted(
+    all_rounds: Sequence[Round],
+    since: int,
+    taught: Callable[[Sequence[str]], Sequence[int]],
+    start: Sequence[int],
+) -> tuple[list[int], int]:
+    """Counts and position from that round on, as they follow from rounds.
+
+    `taught` gives 1 for each column that was shown, from their names.
+    """
+    counts, position = list(start), 0
+    for each in all_rounds:
+        if each.number >= since and each.counts:
+            counts, position = added(counts, taught(each.shown or ()), 1), position + 1
+    return counts, position
 
 
 def added(counts: Sequence[int], taught: Sequence[int], sign: int) -> list[int]:

@@ -58,7 +58,9 @@ plan = Table(
     metadata,
     Column("sha256", String(64), primary_key=True),
     Column("body", Text, nullable=False),  # the file as it came: its hash is its name
+    Column("person", String(128)),  # for whom alone it was made: it goes when they are erased
     Column("created", String(32), nullable=False),
+    Index("plan_person", "person"),
 )
 
 case_list = Table(
@@ -168,10 +170,9 @@ token = Table(
 job = Table(
     "job",
     metadata,
-    Column("id", String(32), primary_key=True),
+    Column("id", String(32), primary_key=True),  # hash of what is asked: same again, same job
     Column("kind", String(16), nullable=False),
     Column("person", String(128), ForeignKey("person.id")),
-    Column("key", String(64), nullable=False),  # hash of what is asked: same again, same job
     Column("args", Json, nullable=False),
     Column("state", String(16), nullable=False),
     Column("attempts", Integer, nullable=False),
@@ -189,6 +190,5 @@ job = Table(
         sqlite_where=_LIVE_JOB,
         postgresql_where=_LIVE_JOB,
     ),
-    Index("job_key", "key"),
     Index("job_state_created", "state", "created"),
 )

@@ -31,9 +31,11 @@ def upgrade() -> None:
         "plan",
         sa.Column("sha256", sa.String(length=64), nullable=False),
         sa.Column("body", sa.Text(), nullable=False),
+        sa.Column("person", sa.String(length=128), nullable=True),
         sa.Column("created", sa.String(length=32), nullable=False),
         sa.PrimaryKeyConstraint("sha256"),
     )
+    op.create_index("plan_person", "plan", ["person"], unique=False)
     op.create_table(
         "token",
         sa.Column("sha256", sa.String(length=64), nullable=False),
@@ -103,7 +105,6 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("person", sa.String(length=128), nullable=True),
-        sa.Column("key", sa.String(length=64), nullable=False),
         sa.Column("args", sa.Text(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
@@ -120,7 +121,6 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("id"),
     )
-    op.create_index("job_key", "job", ["key"], unique=False)
     op.create_index("job_state_created", "job", ["state", "created"], unique=False)
     op.create_index(
         "one_live_job_a_person",
