@@ -64,6 +64,12 @@ def test_a_plan_is_made_beside_the_request_and_kept_under_its_hash(http):
     assert (again.status_code, again.json()["state"]) == (202, "done")
 
 
+def test_the_example_of_the_document_can_be_planned(http):
+    parts = said(http.get("/openapi.json"))["components"]["schemas"]
+    [example] = parts["Planning"]["examples"]
+    assert http.post("/v1/plans", json=example).status_code == 202
+
+
 @pytest.mark.parametrize(
     ("changes", "fault"),
     [

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 
@@ -26,12 +27,14 @@ from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live
 from preceptor.service.problems import answer_with_problems
+from preceptor.service.scopes import SECURITY
 from preceptor.service.settings import Settings
 from preceptor.service.warming import warm
 from preceptor.store import Store
 
 _LOG = logging.getLogger("preceptor.service")
-_RESOURCES = (plans, recommend, people, rounds, elsewhere, replan, jobs, log, tokens, health)
+# Routes are tried in this order, so those that are called most come first.
+_RESOURCES = (rounds, people, recommend, elsewhere, replan, jobs, log, plans, tokens, health)
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -71,8 +74,10 @@ def make_app(settings: Settings) -> FastAPI:
     app.add_middleware(Gate)
     answer_with_problems(app)
     for resource in _RESOURCES:
-        app.include_router(resource.router)
-    _describe_problems(app)
+        # Flat: a router within a router is matched anew on every call, which takes longer than the
+        # rest of the routing.
+        app.router.routes.extend(resource.router.routes)
+    _describe_by_hand(app)
     return app
 
 
@@ -85,17 +90,21 @@ async def _get_ready(live: Live) -> None:
         _LOG.exception("not ready")
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Refusals are made by hand, so the document has to be told of them."""
+def _describe_by_hand(app: FastAPI) -> None:
+    """Refusals and tokens are looked after by hand, so the document has to be told of them."""
     made = app.openapi
 
-    def openapi() -> dict[str, object]:
+    def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = made()
             parts = schema["components"]["schemas"]
             described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             parts |= described.pop("$defs", {})
             parts["Problem"] = described
+            schema["components"]["securitySchemes"] = SECURITY
+            for path, calls in schema["paths"].items():
+                for call in calls.values() if path.startswith("/v1/") else ():
+                    call["security"] = [{name: [] for name in SECURITY}]
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -9,8 +9,8 @@ from typing import Any
 
 from preceptor.store.clock import now
 
-# Ours and the web server's, which says when it starts, stops and fails.
-_LOGGERS = ("preceptor.service", "uvicorn.error")
+# Ours, and of the web server's what went wrong.
+_LEVELS = {"preceptor.service": logging.INFO, "uvicorn.error": logging.WARNING}
 
 
 class Lines(logging.Formatter):
@@ -39,7 +39,7 @@ def log_to_stderr() -> None:
     """Send all of it there; whoever runs the service decides where it goes."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Lines())
-    for name in _LOGGERS:
+    for name, level in _LEVELS.items():
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO)
+        logger.setLevel(level)

@@ -61,7 +61,7 @@ class Metrics:
         counted = self.registry
         if _SHARED in os.environ:
             counted = CollectorRegistry()
-            MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(counted)
         return generate_latest(counted).decode() + ("" if jobs is None else _of_jobs(jobs))
 
 

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import Depends, Request
-from fastapi.security import HTTPBearer
 
 from preceptor.service.problems import Refusal
 from preceptor.store.tokens import Token
 
-# Only for the OpenAPI document: the gate has looked at the token already.
-_BEARER = HTTPBearer(auto_error=False, description="Made by `preceptor serve token create`.")
+# For the OpenAPI document: the gate looks at the token itself, before anything is routed.
+SECURITY = {
+    "HTTPBearer": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Made by `preceptor serve token create`.",
+    }
+}
 
 
 def needs(scope: str) -> Any:
     """A dependency that refuses tokens of a lesser scope."""
-    return Depends(_CHECKS[scope], use_cache=False)
+    return Depends(_CHECKS[scope])
 
 
 def _check(scope: str) -> Callable[..., Awaitable[None]]:
-    async def check(request: Request, _: Annotated[Any, Depends(_BEARER)]) -> None:
+    async def check(request: Request) -> None:
         token: Token = request.scope["state"]["token"]
         if not token.may(scope):
             raise Refusal(403, f"token: may only {token.scope}, this needs {scope}")

@@ -16,21 +16,22 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert, select
 
 from preceptor.store.clock import now
+from preceptor.store.quick import Quick
 from preceptor.store.tables import event
 
 # Before the first event.
 FIRST = "0" * 64
-_HEAD = select(event.c.seq, event.c.sha256).order_by(event.c.seq.desc()).limit(1)
+_HEAD = Quick(select(event.c.seq, event.c.sha256).order_by(event.c.seq.desc()).limit(1))
 _ALL = select(event).order_by(event.c.seq).execution_options(yield_per=1000)
-_APPEND = insert(event)
+_APPEND = Quick(insert(event))
 
 
 def append(
     connection: Connection, kind: str, subject: str | None, payload: Mapping[str, Any]
 ) -> int:
     """Write down that something happened; gives its number, from 1."""
-    head = connection.execute(_HEAD).first()
-    seq, before = (1, FIRST) if head is None else (head.seq + 1, head.sha256)
+    head = _HEAD.first(connection)
+    seq, before = (1, FIRST) if head is None else (head[0] + 1, head[1])
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     salt, at = secrets.token_hex(16), now()
     hidden = _hash(salt, subject or "", text)
@@ -45,7 +46,7 @@ def append(
         "prev_sha256": before,
         "sha256": _hash(before, str(seq), at, kind, hidden),
     }
-    connection.execute(_APPEND, row)
+    _APPEND.change(connection, row)
     return int(seq)
 
 

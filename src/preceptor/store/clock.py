@@ -21,7 +21,7 @@ def later(seconds: float) -> str:
 
 def written(moment: datetime) -> str:
     """A moment that knows its zone, as text."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def seconds_until(moment: str) -> float:

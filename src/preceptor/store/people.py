@@ -10,13 +10,14 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from preceptor.store import chain
 from preceptor.store.clock import now
+from preceptor.store.quick import Quick
 from preceptor.store.refusals import Conflict, NotThere
 from preceptor.store.tables import person
 
 
 @dataclass(frozen=True)
 class Person:
-    """A row of the table; `counts`, `position`, `answers` and `rounds` follow from the rounds."""
+    """A row of the table, in its order; `counts` to `rounds` follow from the rounds."""
 
     id: str
     plan: str
@@ -34,15 +35,15 @@ class Person:
     seen_at: str
 
 
-_FIND = select(person).where(person.c.id == bindparam("who"))
-_LOCK = _FIND.with_for_update()
-_CHANGE = update(person).where(person.c.id == bindparam("who"))
+_THEM = select(person).where(person.c.id == bindparam("who"))
+_FIND, _LOCK = Quick(_THEM), Quick(_THEM.with_for_update())
+_CHANGE = Quick(update(person).where(person.c.id == bindparam("who")))
 
 
 def look_up(connection: Connection, who: str, *, to_change: bool = False) -> Person | None:
     """Somebody, if they are there; to be changed, nobody else may change them meanwhile."""
-    row = connection.execute(_LOCK if to_change else _FIND, {"who": who}).first()
-    return None if row is None else Person(**row._mapping)
+    row = (_LOCK if to_change else _FIND).first(connection, {"who": who})
+    return None if row is None else Person(*row)
 
 
 def find(connection: Connection, who: str, *, to_change: bool = False) -> Person:
@@ -109,7 +110,7 @@ def is_on_first_plan(who: Person) -> bool:
 def change(connection: Connection, before: Person, **fields: Any) -> None:
     """Change somebody who was found `to_change`; their version moves on."""
     changed = {**fields, "version": before.version + 1, "seen_at": now()}
-    connection.execute(_CHANGE, {"who": before.id, **changed})
+    _CHANGE.change(connection, {"who": before.id, **changed})
 
 
 def give_plan(

@@ -15,18 +15,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from preceptor.store import chain, people
 from preceptor.store.clock import now
 from preceptor.store.people import Person
+from preceptor.store.quick import Quick
 from preceptor.store.refusals import Conflict, NotThere
 from preceptor.store.tables import OPEN, round_
 
 
 @dataclass(frozen=True)
 class Round:
-    """A row of the table; tests are columns of the world, by name."""
+    """A row of the table, in its order; tests are columns of the world, by name."""
 
     person: str
     number: int
@@ -78,25 +79,26 @@ class Offer:
 
 
 _KEY = (round_.c.person == bindparam("who")) & (round_.c.number == bindparam("which"))
-_FIND = select(round_).where(_KEY)
-_OPEN = select(round_).where(round_.c.person == bindparam("who"), round_.c.status.in_(OPEN))
+_FIND = Quick(select(round_).where(_KEY))
+_IS_OPEN = or_(*(round_.c.status == status for status in OPEN))
+_OPEN = Quick(select(round_).where(round_.c.person == bindparam("who"), _IS_OPEN))
 _OF = select(round_).where(round_.c.person == bindparam("who")).order_by(round_.c.number)
-_INSERT = insert(round_)
-_MOVE = update(round_).where(_KEY)
+_INSERT = Quick(insert(round_))
+_MOVE = Quick(update(round_).where(_KEY))
 
 
 def find(connection: Connection, who: str, number: int) -> Round:
     """One round of somebody's."""
-    row = connection.execute(_FIND, {"who": who, "which": number}).first()
+    row = _FIND.first(connection, {"who": who, "which": number})
     if row is None:
         raise NotThere(f"round: {who!r} has no round {number}; open one with POST")
-    return Round(**row._mapping)
+    return Round(*row)
 
 
 def open_of(connection: Connection, who: str) -> Round | None:
     """The round that waits for somebody, if there is one."""
-    row = connection.execute(_OPEN, {"who": who}).first()
-    return None if row is None else Round(**row._mapping)
+    row = _OPEN.first(connection, {"who": who})
+    return None if row is None else Round(*row)
 
 
 def all_of(connection: Connection, who: str) -> list[Round]:
@@ -131,7 +133,7 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
     }
     seq = chain.append(connection, "offered", who.id, {"round": made.number, **said})
     made = replace(made, seq=seq)
-    connection.execute(_INSERT, vars(made))
+    _INSERT.change(connection, vars(made))
     people.change(connection, who, rounds=who.rounds + 1)
     return made
 
@@ -257,7 +259,7 @@ def _moved(
     """Write one step: the event, the round, the person."""
     seq = chain.append(connection, kind, who.id, {"round": there.number, **said})
     changed = {**changed, "seq": seq}
-    connection.execute(_MOVE, {"who": who.id, "which": there.number, **changed})
+    _MOVE.change(connection, {"who": who.id, "which": there.number, **changed})
     people.change(connection, who, **moved)
     return replace(there, **changed)
 

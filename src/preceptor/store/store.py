@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from preceptor.store.checkpointing import Checkpointer
 from preceptor.store.engines import engines_of, url_of
 from preceptor.store.failures import in_words
 from preceptor.store.migrating import migrate
@@ -52,6 +54,7 @@ class Store:
             self._dispose()
             raise
         self._writer = Writer(self.engines.writing)
+        self._checkpointer = Checkpointer(Path(str(self.url.database))) if self.is_sqlite else None
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="preceptor-reader")
 
     def write(self, work: Work[Answer]) -> Answer:
@@ -82,6 +85,8 @@ class Store:
     def close(self) -> None:
         """Finish what is waiting and let go of the database."""
         self._writer.close()
+        if self._checkpointer is not None:
+            self._checkpointer.close()
         self._readers.shutdown()
         self._dispose()
 

@@ -50,6 +50,8 @@ class Json(TypeDecorator[Any]):
 
 
 metadata = MetaData()
+# With this type, and no other, SQLite needs no second tree for the key.
+_SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _OPEN_ROUND = text("status IN ('offered', 'shown')")
 _LIVE_JOB = text("state IN ('queued', 'running')")
 
@@ -142,7 +144,7 @@ round_ = Table(
 event = Table(
     "event",
     metadata,
-    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("seq", _SEQ, primary_key=True, autoincrement=False),
     Column("at", String(32), nullable=False),
     Column("kind", String(32), nullable=False),
     Column("subject", String(128)),  # emptied with the payload when somebody is erased

@@ -15,7 +15,12 @@ def upgrade() -> None:
     """Make them."""
     op.create_table(
         "event",
-        sa.Column("seq", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column(
+            "seq",
+            sa.BigInteger().with_variant(sa.Integer(), "sqlite"),
+            autoincrement=False,
+            nullable=False,
+        ),
         sa.Column("at", sa.String(length=32), nullable=False),
         sa.Column("kind", sa.String(length=32), nullable=False),
         sa.Column("subject", sa.String(length=128), nullable=True),
