@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
+from pathlib import Path
+from typing import Any
 
 import httpx
+import typer
 
+from preceptor.cli import app
 from preceptor.store import Store, people
 from tests.service.servers import Server, said
+
+ROOT = Path(__file__).parents[2]
 
 
 def load(server: Server, name: str, acknowledged: list[str], other: list[int]) -> None:
@@ -73,3 +80,34 @@ def test_numbers_for_prometheus(http, who):
         "preceptor_job_queue_length 0.0",
     ):
         assert name in text
+
+
+def test_options_in_the_examples_exist():
+    """The unit, the container file and the page name nothing that is not there."""
+    known = {
+        option
+        for command in [_serve(), *_serve().commands.values()]
+        for parameter in command.params
+        for option in parameter.opts
+    }
+    known |= {"--scope", "--name", "--days"}  # of `serve token create`
+    files = [ROOT / "examples/serving" / name for name in ("preceptor.service", "Containerfile")]
+    for path in [*files, ROOT / "docs/operating.md"]:
+        text = path.read_text("utf-8")
+        calls = re.findall(r"preceptor serve[^\n`]*|\"serve\"[^\n]*", text)
+        assert calls, path
+        named = {option for call in calls for option in re.findall(r"--[a-z-]+", call)}
+        assert named <= known, (path, named - known)
+
+
+def test_the_page_names_every_number_that_is_counted(http):
+    page = (ROOT / "docs/operating.md").read_text("utf-8")
+    text = http.get("/metrics").text
+    counted = set(re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE))
+    named = set(re.findall(r"^\| `(preceptor_\w+)` \|", page, re.MULTILINE))
+    assert {name for name in counted if not name.endswith("_created")} == named
+
+
+def _serve() -> Any:
+    command: Any = typer.main.get_command(app)
+    return command.commands["serve"]
