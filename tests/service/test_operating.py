@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def test_told_to_stop_under_load_it_answers_what_it_took_and_refuses_the_rest(se
     for thread in threads:
         thread.start()
     while len(acknowledged) < 100:
-        pass
+        time.sleep(0.01)
     # Several processes count together, whichever of them is asked.
     numbers = [httpx.get(f"{server.address}/metrics").text for _ in range(4)]
     counted = 'preceptor_requests_total{method="PUT",route="/v1/people/{who}",status="201"} '
