@@ -161,7 +161,10 @@ def test_named_commands_and_targets_exist(page):
             assert set(named) <= targets, line
         elif words[:1] == ["preceptor"] and not words[1].startswith(("-", ".")):
             assert words[1] in known, line
-            options = {name for p in known[words[1]].params for name in p.opts} | {"--help"}
+            command = known[words[1]]
+            for word in words[2:]:  # preceptor serve token create
+                command = getattr(command, "commands", {}).get(word, command)
+            options = {name for p in command.params for name in p.opts} | {"--help"}
             given = {w.split("=")[0] for w in words[2:] if w.startswith("--")}
             assert given <= options, line
 

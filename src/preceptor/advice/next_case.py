@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.threads import one_blas_thread
-from preceptor._base.values import IntArray
 from preceptor._base.words import TOGETHER, counted, listed, times
 from preceptor.advice.at_hand import best_at_hand
 from preceptor.advice.from_here import SoFar, from_here
@@ -18,6 +17,7 @@ from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.policies import Alternating, CountPolicy, ExploreThenRepeat, Policy
+from preceptor.policies.planned_counts import PlannedCounts
 from preceptor.problem import Problem
 
 # Seconds to plan anew for somebody who is off the plan; other people take longer.
@@ -115,7 +115,8 @@ class _Choice:
         self.problem, self.policy = plan.problem, plan.policy
         self.rounds = so_far.rounds
         found = self.policy.settles()
-        self.parts = None if found is None else (list(found[0]), list(found[1]))
+        size = self.problem.size
+        self.planned = None if found is None else PlannedCounts(found[0], found[1], size)
         self.reasons: list[str] = []
         self.done = 0
         self._now: Problem | None = None
@@ -138,17 +139,14 @@ class _Choice:
         horizon = self.problem.horizon
         over = horizon is not None and self.rounds is not None and self.rounds >= horizon
         if over:
-            self.reasons.append(
-                f"The plan was for {counted(horizon or 0, 'case')}, which are over; plan again "
-                "from here for more."
-            )
+            self.reasons.append(is_over(horizon or 0))
         elif not on_plan:
             rest = self._off_plan(done, rest)
         shown = self._recommended() if rest is None else rest.schedule(1)[0]
         if available is not None and not set(shown) <= set(available):
             wanted = shown
             shown = best_at_hand(self.now, available, wanted, rest)
-            self._say_unavailable(wanted, available)
+            self.reasons.append(not_available(self.problem, wanted, available))
         names = tuple(self.problem.world.name_of(shown))
         case = None if self.rounds is None else self.rounds + 1
         settles = self._settles(done) if on_plan else None
@@ -158,34 +156,19 @@ class _Choice:
 
     def _position(self) -> tuple[int, bool]:
         """How many rounds of the plan are behind this person, and whether nothing else is."""
-        if self.parts is None:
+        if self.planned is None:
             return 0, True  # somebody's own policy, which has an answer for every state
-        seen, (prefix, word) = np.asarray(self.so_far.counts), self.parts
-        own = _running(prefix, seen.size)
-        at = len(own) if self.rounds is None else self.rounds
-        if at < len(own) and np.array_equal(own[at], seen):
-            return at, True
-        done = int(np.flatnonzero(np.all(own <= seen, axis=1))[-1])
-        if done < len(prefix):
-            return done, bool(np.array_equal(own[done], seen))
-        turn, left = _running(word, seen.size), seen - own[-1]
-        moving = turn[-1] > 0
-        if not moving.any():
-            return done, not left.any()
-        cycles = int(np.min(left[moving] // turn[-1][moving]))
-        left = left - cycles * turn[-1]
-        within = int(np.flatnonzero(np.all(turn[:-1] <= left, axis=1))[-1])
-        return done + cycles * len(word) + within, bool(np.array_equal(turn[within], left))
+        return self.planned.place(self.so_far.counts, self.rounds)
 
     def _rest(self, done: int) -> Policy | None:
         """The plan from some round on; None where nobody can tell how it goes on."""
-        if self.parts is None:
+        if self.planned is None:
             return None
         if isinstance(self.policy, CountPolicy):
             return self._by_table(self.policy)
-        prefix, word = self.parts
+        prefix, word = self.planned.prefix, self.planned.word
         if done <= len(prefix):
-            return ExploreThenRepeat(tuple(prefix[done:]), tuple(word))
+            return ExploreThenRepeat(prefix[done:], word)
         turned = (done - len(prefix)) % len(word)
         return Alternating((*word[turned:], *word[:turned]))
 
@@ -205,7 +188,8 @@ class _Choice:
 
     def _off_plan(self, done: int, rest: Policy | None) -> Policy | None:
         """The rest of the plan, or a better one from here, and what to say about it."""
-        self.reasons.append(self._how_far_off(done))
+        assert self.planned is not None
+        self.reasons.append(how_far_off(self.problem, self.planned, self.so_far.counts, done))
         if rest is None or isinstance(self.policy, CountPolicy):
             self.reasons.append("The plan says what to show from where they are, too.")
             return rest
@@ -220,45 +204,12 @@ class _Choice:
         self.reasons.append("This is how a plan made anew from where they are begins.")
         return anew.policy
 
-    def _how_far_off(self, done: int) -> str:
-        assert self.parts is not None
-        prefix, word = self.parts
-        seen = np.asarray(self.so_far.counts)
-        beyond = max(done - len(prefix), 0)
-        planned = _running(prefix, seen.size)[min(done, len(prefix))]
-        turn = _running(word, seen.size)
-        planned = planned + beyond // len(word) * turn[-1] + turn[beyond % len(word)]
-        world = self.problem.world
-        more = [
-            f"{name} {times(int(seen[block[0]] - planned[block[0]]))}"
-            for name, block in zip(world.tests, world.blocks, strict=True)
-            if seen[block[0]] > planned[block[0]]
-        ]
-        what = listed(more).replace(TOGETHER, " ") if more else "single columns of a test"
-        if done == 0:
-            first = world.name_of((prefix or word)[0])
-            begins = listed(first) if first else "nothing shown"
-            return f"They are off the plan: it begins with {begins}, but they have seen {what}."
-        cases = "its first case" if done == 1 else f"its first {done:,} cases"
-        return f"They are off the plan: beyond what {cases} show, they have seen {what}."
-
-    def _say_unavailable(self, wanted: TestSet, available: Sequence[int]) -> None:
-        names = self.problem.world.name_of
-        missing = names(sorted(set(wanted) - set(available)))
-        which = "which is" if len(missing) == 1 else "which are"
-        if len(missing) < len(names(wanted)):
-            which = f"but {listed(missing)} {'is' if len(missing) == 1 else 'are'}"
-        self.reasons.append(
-            f"Next would be {listed(names(wanted))}, {which} not available; of what is, this costs "
-            "least over the cases to come."
-        )
-
     def _settles(self, done: int) -> int | None:
         """The case, counted as this person's are, from which on the plan repeats itself."""
-        if self.rounds is None or self.parts is None:
+        if self.rounds is None or self.planned is None:
             return None
         first = self.policy.exploration_length
-        return (len(self.parts[0]) if first is None else first) + 1 + self.rounds - done
+        return (len(self.planned.prefix) if first is None else first) + 1 + self.rounds - done
 
     def _loss(self, shown: TestSet) -> float | None:
         if self.rounds is None and any(self.so_far.counts) and not self.problem.learns_by_showings:
@@ -266,10 +217,40 @@ class _Choice:
         return float(losses_along(self.now, [shown])[0])
 
 
-def _running(sets: Sequence[TestSet], tests: int) -> IntArray:
-    """Row t: how often each test was shown in the first t sets; shape (len + 1, tests)."""
-    moves = np.zeros((len(sets) + 1, tests), dtype=np.int64)
-    for t, shown in enumerate(sets):
-        moves[t + 1, list(shown)] = 1
-    running: IntArray = np.cumsum(moves, axis=0)
-    return running
+def is_over(horizon: int) -> str:
+    """That all cases of the plan have been."""
+    return (
+        f"The plan was for {counted(horizon, 'case')}, which are over; plan again from here for "
+        "more."
+    )
+
+
+def how_far_off(problem: Problem, planned: PlannedCounts, counts: Sequence[int], done: int) -> str:
+    """What somebody has seen beyond the first `done` cases of the plan."""
+    beyond = np.asarray(counts) - planned.after(done)
+    world = problem.world
+    more = [
+        f"{name} {times(int(beyond[block[0]]))}"
+        for name, block in zip(world.tests, world.blocks, strict=True)
+        if beyond[block[0]] > 0
+    ]
+    what = listed(more).replace(TOGETHER, " ") if more else "single columns of a test"
+    if done == 0:
+        first = world.name_of(planned.shown(0))
+        begins = listed(first) if first else "nothing shown"
+        return f"They are off the plan: it begins with {begins}, but they have seen {what}."
+    cases = "its first case" if done == 1 else f"its first {done:,} cases"
+    return f"They are off the plan: beyond what {cases} show, they have seen {what}."
+
+
+def not_available(problem: Problem, wanted: TestSet, available: Sequence[int]) -> str:
+    """What would be shown if it could be, and that this is the best of the rest."""
+    names = problem.world.name_of
+    missing = names(sorted(set(wanted) - set(available)))
+    which = "which is" if len(missing) == 1 else "which are"
+    if len(missing) < len(names(wanted)):
+        which = f"but {listed(missing)} {'is' if len(missing) == 1 else 'are'}"
+    return (
+        f"Next would be {listed(names(wanted))}, {which} not available; of what is, this costs "
+        "least over the cases to come."
+    )

@@ -1,0 +1,73 @@
+"""What the commands of `preceptor serve` share: their group, their database, their extra."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from preceptor.cli._app import app
+from preceptor.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from preceptor.store import Store
+
+DEFAULT_DATABASE = "preceptor.db"
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor serve --plan plan.json
+
+  preceptor serve token create --scope write --name "training tool"
+
+  preceptor serve --host 0.0.0.0 --port 8000 --database postgresql://preceptor@localhost/preceptor
+"""
+
+Database = Annotated[
+    str,
+    typer.Option(
+        help="A file, made if it is not there, or postgresql://user@host/name.",
+        metavar="FILE|URL",
+        envvar="PRECEPTOR_DATABASE",
+    ),
+]
+
+serve_app = typer.Typer(name="serve", rich_markup_mode="rich", invoke_without_command=True)
+app.add_typer(serve_app, epilog=EXAMPLES)
+
+
+def opened(database: str) -> Store:
+    """The store, open, with its tables up to date."""
+    need_extra()
+    from preceptor.store import Store
+
+    return Store(database)
+
+
+def existing(database: str) -> Store:
+    """A store that must be there already, as it is."""
+    need_extra()
+    from preceptor.store import Store
+    from preceptor.store.engines import url_of
+
+    url = url_of(database)
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        raise InvalidInput(f"--database: {database} is not there")
+    return Store(database, migrates=False)
+
+
+def need_extra() -> None:
+    """Say what to install where something is missing."""
+    try:
+        import alembic  # noqa: F401
+        import fastapi  # noqa: F401
+        import sqlalchemy  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as missing:
+        raise MissingExtra(str(missing.name), "serve", "The service") from None
+
+
+def shown(database: str) -> str:
+    """A database without its password."""
+    return database if "@" not in database else f"...@{database.rsplit('@', 1)[1]}"

@@ -1,0 +1,131 @@
+"""`preceptor serve`: recommend to real people, round by round, over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from preceptor._base.files import read_text
+from preceptor.cli._console import know_options, readable_errors, say
+from preceptor.cli._serving import (
+    DEFAULT_DATABASE,
+    EXAMPLES,
+    Database,
+    need_extra,
+    serve_app,
+    shown,
+)
+from preceptor.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from preceptor.service.settings import Settings
+
+
+@serve_app.callback(epilog=EXAMPLES)
+def serve(
+    context: typer.Context,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="The plan for people who are enrolled without one.", metavar="PLAN"),
+    ] = None,
+    database: Database = DEFAULT_DATABASE,
+    host: Annotated[
+        str,
+        typer.Option(help="Where to listen; beyond this machine only once there is a token."),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8000,
+    workers: Annotated[int, typer.Option(help="Processes that answer.", min=1, max=64)] = 1,
+    rate: Annotated[
+        float, typer.Option(help="Calls a second that a token may make; 0 for any number.", min=0)
+    ] = 200.0,
+    expire_after: Annotated[
+        float | None,
+        typer.Option(help="Hours after which a round that nobody answers expires.", min=0.001),
+    ] = None,
+    job_workers: Annotated[
+        int,
+        typer.Option(
+            help="Processes that plan, for each that answers; 0 leaves jobs to other services.",
+            min=0,
+            max=64,
+        ),
+    ] = 1,
+    job_seconds: Annotated[
+        float, typer.Option(help="The longest time limit that a job may ask for.", min=0.1)
+    ] = 60.0,
+    patience: Annotated[
+        float,
+        typer.Option(
+            help="Seconds that opening a round waits for a tutor who plans; then it is 503.", min=0
+        ),
+    ] = 10.0,
+) -> None:
+    """Say over HTTP what each person should see now, and keep what happened.
+
+    Everything is kept in one file, or in Postgres. The service answers this machine only; make a
+    token to let others in.
+    """
+    if context.invoked_subcommand is not None:
+        know_options(context)
+        return
+    with readable_errors():
+        need_extra()
+        from preceptor.service.serving import address_of, listen, run
+        from preceptor.service.settings import Settings
+
+        seconds = None if expire_after is None else 3600.0 * expire_after
+        settings = Settings(
+            database,
+            rate=rate,
+            burst=max(int(2 * rate), 1),
+            expire_after=seconds,
+            loopback=_is_loopback(host),
+            job_workers=job_workers,
+            job_seconds=job_seconds,
+            patience=patience,
+        )
+        settings = _prepared(settings, plan, host)
+        try:
+            made = listen(host, port)
+        except OSError as error:
+            raise InvalidInput(
+                f"--port: cannot listen at {host}:{port} ({error.strerror}); choose another"
+            ) from None
+        say(f"Listening at {address_of(made)} (Ctrl-C stops); kept in {shown(database)}")
+        if settings.plan is not None:
+            say(f"Plan: {settings.plan}")
+        run(settings, made, workers)
+
+
+def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:
+    """Open the database once, so that whatever is wrong is said before anything listens."""
+    from dataclasses import replace
+
+    from preceptor.store import Store, plans, tokens
+
+    with Store(settings.database) as store:
+        live = [each for each in store.read(tokens.everyone) if each.is_live]
+        if not settings.loopback and not any(each.scope == "admin" for each in live):
+            raise InvalidInput(
+                f"--host: {host} can be reached from other machines, but there is no admin token; "
+                f"make one first: preceptor serve token create --scope admin --database "
+                f"{shown(settings.database)}"
+            )
+        if plan is None:
+            return settings
+        from preceptor.cli._plans import load_plan
+
+        load_plan(plan)
+        body = read_text(plan)
+        name, _ = store.write(lambda connection: plans.keep(connection, body))
+        return replace(settings, plan=name)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,142 @@
+"""What tutors advise, worked out at desks beside the service, if possible before somebody asks.
+
+A tutor sometimes plans again, which may take seconds. So its advice for the next round is begun as
+soon as a round ends, and whoever opens the next round usually finds it. If not, they wait for a
+while (`patience`) and then hear 503: the work goes on, and whoever asks again finds it. They never
+get older advice instead, because what a person is shown must not depend on how busy a machine is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from preceptor.service.desk import Desk, TookTooLong, WorkerDied
+from preceptor.service.following import record_of
+from preceptor.service.guides import Guide
+from preceptor.service.refusal import Refusal
+from preceptor.service.settings import Settings
+from preceptor.store.people import Person
+from preceptor.store.rounds import Round
+
+# Seconds that a tutor may take; a process that takes longer is ended.
+_CAP = 300.0
+# Advice that is kept in memory until somebody asks for it.
+_MOST = 1024
+_Key = tuple[str, str, int, tuple[int, ...] | None]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to show, and why."""
+
+    columns: Sequence[int]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What has to be thought about: a person at a moment, and what can be shown."""
+
+    guide: Guide
+    person: Person
+    rounds: list[Round]
+    available: tuple[int, ...] | None
+
+    @property
+    def key(self) -> _Key:
+        """The same moment, the same advice; a person's version moves with every change."""
+        return self.person.id, self.guide.sha256, self.person.version, self.available
+
+
+class Advising:
+    """Tutors at their desks; a person is always advised at the same one, which knows them.
+
+    Parameters
+    ----------
+    settings
+        How many desks there are, and how long somebody waits for them.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._patience = settings.patience
+        self._desks = [Desk() for _ in range(max(settings.tutor_workers, 1))]
+        self._begun: OrderedDict[_Key, asyncio.Task[Advice]] = OrderedDict()
+        self._forgetting: set[asyncio.Task[None]] = set()
+
+    def begin(self, snapshot: Snapshot) -> asyncio.Task[Advice]:
+        """Work out what a tutor advises, unless that is under way or done."""
+        task = self._begun.get(snapshot.key)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = asyncio.create_task(self._ask(snapshot))
+            task.add_done_callback(_heard)
+            self._begun[snapshot.key] = task
+            while len(self._begun) > _MOST:
+                self._begun.popitem(last=False)
+        return task
+
+    async def advice(self, snapshot: Snapshot) -> Advice:
+        """What a tutor advises, as soon as that is known."""
+        task = self.begin(snapshot)
+        await asyncio.wait({task}, timeout=self._patience)
+        if not task.done():
+            raise _later("is still planning for this person")
+        try:
+            return task.result()
+        except (WorkerDied, TookTooLong, asyncio.CancelledError):
+            raise _later("did not finish its plan for this person") from None
+
+    async def _ask(self, snapshot: Snapshot) -> Advice:
+        guide, who = snapshot.guide, snapshot.person.id
+        args = {
+            "plan": guide.sha256,
+            "problem": None,
+            "who": who,
+            "record": [each.to_dict() for each in record_of(guide, snapshot.rounds)],
+            "available": snapshot.available,
+        }
+        desk = self._desk(who)
+        said = await desk.ask("advise", args, _CAP)
+        if "needs" in said:
+            said = await desk.ask("advise", args | {"problem": guide.problem.to_dict()}, _CAP)
+        return Advice(tuple(said["columns"]), said["reason"])
+
+    def forget(self, who: str) -> None:
+        """Nothing about somebody who was erased stays in memory, here or at their desk."""
+        for key in [key for key in self._begun if key[0] == who]:
+            del self._begun[key]
+        if self._desk(who).pid is not None:
+            task = asyncio.create_task(self._forget(who))
+            self._forgetting.add(task)
+            task.add_done_callback(self._forgetting.discard)
+
+    async def _forget(self, who: str) -> None:
+        try:
+            await self._desk(who).ask("forget", {"who": who}, _CAP)
+        except (WorkerDied, TookTooLong):
+            return  # and so has forgotten
+
+    def _desk(self, who: str) -> Desk:
+        return self._desks[zlib.crc32(who.encode()) % len(self._desks)]
+
+    async def stop(self) -> None:
+        """End all desks."""
+        tasks = [task for task in (*self._begun.values(), *self._forgetting) if not task.done()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for desk in self._desks:
+            await desk.end()
+
+
+def _heard(task: asyncio.Task[Advice]) -> None:
+    """Whoever asks hears of a failure; if nobody does, it is no news either."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _later(said: str) -> Refusal:
+    return Refusal(503, f"tutor: {said}; ask again", {"Retry-After": "1"})

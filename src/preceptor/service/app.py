@@ -1,0 +1,110 @@
+"""The application: endpoints behind a gate, with a store that is open while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+
+from preceptor._base.version import VERSION
+from preceptor.service import (
+    elsewhere,
+    health,
+    jobs,
+    log,
+    people,
+    plans,
+    recommend,
+    replan,
+    rounds,
+    tokens,
+)
+from preceptor.service.answers import Problem
+from preceptor.service.gate import Gate
+from preceptor.service.live import Live
+from preceptor.service.problems import answer_with_problems
+from preceptor.service.scopes import SECURITY
+from preceptor.service.settings import Settings
+from preceptor.service.warming import warm
+from preceptor.store import Store
+
+_LOG = logging.getLogger("preceptor.service")
+# Routes are tried in this order, so those that are called most come first.
+_RESOURCES = (rounds, people, recommend, elsewhere, replan, jobs, log, plans, tokens, health)
+
+
+def make_app(settings: Settings) -> FastAPI:
+    """The service, not yet started: the database is opened when the server starts it.
+
+    Parameters
+    ----------
+    settings
+        How it runs.
+
+    Returns
+    -------
+    fastapi.FastAPI
+        For any ASGI server; `preceptor serve` uses uvicorn.
+    """
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        live = Live(settings, Store(settings.database))
+        app.state.live = live
+        warming = asyncio.create_task(_get_ready(live))
+        live.foreman.start()
+        try:
+            yield
+        finally:
+            warming.cancel()
+            await live.close()
+
+    app = FastAPI(
+        title="Preceptor",
+        version=VERSION,
+        summary="What should this person see now? Recommends tests, round by round.",
+        lifespan=running,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+    )
+    app.add_middleware(Gate)
+    answer_with_problems(app)
+    for resource in _RESOURCES:
+        # Flat: a router within a router is matched anew on every call, which takes longer than the
+        # rest of the routing.
+        app.router.routes.extend(resource.router.routes)
+    _describe_by_hand(app)
+    return app
+
+
+async def _get_ready(live: Live) -> None:
+    try:
+        await live.thinking(lambda: warm(live))
+        live.ready = True
+        _LOG.info({"event": "ready"})
+    except Exception:
+        _LOG.exception("not ready")
+
+
+def _describe_by_hand(app: FastAPI) -> None:
+    """Refusals and tokens are looked after by hand, so the document has to be told of them."""
+    made = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schema = made()
+            parts = schema["components"]["schemas"]
+            described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            parts |= described.pop("$defs", {})
+            parts["Problem"] = described
+            schema["components"]["securitySchemes"] = SECURITY
+            for path, calls in schema["paths"].items():
+                for call in calls.values() if path.startswith("/v1/") else ():
+                    call["security"] = [{name: [] for name in SECURITY}]
+        return app.openapi_schema or {}
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,91 @@
+"""Every refusal as problem+json (RFC 9457), with the library's own sentences in `errors`."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from preceptor.errors import InvalidInput, NotApplicable, PreceptorError, UnknownMethod
+from preceptor.service.live import live_of
+from preceptor.service.refusal import Refusal as Refusal
+from preceptor.service.views import round_view
+from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure, StoreFull
+from preceptor.store.rounds import Round
+
+MEDIA_TYPE = "application/problem+json"
+# Letters of a sentence: whoever sends a megabyte need not get it back.
+_LONGEST = 500
+_LOG = logging.getLogger("preceptor.service")
+_STATUS: dict[type[PreceptorError], int] = {
+    NotThere: 404,
+    Conflict: 409,
+    InvalidInput: 422,
+    UnknownMethod: 422,
+    NotApplicable: 422,
+    StoreFull: 507,
+    StoreBusy: 503,
+    StoreFailure: 503,
+}
+
+
+def problem(
+    status: int,
+    errors: Sequence[str],
+    headers: Mapping[str, str] | None = None,
+    **more: Any,
+) -> Response:
+    """The answer to a call that is refused."""
+    said = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]} ..." for each in errors]
+    body = {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": said[0] if said else HTTPStatus(status).phrase,
+        "errors": said,
+        **more,
+    }
+    # Letters beyond ASCII are escaped: what callers send need not be text at all.
+    return Response(json.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def answer_with_problems(app: FastAPI) -> None:
+    """Register what becomes of each kind of error."""
+
+    @app.exception_handler(PreceptorError)
+    async def _refused(request: Request, error: PreceptorError) -> Response:
+        status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
+        if status == 500:
+            _LOG.error("unforeseen", exc_info=error)
+        sentences = error.faults if isinstance(error, InvalidInput) else (str(error),)
+        more = {}
+        if isinstance(error, Conflict) and isinstance(error.current, Round):
+            guide = live_of(request).book.known(error.current.plan)
+            if guide is not None:
+                more["round"] = round_view(guide, error.current)
+        headers = {"Retry-After": "1"} if status == 503 else {}
+        return problem(status, sentences, headers, **more)
+
+    @app.exception_handler(RequestValidationError)
+    async def _invalid(request: Request, error: RequestValidationError) -> Response:
+        return problem(422, [_sentence(each) for each in error.errors()])
+
+    @app.exception_handler(HTTPException)
+    async def _http(request: Request, error: HTTPException) -> Response:
+        return problem(error.status_code, [str(error.detail)], error.headers)
+
+
+def _sentence(fault: Mapping[str, Any]) -> str:
+    """Where, what is there, and what is wrong with it."""
+    where = ".".join(str(part) for part in fault["loc"] if part not in ("body", "path", "query"))
+    said = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] in ("missing", "json_invalid", "extra_forbidden"):
+        return f"{where or 'body'}: {said}"
+    return f"{where or 'body'}: {fault['input']!r}, {said}"

@@ -1,0 +1,223 @@
+"""What callers send, as the OpenAPI document describes it; whatever else they send is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+)
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
+SHA256 = r"^[0-9a-f]{64}$"
+
+
+def _readable(text: str) -> str:
+    if not all(each.isprintable() or each in "\n\t" for each in text):
+        raise ValueError("must be text without control characters")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_readable)]
+Name = Annotated[str, Field(pattern=NAME)]
+Sha256 = Annotated[str, Field(pattern=SHA256)]
+Count = Annotated[StrictInt, Field(ge=0, le=1_000_000_000)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Result = Annotated[Number | Text, Field(description="A number, or the level of a category.")]
+Tests = Annotated[list[Text], Field(max_length=1000)]
+
+Who = Annotated[str, Path(pattern=NAME, description="The caller's own pseudonym of a person.")]
+Which = Annotated[int, Path(ge=0, le=2_000_000_000, description="Number of the round, from 0.")]
+Hash = Annotated[str, Path(pattern=SHA256, description="SHA-256 of the plan file.")]
+
+
+class Body(BaseModel):
+    """Whatever is not known is refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def example(**given: Any) -> ConfigDict:
+    """Shown in the OpenAPI document."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [given]})
+
+
+class Enrolment(Body):
+    """Somebody who is going to be advised."""
+
+    model_config = example(policy="plan", start={"BMI": 12})
+
+    plan: Sha256 | None = Field(
+        default=None, description="The plan; the service's own if left out."
+    )
+    policy: Literal["plan", "tutor"] = Field(
+        default="plan", description="Follow the plan, or find out from answers who it is and adapt."
+    )
+    start: dict[Text, Count] | None = Field(
+        default=None, description="How often they had seen each test before; none if left out."
+    )
+    cases: Name | None = Field(
+        default=None,
+        description="A list of cases that the service holds; else the caller has them.",
+    )
+    is_bot: StrictBool = Field(default=False, description="Simulated people never count as people.")
+
+
+class Opening(Body):
+    """A round to be opened."""
+
+    model_config = example(available=["BMI", "blood pressure"], case="visit-17")
+
+    available: Tests | None = Field(
+        default=None, description="Tests that the caller has; all if left out."
+    )
+    case: Text | None = Field(default=None, description="The caller's own name of the case.")
+    feedback: StrictBool = Field(
+        default=True, description="Whether the person is going to hear the truth."
+    )
+
+
+class Shown(Body):
+    """What the person really saw."""
+
+    model_config = example(tests=["BMI"], values={"BMI": 27.5})
+
+    tests: Tests | None = Field(default=None, description="As recommended if left out.")
+    values: dict[Text, Result] | None = Field(
+        default=None,
+        description="Their results by test; left out where the service holds the case.",
+    )
+    reason: Text | None = Field(
+        default=None, description="Why something else was shown than recommended."
+    )
+
+
+class Answered(Body):
+    """What the person said."""
+
+    model_config = example(prediction=165.0)
+
+    prediction: Number
+
+
+class Truth(Body):
+    """What was true."""
+
+    model_config = example(outcome=222.0)
+
+    outcome: Number | None = Field(description="Null if it is never going to be known.")
+    told: StrictBool = Field(default=True, description="Whether the person has heard it.")
+
+
+class Question(Body):
+    """What to show somebody about whom nothing is kept."""
+
+    model_config = example(counts={"BMI": 3})
+
+    plan: Sha256 | None = Field(
+        default=None, description="The plan; the service's own if left out."
+    )
+    counts: dict[Text, Count] = Field(
+        default_factory=dict, description="How often they have seen each test."
+    )
+    round: Count | None = Field(
+        default=None, description="How many rounds they have had, where known."
+    )
+    available: Tests | None = Field(
+        default=None, description="Tests that the caller has; all if left out."
+    )
+
+
+class Case(Body):
+    """One case that the service holds."""
+
+    values: dict[Text, Result | None] = Field(description="Results by test; null where missing.")
+    outcome: Number
+
+
+class Cases(Body):
+    """Cases that people go through one after the other."""
+
+    model_config = example(cases=[{"values": {"BMI": 27.5}, "outcome": 222.0}])
+
+    plan: Sha256 | None = Field(default=None, description="Whose tests they have.")
+    cases: Annotated[list[Case], Field(min_length=1, max_length=100_000)]
+
+
+class LoggedRound(Body):
+    """A round of the library's log."""
+
+    round: Count
+    shown: Tests
+    values: list[Result] = Field(description="Results of the tests shown, in their order.")
+    prediction: Number
+    outcome: Number | None = None
+    feedback: StrictBool | None = Field(
+        default=None, description="Whether they were told; as far as there is an outcome."
+    )
+    when: AwareDatetime | None = Field(default=None, description="When it was answered.")
+
+
+class Logged(Body):
+    """Rounds that were done elsewhere."""
+
+    model_config = example(
+        rounds=[{"round": 0, "shown": ["BMI"], "values": [27.5], "prediction": 165, "outcome": 222}]
+    )
+
+    rounds: Annotated[list[LoggedRound], Field(min_length=1, max_length=10_000)]
+
+
+Seconds = Annotated[Number, Field(ge=0.1, le=86_400)]
+
+
+class Replanning(Body):
+    """How somebody is planned for anew."""
+
+    model_config = example(time_limit=10)
+
+    method: Text = Field(default="auto", description="As `preceptor methods` lists them.")
+    time_limit: Seconds = Field(default=10.0, description="Seconds that planning may take.")
+    seed: Annotated[StrictInt, Field(ge=0, le=2**32 - 1)] = Field(
+        default=0, description="Of everything random."
+    )
+    objective: Literal["regret", "mean", "cvar"] | None = Field(
+        default=None, description="What a plan for a crowd minimises."
+    )
+
+
+class Planning(Replanning):
+    """A problem to be solved."""
+
+    model_config = example(
+        problem={
+            "world": {
+                "coefficients": [1.0, 0.8],
+                "covariance": [[1.0, 0.6], [0.6, 1.0]],
+                "names": ["BMI", "HDL"],
+            },
+            "learner": {"initial": [0.0, 0.0], "curves": {"kind": "geometric", "alpha": 1.1}},
+            "budget": {"kind": "at-most", "k": 1},
+            "horizon": 50,
+        },
+        time_limit=10,
+    )
+
+    problem: dict[str, Any] = Field(description="A problem as the library writes it.")
+
+
+class NewToken(Body):
+    """A token to be made."""
+
+    model_config = example(scope="write", name="training tool", days=90)
+
+    scope: Literal["read", "write", "admin"]
+    name: Annotated[str, Field(max_length=128), AfterValidator(_readable)] = ""
+    days: Annotated[Number, Field(gt=0, le=36_500)] | None = None

@@ -1,0 +1,67 @@
+"""What is kept about one person: all of it for them, or none of it any more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, delete, select, update
+
+from preceptor.store import chain, people, rounds
+from preceptor.store.tables import case_list, event, job, person, plan, round_
+
+
+def export(connection: Connection, who: str) -> dict[str, Any]:
+    """Everything that is kept about somebody: person, rounds, plans of their own, jobs, events."""
+    found = people.find(connection, who)
+    rows = connection.execute(select(event).where(event.c.subject == who).order_by(event.c.seq))
+    events = [
+        {"seq": row.seq, "at": row.at, "kind": row.kind, "payload": json.loads(row.payload)}
+        for row in rows
+    ]
+    return {
+        "person": asdict(found),
+        "rounds": [asdict(each) for each in rounds.all_of(connection, who)],
+        "plans": [
+            {"plan": row.sha256, "body": row.body, "created": row.created}
+            for row in connection.execute(select(plan).where(plan.c.person == who))
+        ],
+        "jobs": [
+            dict(row._mapping) for row in connection.execute(select(job).where(job.c.person == who))
+        ],
+        "events": events,
+    }
+
+
+def erase(connection: Connection, who: str) -> list[str]:
+    """Forget somebody; the chain of events stays whole, with nothing about them in it.
+
+    Gives the hashes of plans that were made for them alone, which are gone too.
+    """
+    people.find(connection, who, to_change=True)
+    connection.execute(delete(job).where(job.c.person == who))
+    connection.execute(delete(round_).where(round_.c.person == who))
+    connection.execute(delete(person).where(person.c.id == who))
+    gone = _erase_plans(connection, who)
+    nothing = {"subject": None, "salt": None, "payload": None}
+    connection.execute(update(event).where(event.c.subject == who).values(nothing))
+    chain.append(connection, "erased", None, {})
+    return gone
+
+
+def _erase_plans(connection: Connection, who: str) -> list[str]:
+    """Plans for one person, unless somebody else was given one by its hash."""
+    theirs = select(plan.c.sha256).where(plan.c.person == who)
+    gone = []
+    for name in connection.execute(theirs).scalars().all():
+        used = [
+            select(column).where(column == name).limit(1)
+            for column in (person.c.plan, round_.c.plan, case_list.c.plan)
+        ]
+        if any(connection.execute(each).first() for each in used):
+            connection.execute(update(plan).where(plan.c.sha256 == name).values(person=None))
+        else:
+            connection.execute(delete(plan).where(plan.c.sha256 == name))
+            gone.append(name)
+    return gone

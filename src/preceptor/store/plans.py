@@ -1,0 +1,108 @@
+"""Plans and lists of cases as they are kept: each under the hash of what it says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+
+from preceptor.store import chain
+from preceptor.store.clock import now
+from preceptor.store.refusals import Conflict, NotThere
+from preceptor.store.tables import case_list, held_case, plan
+
+_BODY = select(plan.c.body)
+
+
+def sha256_of(body: str) -> str:
+    """The name of a plan: the hash of its file, as `sha256sum` gives it."""
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def keep(connection: Connection, body: str, who: str | None = None) -> tuple[str, bool]:
+    """Keep a plan file that has been checked; gives its hash, and whether it is new.
+
+    A plan that was made for one person (`who`) says where they are, and is erased with them,
+    unless somebody keeps the same file for everybody.
+    """
+    name = sha256_of(body)
+    own = plan.c.sha256 == name
+    there = connection.execute(select(plan.c.person).where(own)).first()
+    if there is not None:
+        if there.person is not None and there.person != who:
+            connection.execute(update(plan).where(own).values(person=None))
+        return name, False
+    connection.execute(insert(plan).values(sha256=name, body=body, person=who, created=now()))
+    chain.append(connection, "plan kept", who, {"plan": name})
+    return name, True
+
+
+def body_of(connection: Connection, name: str) -> str:
+    """The plan file of that hash."""
+    body = connection.execute(_BODY.where(plan.c.sha256 == name)).scalar()
+    if body is None:
+        raise NotThere(f"plan: {name!r} is not here; put it to /v1/plans/{name} first")
+    return str(body)
+
+
+def everyone(connection: Connection) -> list[str]:
+    """The hashes of all plans that are for everybody, the oldest first."""
+    shared = select(plan.c.sha256).where(plan.c.person.is_(None))
+    return list(connection.execute(shared.order_by(plan.c.created)).scalars())
+
+
+@dataclass(frozen=True)
+class HeldCase:
+    """A case that the server holds: every result, None where it is missing, and the truth."""
+
+    values: Sequence[float | None]
+    outcome: float
+
+
+@dataclass(frozen=True)
+class CaseList:
+    """Cases that people go through one after the other."""
+
+    name: str
+    plan: str
+    sha256: str
+    size: int
+
+
+def keep_cases(
+    connection: Connection, name: str, plan_sha: str, sha256: str, cases: Sequence[HeldCase]
+) -> tuple[CaseList, bool]:
+    """Keep a list of cases; gives it, and whether it is new."""
+    found = connection.execute(select(case_list).where(case_list.c.name == name)).first()
+    if found is not None:
+        if (found.sha256, found.plan) != (sha256, plan_sha):
+            raise Conflict(f"cases: {name!r} holds other cases; choose another name")
+        return CaseList(name, plan_sha, sha256, found.size), False
+    row = {"name": name, "plan": plan_sha, "sha256": sha256, "size": len(cases), "created": now()}
+    connection.execute(insert(case_list).values(row))
+    rows = [
+        {"list": name, "number": i, "values": list(each.values), "outcome": each.outcome}
+        for i, each in enumerate(cases)
+    ]
+    connection.execute(insert(held_case), rows)
+    chain.append(connection, "cases kept", None, {"list": name, "sha256": sha256})
+    return CaseList(name, plan_sha, sha256, len(cases)), True
+
+
+def case_list_of(connection: Connection, name: str) -> CaseList:
+    """The list of that name."""
+    found = connection.execute(select(case_list).where(case_list.c.name == name)).first()
+    if found is None:
+        raise NotThere(f"cases: {name!r} is not here; put it to /v1/cases/{name} first")
+    return CaseList(name, found.plan, found.sha256, found.size)
+
+
+def case_of(connection: Connection, name: str, number: int) -> HeldCase:
+    """One case of a list."""
+    where = (held_case.c.list == name) & (held_case.c.number == number)
+    found = connection.execute(select(held_case).where(where)).first()
+    if found is None:
+        raise NotThere(f"cases: {name!r} has no case {number}")
+    return HeldCase(found._mapping["values"], found.outcome)

@@ -1,0 +1,120 @@
+"""Real servers for tests: processes on loopback, on ports that the system gives out."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+import preceptor as pr
+
+# Seconds that a server may take to be ready, on a machine that is busy with other tests.
+_PATIENCE = 60.0
+
+WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "age"])
+LEARNER = pr.Learner([0.2, 1.3, 0.0], pr.Geometric(1.1))
+
+
+def small_problem(**changes: Any) -> pr.Problem:
+    """Three tests of which two may be shown."""
+    return pr.Problem(WORLD, LEARNER, 2, horizon=60).replace(**changes)
+
+
+def crowd_problem() -> pr.Problem:
+    """The same for somebody who may be of two kinds."""
+    kinds = {"by showings": LEARNER, "by outcomes": pr.DeltaRule([0.2, 1.3, 0.0], rate=0.1)}
+    return small_problem(learner=pr.Crowd(kinds))
+
+
+@dataclass
+class Server:
+    """A process that serves; `http` calls it."""
+
+    process: subprocess.Popen[str]
+    address: str
+    log: Path
+    http: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.http = httpx.Client(base_url=self.address, timeout=30.0)
+
+    def wait_until_ready(self) -> None:
+        end = time.monotonic() + _PATIENCE
+        while self.http.get("/readyz").status_code != 200:
+            assert time.monotonic() < end, self.log.read_text()
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """As a power cut would."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """As systemd would; gives the exit code."""
+        self.http.close()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=_PATIENCE)
+
+
+def start(folder: Path, *arguments: object, ready: bool = True, name: str = "server") -> Server:
+    """Start `preceptor serve` with these arguments; its output goes to a file in the folder."""
+    log = folder / f"{name}-{time.monotonic_ns()}.log"
+    command = [sys.executable, "-m", "preceptor", "serve", "--port", "0", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, text=True, env=environment, cwd=folder
+        )
+    end = time.monotonic() + _PATIENCE
+    while True:
+        found = re.search(r"Listening at (http://\S+)", log.read_text())
+        if found:
+            break
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < end, log.read_text()
+        time.sleep(0.02)
+    server = Server(process, found.group(1), log)
+    if ready:
+        _wait_until_it_answers(server, end)
+        server.wait_until_ready()
+    return server
+
+
+def _wait_until_it_answers(server: Server, end: float) -> None:
+    """It says where it listens before it has started."""
+    while True:
+        try:
+            server.http.get("/livez")
+            return
+        except httpx.TransportError:
+            assert server.process.poll() is None, server.log.read_text()
+            assert time.monotonic() < end, server.log.read_text()
+            time.sleep(0.02)
+
+
+def play_round(
+    http: httpx.Client, who: str, values: dict[str, float], prediction: float, outcome: float
+) -> dict[str, Any]:
+    """A whole round of a caller who has the case; `values` are those of all tests."""
+    rounds = f"/v1/people/{who}/rounds"
+    opened = said(http.post(rounds))
+    there = f"{rounds}/{opened['round']}"
+    seen = {name: values[name] for name in opened["recommended"]}
+    said(http.put(f"{there}/shown", json={"values": seen}))
+    said(http.put(f"{there}/prediction", json={"prediction": prediction}))
+    return said(http.put(f"{there}/outcome", json={"outcome": outcome}))
+
+
+def said(response: httpx.Response) -> Any:
+    """The body of an answer that must be good."""
+    assert response.is_success, response.text
+    return response.json()

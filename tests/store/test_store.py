@@ -1,0 +1,208 @@
+"""The store on both databases: one writer, chained events, tables as migrations make them."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import delete, insert, update
+
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.store import Store, chain, erasing, jobs, people, plans, rounds, tokens
+from preceptor.store.engines import engines_of, url_of
+from preceptor.store.migrating import migrate, newest
+from preceptor.store.refusals import Conflict, NotThere, StoreFailure
+from preceptor.store.rounds import Offer
+from preceptor.store.tables import event, metadata
+
+NUMBERS = [0.1 + 0.2, 1e-300, 5e-324, 1.7976931348623157e308, -1 / 3]
+
+
+def enrolled(store: Store, who: str = "ann") -> str:
+    plan, _ = store.write(lambda c: plans.keep(c, "{}"))
+    enrolment = {"plan": plan, "policy": "plan", "counts": [0, 0], "case_list": None}
+    store.write(lambda c: people.enrol(c, who, **enrolment, is_bot=False, enrolled_with={}))
+    return who
+
+
+def played(store: Store, who: str, prediction: float = 0.5, outcome: float | None = 0.25) -> int:
+    def work(connection):
+        def person():
+            return people.find(connection, who, to_change=True)
+
+        there = rounds.offer(connection, person(), Offer(["bmi"], "because", {}))
+        there = rounds.show(connection, person(), there, ["bmi"], [NUMBERS[0]], None)
+        return rounds.predict(connection, person(), there, prediction, [1, 0], outcome).number
+
+    return store.write(work)
+
+
+def test_migrations_make_the_tables_that_the_code_sees(store):
+    def differences(connection):
+        return compare_metadata(MigrationContext.configure(connection), metadata)
+
+    assert store.read(differences) == []
+
+
+def test_two_who_start_at_once_make_the_tables_once(database):
+    faults = []
+
+    def open_it():
+        try:
+            Store(database).close()
+        except Exception as error:
+            faults.append(error)
+
+    threads = [threading.Thread(target=open_it) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+
+
+def test_a_newer_database_is_refused(database):
+    Store(database).close()
+    engine = engines_of(url_of(database)).writing
+    with engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(InvalidFile, match=r"newer version \(9999\)"):
+        migrate(engine)
+    assert newest() != "9999"
+    engine.dispose()
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers_come_back_bit_by_bit(store, number):
+    who = enrolled(store)
+    kept = store.read(lambda c: rounds.find(c, who, played(store, who, number, number)))
+    assert (kept.prediction, kept.outcome, kept.values) == (number, number, [NUMBERS[0]])
+
+
+def test_refused_work_takes_nothing_else_with_it(store):
+    """Work that arrives together is committed together, but refused alone."""
+    gate = threading.Event()
+
+    def hold(connection):
+        gate.wait(10)
+
+    def bad(connection):
+        plans.keep(connection, '{"bad": 1}')
+        raise Conflict("no")
+
+    def worse(connection):
+        plans.keep(connection, '{"worse": 1}')
+        connection.execute(insert(event), {"seq": 1})  # the database itself refuses
+
+    first = store._writer.submit(hold)
+    good = [store._writer.submit(lambda c, i=i: plans.keep(c, f'{{"n": {i}}}')) for i in range(3)]
+    refused = store._writer.submit(bad)
+    failed = store._writer.submit(worse)
+    last = store._writer.submit(lambda c: plans.keep(c, '{"last": 1}'))
+    gate.set()
+    first.result()
+    assert all(future.result()[1] for future in [*good, last])
+    with pytest.raises(Conflict):
+        refused.result()
+    with pytest.raises(Exception, match=r"(?i)unique|not.null"):
+        failed.result()
+    assert len(store.read(plans.everyone)) == 4
+    assert store.read(chain.verify).faults == ()
+
+
+def test_a_reader_cannot_write(store):
+    if store.is_sqlite:
+        with pytest.raises(StoreFailure, match="may only be read"):
+            store.read(lambda c: plans.keep(c, "{}"))
+
+
+def test_one_of_many_opens_the_round(store):
+    """Whoever comes second finds it open: the row is unique, and who writes holds the person."""
+    who = enrolled(store)
+
+    def attempt(connection):
+        person = people.find(connection, who, to_change=True)
+        there = rounds.open_of(connection, who)
+        return there or rounds.offer(connection, person, Offer(["bmi"], "because", {}))
+
+    opened = [store._writer.submit(attempt) for _ in range(20)]
+    assert {future.result().number for future in opened} == {0}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (update(event).where(event.c.seq == 3).values(payload="{}"), "event 3: its payload"),
+        (update(event).where(event.c.seq == 3).values(kind="told"), "event 3: was changed"),
+        (update(event).where(event.c.seq == 3).values(at="2000"), "event 3: was changed"),
+        (delete(event).where(event.c.seq == 3), "event 3: is missing"),
+        (update(event).where(event.c.seq == 3).values(subject="bob"), "event 3: its payload"),
+    ],
+)
+def test_what_is_changed_behind_its_back_shows(store, change, fault):
+    played(store, enrolled(store))
+    before = store.read(chain.verify)
+    assert before.faults == ()
+    assert before.events == 5
+    store.write(lambda c: c.execute(change) and None)
+    assert any(fault in each for each in store.read(chain.verify).faults)
+
+
+def test_erasing_leaves_a_chain_that_holds_and_nothing_else(store):
+    ann, bob = enrolled(store, "ann"), enrolled(store, "bob")
+    played(store, ann)
+    played(store, bob)
+    before = store.read(chain.verify)
+    store.write(lambda c: erasing.erase(c, ann))
+    after = store.read(chain.verify)
+    assert after.faults == ()
+    assert after.events == before.events + 1
+    with pytest.raises(NotThere):
+        store.read(lambda c: erasing.export(c, ann))
+    assert len(store.read(lambda c: erasing.export(c, bob))["events"]) == 4
+
+
+def test_tokens_are_kept_as_hashes_and_end(store):
+    secret, made = store.write(lambda c: tokens.create(c, "write", "tool", days=1))
+    assert secret not in str(vars(made))
+    assert made.sha256 == tokens.sha256_of(secret)
+    assert [made.may(scope) for scope in tokens.SCOPES] == [True, True, False]
+    assert made.is_live
+    assert not store.write(lambda c: tokens.revoke(c, made.id)).is_live
+    _, short = store.write(lambda c: tokens.create(c, "read", days=1e-9))
+    assert not short.is_live
+    with pytest.raises(InvalidInput, match="scope"):
+        store.write(lambda c: tokens.create(c, "root"))
+
+
+def test_a_job_whose_worker_died_is_taken_up_again(store):
+    made = store.write(lambda c: jobs.enqueue(c, "solve", {"x": 1}))
+    taken = store.write(lambda c: jobs.take(c, "one", seconds=-1.0))
+    assert (taken.id, taken.attempts) == (made.id, 1)
+    again = store.write(lambda c: jobs.take(c, "two", seconds=60.0))
+    assert (again.id, again.attempts) == (made.id, 2)
+    assert store.write(lambda c: jobs.take(c, "three", seconds=60.0)) is None
+    assert not store.write(lambda c: jobs.finish(c, made.id, "one", result={}))
+    assert store.write(lambda c: jobs.finish(c, made.id, "two", result={"plan": "x"}))
+    assert store.read(lambda c: jobs.find(c, made.id)).state == "done"
+
+
+def test_nothing_is_taken_after_closing(database):
+    store = Store(database)
+    store.close()
+    with pytest.raises(StoreFailure, match="shutting down"):
+        store.write(plans.everyone)
+
+
+@pytest.mark.parametrize("address", ["mysql://x", "sqlite://", "nonsense://"])
+def test_other_databases_are_refused(address):
+    with pytest.raises(InvalidInput, match="database"):
+        url_of(address)
+
+
+def test_passwords_stay_out_of_messages():
+    with pytest.raises(InvalidInput) as refused:
+        url_of("mysql://root:secret@host/x")
+    assert "secret" not in str(refused.value)
