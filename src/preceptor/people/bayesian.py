@@ -173,7 +173,8 @@ class Bayesian(Person):
 
     def _surprising(self, state: Posterior, filled: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Covariance (..., n) of the weights with the coming outcome, and its variance (...)."""
-        towards = np.einsum("...ij,...j->...i", state.covariance, filled)
+        # Not einsum, which adds up in another order for a crowd than for one person.
+        towards = np.sum(state.covariance * filled[..., None, :], axis=-1)
         return towards, self.noise_variance + np.sum(filled * towards, axis=-1)
 
     def from_here(self, world: World, state: Posterior, weights: FloatArray) -> Bayesian:
