@@ -158,7 +158,10 @@ def test_named_commands_and_targets_exist(page):
             assert set(named) <= targets, line
         elif words[:1] == ["preceptor"] and not words[1].startswith(("-", ".")):
             assert words[1] in known, line
-            options = {name for p in known[words[1]].params for name in p.opts} | {"--help"}
+            command = known[words[1]]
+            for word in words[2:]:  # groups have commands of their own
+                command = getattr(command, "commands", {}).get(word, command)
+            options = {name for p in command.params for name in p.opts} | {"--help"}
             given = {w.split("=")[0] for w in words[2:] if w.startswith("--")}
             assert given <= options, line
 
@@ -173,6 +176,8 @@ def test_every_solver_is_described(page):
 # Packages whose public names are listed in the reference beside those of `preceptor` itself.
 PACKAGES = [
     "advice",
+    "bots",
+    "client",
     "datasets",
     "diagnosis",
     "estimation",
