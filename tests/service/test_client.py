@@ -115,8 +115,11 @@ def test_nobody_there_and_no_address():
         pytest.raises(Unreachable, match=":9"),
     ):
         lonely.check_alive()
-    with pytest.raises(pr.InvalidInput, match="'localhost', must begin with http://"):
-        Client("localhost")
+    for wrong in ("localhost", "http://", "http://127.0.0.1:port", "ftp://127.0.0.1"):
+        with pytest.raises(pr.InvalidInput, match="must be an address such as"):
+            Client(wrong)
+    with pytest.raises(pr.InvalidInput, match="token: must be as"):
+        Client("http://127.0.0.1:9", "pr_\N{BULLET}")
 
 
 # --- calls that are repeated, against a server that misbehaves on purpose ----------------------
@@ -136,6 +139,8 @@ def misbehaving(*answers):
                 self.close_connection = True
                 return
             body = json.dumps({"errors": ["rate: slow down"]} if status >= 400 else {}).encode()
+            if status == 204:
+                body = b""
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -185,6 +190,22 @@ def test_a_full_disk_and_a_page_of_a_proxy_are_not_repeated():
     assert len(seen) == 1
 
 
+def test_a_job_is_waited_for():
+    with misbehaving(202, 200, 200, 200) as (client, seen):
+        asked = client.replan("ann", time_limit=1.0)
+        assert asked.state is None  # of a server that says nothing
+        client.wait_for("f00d", seconds=0.1)
+    assert seen[0] == "POST /v1/people/ann/replan"
+    assert set(seen[1:]) == {"GET /v1/jobs/f00d"}
+
+
+def test_what_is_not_the_service_is_said():
+    with misbehaving(204) as (client, _), pytest.raises(Unreachable, match="is not the service"):
+        client.enrol("ann")
+    with misbehaving(301) as (client, _), pytest.raises(client_package.Refused, match="301"):
+        client.enrol("ann")
+
+
 # --- the client beside the document ------------------------------------------------------------
 
 
@@ -204,6 +225,7 @@ def test_every_call_of_the_document_has_a_method(document):
         base_url="http://here", transport=httpx.MockTransport(record)
     )
     anything = {"number": 3, "rounds": [], "cases": [], "counts": {}, "prediction": 1.0}
+    anything |= {"problem": {}, "seconds": 0.0}
     for name, method in vars(Client).items():
         if name.startswith("_") or not callable(method) or name == "close":
             continue

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from preceptor.client.answers import (
     Round,
     Token,
 )
+from preceptor.client.refusals import Unreachable
 from preceptor.client.sending import Sender
 
 # Rounds that are asked for at once.
@@ -357,9 +359,71 @@ class Client:
 
     # --- jobs, tokens, health ----------------------------------------------------------------
 
+    def solve(
+        self,
+        problem: Mapping[str, Any],
+        *,
+        method: str | None = None,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        objective: str | None = None,
+    ) -> Job:
+        """Let the service make a plan, as a job; asked again in the same words it is the same job.
+
+        Parameters
+        ----------
+        problem
+            As the library writes it (`Problem.to_json`).
+        method, time_limit, seed, objective
+            As for `preceptor.solve`; the service's defaults if left out.
+
+        Returns
+        -------
+        Job
+            `wait_for` waits until it is done.
+        """
+        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
+        return Job.read(self._json("POST", "/v1/plans", {"problem": dict(problem), **how}))
+
+    def replan(
+        self,
+        person: str,
+        *,
+        method: str | None = None,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        objective: str | None = None,
+    ) -> Job:
+        """Let the service plan anew for somebody, as a job; it holds from the next round on.
+
+        Parameters
+        ----------
+        person
+            Who.
+        method, time_limit, seed, objective
+            As for `preceptor.solve`; the service's defaults if left out.
+
+        Returns
+        -------
+        Job
+            As long as one is under way for them, that one.
+        """
+        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
+        return Job.read(self._json("POST", f"{_person(person)}/replan", how))
+
     def job(self, job: str) -> Job:
         """Work that takes longer than a request, as it stands."""
         return Job.read(self._json("GET", f"/v1/jobs/{quote(job, safe='')}"))
+
+    def wait_for(self, job: str, seconds: float = 600.0) -> Job:
+        """A job once it is done or has failed, or as it stands after so many seconds."""
+        end, pause = time.monotonic() + seconds, 0.05
+        while True:
+            found = self.job(job)
+            if found.state in ("done", "failed") or time.monotonic() + pause > end:
+                return found
+            time.sleep(pause)
+            pause = min(1.5 * pause, 2.0)
 
     def create_token(self, scope: str, *, name: str = "", days: float | None = None) -> Token:
         """Make a token; its secret is answered this once.
@@ -402,7 +466,13 @@ class Client:
         return self._sender.send("GET", "/metrics").text
 
     def _json(self, method: str, path: str, body: Any = None, *, repeatable: bool = True) -> Any:
-        return self._sender.send(method, path, body, repeatable=repeatable).json()
+        answer = self._sender.send(method, path, body, repeatable=repeatable)
+        try:
+            return answer.json()
+        except ValueError:
+            raise Unreachable(
+                f"{self.url}: what answers there is not the service ({path} gave no JSON)"
+            ) from None
 
 
 def _person(person: str) -> str:

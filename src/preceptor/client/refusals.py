@@ -91,7 +91,7 @@ _KINDS: dict[int, type[Refused]] = {
 
 
 def refusal(response: httpx.Response) -> Refused:
-    """What a response of 400 or more says; a proxy's page, too, which is no problem+json."""
+    """What a response says that is no success; a proxy's page, too, which is no problem+json."""
     said = _problem(response)
     errors = said.get("errors") or [
         f"{response.request.url.path}: {response.status_code} {response.reason_phrase}"

@@ -46,8 +46,10 @@ class Sender:
     def __init__(
         self, url: str, token: str | None, timeout: float, patience: float, connections: int
     ) -> None:
-        if not url.startswith(("http://", "https://")):
-            raise InvalidInput(f"url: {url!r}, must begin with http:// or https://")
+        if not _is_address(url):
+            raise InvalidInput(f"url: {url!r}, must be an address such as http://127.0.0.1:8000")
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise InvalidInput("token: must be as `preceptor serve token create` printed it")
         self.url, self._patience = url.rstrip("/"), patience
         self.repeated, self._lock = 0, threading.Lock()
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
@@ -81,7 +83,7 @@ class Sender:
             response = self._http.request(
                 method, path, content=content, headers=headers, params=query
             )
-            if response.status_code >= 400:
+            if not response.is_success:
                 raise refusal(response)
             return response
 
@@ -107,6 +109,14 @@ class Sender:
                 self.repeated += 1
             time.sleep(wait)
             pause = min(2.0 * pause, _LONGEST)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        read = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return read.scheme in ("http", "https") and bool(read.host)
 
 
 def _written(body: Any) -> str | None:
