@@ -27,7 +27,7 @@ def files_below(folder):
     return {
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.is_file() and path.suffix not in COMPILED
+        if path.is_file() and path.suffix not in COMPILED and "node_modules" not in path.parts
     }
 
 

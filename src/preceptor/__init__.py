@@ -81,8 +81,8 @@ __version__ = VERSION
 
 # Loaded when they are named, because they need more than the core or take long to import.
 _PACKAGES = (
-    *("datasets", "diagnosis", "estimation", "evidence", "experiments", "simulation"),
-    *("tables", "testing", "theory", "tutoring"),
+    *("bots", "client", "datasets", "diagnosis", "estimation", "evidence", "experiments"),
+    *("simulation", "tables", "testing", "theory", "tutoring"),
 )
 _FUNCTIONS = {
     "advise": "preceptor.advice",

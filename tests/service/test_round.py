@@ -210,9 +210,9 @@ def test_what_is_not_available_is_not_recommended(http, who):
         ("shown", {"tests": ["bmi"], "values": {"bmi": 1e300}}, "check units"),
         ("shown", {"tests": ["bmi", "bmi"], "values": {"bmi": 1.0}}, "name each test once"),
         ("prediction", {"prediction": "much"}, "prediction: 'much'"),
-        ("prediction", {}, "prediction"),
-        ("prediction", {"prediction": 1.0, "mood": 1}, "mood"),
-        ("prediction", {"prediction": True}, "prediction: True"),
+        ("prediction", {}, "prediction: missing"),
+        ("prediction", {"prediction": 1.0, "mood": 1}, "mood: is not known; there are prediction"),
+        ("prediction", {"prediction": True}, "prediction: true, must be a number"),
         ("outcome", {"outcome": None}, "told: false"),
     ],
 )

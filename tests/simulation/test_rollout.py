@@ -6,6 +6,7 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
+from preceptor.advice.kinds import KINDS, person_of_kind
 from preceptor.evaluation.value import losses_along
 from preceptor.model.units import Units
 from preceptor.simulation import (
@@ -15,6 +16,7 @@ from preceptor.simulation import (
     rollout,
 )
 from preceptor.simulation.cases import Stream, stream
+from preceptor.simulation.cast import acting_in
 from tests.strategies import examples, problems
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.3], 0.6, noise_variance=0.1)
@@ -214,3 +216,16 @@ def test_somebody_who_diverges_is_reported():
     wild = pr.DeltaRule([0.0, 0.0, 0.0], rate=50.0)
     with pytest.raises(pr.InvalidInput, match=r"DeltaRule predicted .* too large"):
         rollout(PROBLEM, CYCLE, 800, 2, rng=0, human=wild)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_one_by_one_is_the_crowd_to_the_last_bit(kind):
+    """Three of six tests: enough for a product of matrices to add up in another order."""
+    rng = np.random.default_rng(5)
+    mixing = rng.normal(size=(6, 6))
+    world = pr.World(rng.normal(size=6), mixing @ mixing.T / 6 + np.eye(6))
+    problem = pr.Problem(world, pr.Learner(np.full(6, 0.3), pr.Geometric(1.1)), 3, horizon=30)
+    human = acting_in(problem, person_of_kind(problem, kind, 14.0), response_noise=0.3)
+    played = rollout(problem, RandomOrder.of(problem), rounds=20, people=7, rng=1, human=human)
+    rngs = [stream(played.seed, person, Stream.ANSWERS) for person in range(7)]
+    assert answer_one_by_one(human, played.sessions, rngs).tobytes() == played.predictions.tobytes()

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from preceptor._base.discounting import rounds_until
-from preceptor.advice.choices import DEFAULT_HALF_LIFE
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
+from preceptor.cli._humans import HUMANS, resembled
 from preceptor.cli._plans import load_plan
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
-from preceptor.people.by_showings import Learner
-from preceptor.people.curves import Geometric
 
 if TYPE_CHECKING:
     from preceptor import Problem
@@ -27,15 +25,6 @@ if TYPE_CHECKING:
 
 # As logs are written.
 LOG_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
-# What people type, and what the cast calls them.
-HUMANS = {
-    "paper": "paper",
-    "lms": "least mean squares",
-    "bayes": "Bayesian",
-    "sgd": "SGDRegressor",
-    "forgets": "forgets",
-    "ignores": "ignores correlation",
-}
 # Rounds are played until this share of the discounted time is covered.
 _COVERED, _MOST_ROUNDS = 0.95, 1_000
 
@@ -90,7 +79,7 @@ def simulate(
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
         found = load_plan(plan)
-        played = _rounds(found) if rounds is None else rounds
+        played = rounds_worth_playing(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 
         players = _players(found.problem, human, noise)
@@ -123,7 +112,7 @@ def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Hum
     if human is None and not problem.learns_by_showings:
         everybody = people_of(problem).items()
         return {name: acting_in(problem, person, noise) for name, person in everybody}
-    cast = humans_of(_resembled(problem), response_noise=noise)
+    cast = humans_of(resembled(problem), response_noise=noise)
     return {name: cast[name] for name in _names(human or "paper")}
 
 
@@ -136,16 +125,6 @@ def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
     return acting_in(problem, problem.learner, noise)
 
 
-def _resembled(problem: Problem) -> Problem:
-    """The problem with somebody who learns by showings, whom the cast can resemble."""
-    if problem.learns_by_showings:
-        return problem
-    known = [each for each in people_of(problem).values() if isinstance(each, Learner)]
-    usual = Geometric.from_half_life(DEFAULT_HALF_LIFE)
-    person = known[0] if known else Learner(problem.learner.initial, usual)
-    return problem.replace(learner=person)
-
-
 def _names(human: str) -> list[str]:
     if human == "all":
         return list(HUMANS.values())
@@ -154,7 +133,8 @@ def _names(human: str) -> list[str]:
     return [HUMANS[human]]
 
 
-def _rounds(plan: Plan) -> int:
+def rounds_worth_playing(plan: Plan) -> int:
+    """Enough for most of the discounted weight."""
     problem = plan.problem
     if problem.horizon is not None:
         return min(problem.horizon, _MOST_ROUNDS)

@@ -44,15 +44,14 @@ class Imputer:
 
     def one(self, shown: TestSet, values: FloatArray) -> FloatArray:
         """All tests (n,) of one case."""
-        filled: FloatArray = values @ self.fill(shown)
-        return filled
+        return _combined(values, self.fill(shown))
 
     def many(self, sessions: Sessions) -> FloatArray:
         """All tests (people, rounds, n) of all cases."""
         filled = np.empty(sessions.values.shape)
         for position, shown in enumerate(sessions.sets):
             cases = sessions.which == position
-            filled[cases] = sessions.values[cases][:, list(shown)] @ self.fill(shown)
+            filled[cases] = _combined(sessions.values[cases][:, list(shown)], self.fill(shown))
         return filled
 
 
@@ -184,6 +183,18 @@ class Acting:
     def _next_slip(self) -> float:
         # Drawn ahead of the question, so that asking twice gives the same answer.
         return self.response_noise * self._rng.standard_normal() if self.response_noise else 0.0
+
+
+def _combined(values: FloatArray, rows: FloatArray) -> FloatArray:
+    """values @ rows, added up in one order whatever the shape of `values` (..., len(rows)).
+
+    A product of matrices goes by blocks, so one case and many would differ in the last bit; then
+    people who play one by one, over a network say, would not answer as a simulated crowd does.
+    """
+    total: FloatArray = np.zeros((*values.shape[:-1], rows.shape[1]))
+    for position, row in enumerate(rows):
+        total += values[..., position, None] * row
+    return total
 
 
 def _added_up(weights: FloatArray, filled: FloatArray) -> FloatArray:

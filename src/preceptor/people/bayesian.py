@@ -203,7 +203,8 @@ class Bayesian(Person):
         self, world: World, state: Posterior, filled: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Covariance (..., n) of the weights with the coming outcome, and its variance (...)."""
-        towards = np.einsum("...ij,...j->...i", state.covariance, filled)
+        # Not einsum, which adds up in another order for a crowd than for one person.
+        towards = np.sum(state.covariance * filled[..., None, :], axis=-1)
         scatter = self.noise_variance
         if world.is_binary:
             scatter = as_normal(world, scatter)

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput, NotApplicable, PreceptorError, UnknownMethod
+from preceptor.service.faults import fields_of, sentences
 from preceptor.service.live import live_of
 from preceptor.service.refusal import Refusal as Refusal
 from preceptor.service.views import round_view
@@ -75,17 +76,10 @@ def answer_with_problems(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
-        return problem(422, [_sentence(each) for each in error.errors()])
+        endpoint = getattr(request.scope.get("route"), "endpoint", None)
+        known = [] if endpoint is None else fields_of(endpoint)
+        return problem(422, sentences(error.errors(), known))
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
         return problem(error.status_code, [str(error.detail)], error.headers)
-
-
-def _sentence(fault: Mapping[str, Any]) -> str:
-    """Where, what is there, and what is wrong with it."""
-    where = ".".join(str(part) for part in fault["loc"] if part not in ("body", "path", "query"))
-    said = fault["msg"].removeprefix("Value error, ")
-    if fault["type"] in ("missing", "json_invalid", "extra_forbidden"):
-        return f"{where or 'body'}: {said}"
-    return f"{where or 'body'}: {fault['input']!r}, {said}"

@@ -17,6 +17,11 @@ from pydantic import (
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$"
 SHA256 = r"^[0-9a-f]{64}$"
+# What the patterns allow, for whoever does not read them.
+ALLOWED_NAMES = {
+    NAME: "a name of 1 to 128 letters, digits and . _ : @ -, the first a letter or a digit",
+    SHA256: "the SHA-256 of a plan file: 64 hexadecimal digits",
+}
 
 
 def _readable(text: str) -> str:

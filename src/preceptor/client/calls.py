@@ -1,0 +1,492 @@
+"""`Client`: one method for each call of the protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+from urllib.parse import quote
+
+from preceptor.client.answers import (
+    Added,
+    CaseList,
+    Enrolled,
+    Job,
+    PlanKept,
+    Recommendation,
+    Round,
+    Token,
+)
+from preceptor.client.refusals import Unreachable
+from preceptor.client.sending import Sender
+
+# Rounds that are asked for at once.
+_PAGE = 1000
+
+
+class Client:
+    """Calls a live service; threads may share one.
+
+    Every method is one call. What the service refuses is raised as a `Refused` with its
+    sentences. A call is repeated only where that cannot do anything twice: everything that the
+    protocol answers the same way again (all but making tokens and erasing people), and whatever
+    the service did not take at all.
+
+    Parameters
+    ----------
+    url
+        Where the service is, e.g. "http://127.0.0.1:8000".
+    token
+        As `preceptor serve token create` printed it; None on the machine itself, while there are
+        no tokens.
+    timeout
+        Seconds that one attempt may take.
+    patience
+        Seconds during which a call is repeated; 0 for a single attempt.
+    connections
+        Most that are open at once.
+
+    Raises
+    ------
+    InvalidInput
+        An address that is none.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:8000") as client:
+    ...     client.url
+    'http://127.0.0.1:8000'
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        timeout: float = 30.0,
+        patience: float = 30.0,
+        connections: int = 32,
+    ) -> None:
+        self._sender = Sender(url, token, timeout, patience, connections)
+
+    @property
+    def url(self) -> str:
+        """Where the service is."""
+        return self._sender.url
+
+    @property
+    def repeated(self) -> int:
+        """How many calls had to be repeated so far."""
+        return self._sender.repeated
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._sender.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- plans and cases ---------------------------------------------------------------------
+
+    def put_plan(self, plan: str) -> PlanKept:
+        """Keep a plan file under its hash.
+
+        Parameters
+        ----------
+        plan
+            The text of the file, as it is.
+
+        Returns
+        -------
+        PlanKept
+            Its name and what it is about.
+        """
+        name = hashlib.sha256(plan.encode()).hexdigest()
+        return PlanKept.read(self._json("PUT", f"/v1/plans/{name}", plan))
+
+    def plan_file(self, plan: str) -> str:
+        """The text of a plan file, by its hash."""
+        return self._sender.send("GET", f"/v1/plans/{quote(plan, safe='')}").text
+
+    def put_cases(
+        self, name: str, cases: Sequence[Mapping[str, Any]], *, plan: str | None = None
+    ) -> CaseList:
+        """Let the service hold cases, so that truths and hidden results stay there.
+
+        Parameters
+        ----------
+        name
+            Of the list.
+        cases
+            One mapping a case: `values` by test (None where missing) and `outcome`.
+        plan
+            Whose tests they have; the service's own if left out.
+
+        Returns
+        -------
+        CaseList
+            What is kept.
+        """
+        body = _given(cases=list(cases), plan=plan)
+        return CaseList.read(self._json("PUT", f"/v1/cases/{quote(name, safe='')}", body))
+
+    def recommend(
+        self,
+        counts: Mapping[str, int] | None = None,
+        *,
+        plan: str | None = None,
+        round: int | None = None,
+        available: Sequence[str] | None = None,
+    ) -> Recommendation:
+        """What to show somebody about whom nothing is kept.
+
+        Parameters
+        ----------
+        counts
+            How often they have seen each test.
+        plan
+            Its hash; the service's own plan if left out.
+        round
+            How many rounds they have had, where known.
+        available
+            Tests that the caller has; all if left out.
+
+        Returns
+        -------
+        Recommendation
+            The set and the reason.
+        """
+        body = _given(
+            counts=dict(counts or {}), plan=plan, round=round, available=_listed(available)
+        )
+        return Recommendation.read(self._json("POST", "/v1/recommend", body))
+
+    # --- people ------------------------------------------------------------------------------
+
+    def enrol(
+        self,
+        person: str,
+        *,
+        plan: str | None = None,
+        policy: str | None = None,
+        start: Mapping[str, int] | None = None,
+        cases: str | None = None,
+        is_bot: bool | None = None,
+    ) -> Enrolled:
+        """Enrol somebody under a pseudonym of your own.
+
+        Parameters
+        ----------
+        person
+            The pseudonym.
+        plan
+            The hash of a plan; the service's own if left out.
+        policy
+            "plan" (if left out) or "tutor".
+        start
+            How often they had seen each test before.
+        cases
+            A list of cases that the service holds; else the caller has them.
+        is_bot
+            Whether they are simulated.
+
+        Returns
+        -------
+        Enrolled
+            As they stand; also if they were enrolled in the same way before.
+        """
+        body = _given(
+            plan=plan,
+            policy=policy,
+            start=None if start is None else dict(start),
+            cases=cases,
+            is_bot=is_bot,
+        )
+        return Enrolled.read(self._json("PUT", _person(person), body))
+
+    def person(self, person: str) -> Enrolled:
+        """Somebody as they stand, with what they seem to believe."""
+        return Enrolled.read(self._json("GET", _person(person)))
+
+    def export(self, person: str) -> dict[str, Any]:
+        """Everything that is kept about somebody."""
+        found: dict[str, Any] = self._json("GET", f"{_person(person)}/export")
+        return found
+
+    def erase(self, person: str) -> None:
+        """Erase everything that is kept about somebody."""
+        # Somebody else may enrol under the name in between, so this is never sent twice.
+        self._sender.send("DELETE", _person(person), repeatable=False)
+
+    # --- rounds ------------------------------------------------------------------------------
+
+    def open_round(
+        self,
+        person: str,
+        *,
+        available: Sequence[str] | None = None,
+        case: str | None = None,
+        feedback: bool | None = None,
+    ) -> Round:
+        """Open somebody's next round, or get the one that is open.
+
+        Parameters
+        ----------
+        person
+            Who.
+        available
+            Tests that the caller has; all if left out.
+        case
+            The caller's own name of the case.
+        feedback
+            Whether they are going to hear the truth; yes if left out.
+
+        Returns
+        -------
+        Round
+            With what to show, and why.
+        """
+        body = _given(available=_listed(available), case=case, feedback=feedback)
+        return Round.read(self._json("POST", f"{_person(person)}/rounds", body))
+
+    def round(self, person: str, number: int) -> Round:
+        """A round as it stands."""
+        return Round.read(self._json("GET", _round(person, number)))
+
+    def show(
+        self,
+        person: str,
+        number: int,
+        values: Mapping[str, float | str] | None = None,
+        *,
+        tests: Sequence[str] | None = None,
+        reason: str | None = None,
+    ) -> Round:
+        """Say what somebody really saw.
+
+        Parameters
+        ----------
+        person
+            Who.
+        number
+            Of the round.
+        values
+            Results by test; left out where the service holds the case, which then answers them.
+        tests
+            What was shown; as recommended if left out.
+        reason
+            Why it was something else.
+
+        Returns
+        -------
+        Round
+            As it stands now.
+        """
+        given = None if values is None else dict(values)
+        body = _given(values=given, tests=_listed(tests), reason=reason)
+        return Round.read(self._json("PUT", f"{_round(person, number)}/shown", body))
+
+    def predict(self, person: str, number: int, prediction: float) -> Round:
+        """Say what somebody answered; where the service holds the case, the truth comes back."""
+        body = {"prediction": prediction}
+        return Round.read(self._json("PUT", f"{_round(person, number)}/prediction", body))
+
+    def tell(
+        self, person: str, number: int, outcome: float | None, *, told: bool | None = None
+    ) -> Round:
+        """Say what was true, perhaps days later.
+
+        Parameters
+        ----------
+        person
+            Who.
+        number
+            Of the round.
+        outcome
+            The truth; None if it is never going to be known.
+        told
+            Whether they have heard it; as far as there is a truth, if left out.
+
+        Returns
+        -------
+        Round
+            As it stands now.
+        """
+        body = {"outcome": outcome, "told": outcome is not None if told is None else told}
+        return Round.read(self._json("PUT", f"{_round(person, number)}/outcome", body))
+
+    def abandon(self, person: str, number: int) -> Round:
+        """Leave a round that waits for somebody; the row stays."""
+        return Round.read(self._json("DELETE", _round(person, number)))
+
+    # --- the log -----------------------------------------------------------------------------
+
+    def add_rounds(self, person: str, rounds: Sequence[Mapping[str, Any]]) -> Added:
+        """Add rounds that were done elsewhere, in the log format, by their numbers."""
+        body = {"rounds": list(rounds)}
+        return Added.read(self._json("POST", f"{_person(person)}/log", body))
+
+    def log(self, *, after: int = 0, person: str | None = None) -> Iterator[dict[str, Any]]:
+        """Answered rounds in the order of their last change, page by page.
+
+        Parameters
+        ----------
+        after
+            The last `seq` that you have.
+        person
+            Of one person only.
+
+        Yields
+        ------
+        dict
+            A row of the library's log, and what the store knows besides. A round whose truth came
+            later comes again with a higher `seq`; its last row holds.
+        """
+        while True:
+            query = _given(after=after, person=person, limit=_PAGE)
+            lines = self._sender.send("GET", "/v1/log", query=query).text.splitlines()
+            for line in lines:
+                row = json.loads(line)
+                after = row["seq"]
+                yield row
+            if len(lines) < _PAGE:
+                return
+
+    # --- jobs, tokens, health ----------------------------------------------------------------
+
+    def solve(
+        self,
+        problem: Mapping[str, Any],
+        *,
+        method: str | None = None,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        objective: str | None = None,
+    ) -> Job:
+        """Let the service make a plan, as a job; asked again in the same words it is the same job.
+
+        Parameters
+        ----------
+        problem
+            As the library writes it (`Problem.to_json`).
+        method, time_limit, seed, objective
+            As for `preceptor.solve`; the service's defaults if left out.
+
+        Returns
+        -------
+        Job
+            `wait_for` waits until it is done.
+        """
+        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
+        return Job.read(self._json("POST", "/v1/plans", {"problem": dict(problem), **how}))
+
+    def replan(
+        self,
+        person: str,
+        *,
+        method: str | None = None,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        objective: str | None = None,
+    ) -> Job:
+        """Let the service plan anew for somebody, as a job; it holds from the next round on.
+
+        Parameters
+        ----------
+        person
+            Who.
+        method, time_limit, seed, objective
+            As for `preceptor.solve`; the service's defaults if left out.
+
+        Returns
+        -------
+        Job
+            As long as one is under way for them, that one.
+        """
+        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
+        return Job.read(self._json("POST", f"{_person(person)}/replan", how))
+
+    def job(self, job: str) -> Job:
+        """Work that takes longer than a request, as it stands."""
+        return Job.read(self._json("GET", f"/v1/jobs/{quote(job, safe='')}"))
+
+    def wait_for(self, job: str, seconds: float = 600.0) -> Job:
+        """A job once it is done or has failed, or as it stands after so many seconds."""
+        end, pause = time.monotonic() + seconds, 0.05
+        while True:
+            found = self.job(job)
+            if found.state in ("done", "failed") or time.monotonic() + pause > end:
+                return found
+            time.sleep(pause)
+            pause = min(1.5 * pause, 2.0)
+
+    def create_token(self, scope: str, *, name: str = "", days: float | None = None) -> Token:
+        """Make a token; its secret is answered this once.
+
+        Parameters
+        ----------
+        scope
+            read, write or admin.
+        name
+            What it is for.
+        days
+            After how many days it ends; never if left out.
+
+        Returns
+        -------
+        Token
+            With its secret.
+        """
+        body = _given(scope=scope, name=name, days=days)
+        return Token.read(self._json("POST", "/v1/tokens", body, repeatable=False))
+
+    def tokens(self) -> list[Token]:
+        """All tokens, without their secrets."""
+        return [Token.read(each) for each in self._json("GET", "/v1/tokens")]
+
+    def revoke_token(self, id: str) -> Token:
+        """End a token now."""
+        return Token.read(self._json("DELETE", f"/v1/tokens/{quote(id, safe='')}"))
+
+    def check_alive(self) -> None:
+        """Raise `ServiceError` if nobody answers."""
+        self._sender.send("GET", "/livez")
+
+    def check_ready(self) -> None:
+        """Raise `ServiceError` if it is not ready within the client's patience."""
+        self._sender.send("GET", "/readyz")
+
+    def metrics(self) -> str:
+        """Numbers for Prometheus."""
+        return self._sender.send("GET", "/metrics").text
+
+    def _json(self, method: str, path: str, body: Any = None, *, repeatable: bool = True) -> Any:
+        answer = self._sender.send(method, path, body, repeatable=repeatable)
+        try:
+            return answer.json()
+        except ValueError:
+            raise Unreachable(
+                f"{self.url}: what answers there is not the service ({path} gave no JSON)"
+            ) from None
+
+
+def _person(person: str) -> str:
+    return f"/v1/people/{quote(person, safe='')}"
+
+
+def _round(person: str, number: int) -> str:
+    return f"{_person(person)}/rounds/{int(number)}"
+
+
+def _given(**fields: Any) -> dict[str, Any]:
+    """What was said; the service knows what the rest means."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _listed(names: Sequence[str] | None) -> list[str] | None:
+    return None if names is None else list(names)

@@ -1,0 +1,147 @@
+"""What is wrong with a request that does not fit its description, in our words.
+
+Pydantic finds the faults and says them in words of its own ("Input should be a valid number").
+Here each becomes a sentence as everywhere else: the field, its value, what is allowed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args, get_type_hints
+
+from preceptor._base.words import nearest
+from preceptor.service.schemas import ALLOWED_NAMES, Body
+
+_Said = Mapping[str, Any]
+# Parts of a place that pydantic adds for itself: where a request has its body, which of several
+# kinds was tried.
+_OUTER = ("body", "path", "query")
+_KINDS = ("float", "str", "constrained-str", "int", "[key]", "nullable")
+# What callers would call a part of the path.
+_IN_PATHS = {"who": "person", "number": "round", "sha256": "plan"}
+# Letters of a value that are worth repeating, and sentences of one answer.
+_LONGEST, _MOST = 120, 20
+
+
+def sentences(faults: Sequence[_Said], known: Sequence[str]) -> list[str]:
+    """One sentence a fault; `known` are the fields that the body may have.
+
+    A value of which two kinds are allowed fails twice, once for each: that is one sentence.
+    """
+    said: dict[str, list[str]] = {}
+    values: dict[str, str] = {}
+    for fault in faults:
+        where = _where(fault)
+        allowed = _allowed(fault, known)
+        said.setdefault(where, [])
+        if allowed not in said[where]:
+            said[where].append(allowed)
+        values.setdefault(where, _value(fault))
+    found = [f"{where}: {values[where]}{_joined(allowed)}" for where, allowed in said.items()]
+    more = [f"body: {len(found) - _MOST:,} more faults"] if len(found) > _MOST else []
+    return found[:_MOST] + more
+
+
+def fields_of(endpoint: Callable[..., Any]) -> list[str]:
+    """Fields of the body that an endpoint takes; empty if it takes none."""
+    for hint in get_type_hints(endpoint).values():
+        for each in (hint, *get_args(hint)):
+            if isinstance(each, type) and issubclass(each, Body):
+                return list(each.model_fields)
+    return []
+
+
+def _where(fault: _Said) -> str:
+    parts = [str(part) for part in fault["loc"]]
+    if fault["type"] == "json_invalid":
+        return "body"
+    if parts[0] == "path":
+        return _IN_PATHS.get(parts[-1], parts[-1])
+    parts = parts[1:] if parts[0] in _OUTER else parts
+    if len(parts) > 1 and (parts[-1] in _KINDS or parts[-1].startswith("function-")):
+        parts = parts[:-1]
+    return ".".join(parts) or "body"
+
+
+def _value(fault: _Said) -> str:
+    if fault["type"] in ("missing", "json_invalid", "extra_forbidden"):
+        return ""
+    given = fault["input"]
+    # Quoted as in every other sentence; what JSON calls true and null is called so here.
+    if isinstance(given, bytes):
+        given = given.decode(errors="replace")
+    text = repr(given) if isinstance(given, str) else json.dumps(given, default=repr)
+    return f"{text if len(text) <= _LONGEST else text[:_LONGEST] + ' ...'}, "
+
+
+def _joined(allowed: Sequence[str]) -> str:
+    """must be a, must be b: must be a or b."""
+    if len(allowed) > 1 and all(each.startswith("must be ") for each in allowed):
+        return "must be " + " or ".join(each.removeprefix("must be ") for each in allowed)
+    return "; ".join(allowed)
+
+
+def _allowed(fault: _Said, known: Sequence[str]) -> str:
+    made = _SENTENCES.get(fault["type"])
+    if made is not None:
+        return made(fault, known)
+    # A kind of fault that nobody has thought of: pydantic's own words, as near to ours as they go.
+    said: str = fault["msg"].removeprefix("Value error, ")
+    return said.replace("Input should be", "must be").replace("Input should", "must")
+
+
+def _unknown(fault: _Said, known: Sequence[str]) -> str:
+    if len(fault["loc"]) != 2 or not known:
+        return "is not known; leave it out"
+    near = nearest(str(fault["loc"][-1]), known)
+    meant = "" if near is None else f"did you mean {near!r}? "
+    return f"is not known; {meant}there are {', '.join(known)}"
+
+
+def _pattern(fault: _Said, known: Sequence[str]) -> str:
+    pattern = fault["ctx"]["pattern"]
+    return f"must be {ALLOWED_NAMES.get(pattern, f'text of the form {pattern}')}"
+
+
+def _object(fault: _Said, known: Sequence[str]) -> str:
+    if isinstance(fault["input"], bytes):
+        return "must be sent with Content-Type: application/json"
+    return "must be an object of names and values"
+
+
+def _plain(text: str) -> Callable[[_Said, Sequence[str]], str]:
+    """A sentence with what pydantic knows of the limit in it."""
+    return lambda fault, known: text.format(**fault.get("ctx", {}))
+
+
+_SENTENCES: dict[str, Callable[[_Said, Sequence[str]], str]] = {
+    "missing": _plain("missing, must be there"),
+    "extra_forbidden": _unknown,
+    "json_invalid": _plain("is not JSON ({error})"),
+    "string_pattern_mismatch": _pattern,
+    "literal_error": _plain("must be {expected}"),
+    **dict.fromkeys(("float_type", "float_parsing"), _plain("must be a number")),
+    "finite_number": _plain("must be a finite number"),
+    **dict.fromkeys(
+        ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
+        _plain("must be a whole number"),
+    ),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _plain("must be true or false")),
+    **dict.fromkeys(("string_type", "string_unicode"), _plain("must be text")),
+    "string_too_short": _plain("must be text that is not empty"),
+    "string_too_long": _plain("must be text of at most {max_length} letters"),
+    "list_type": _plain("must be a list"),
+    "too_short": _plain("must be at least {min_length}, here are {actual_length}"),
+    "too_long": _plain("must be at most {max_length}"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _object),
+    "greater_than": _plain("must be more than {gt:g}"),
+    "greater_than_equal": _plain("must be at least {ge:,}"),
+    "less_than_equal": _plain("must be at most {le:,}"),
+    "value_error": lambda fault, known: str(fault["ctx"]["error"]),
+    "timezone_aware": _plain("must have a time zone, such as 2026-01-31T09:30:00Z"),
+    **dict.fromkeys(
+        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
+        _plain("must be a date with a time, such as 2026-01-31T09:30:00Z"),
+    ),
+}

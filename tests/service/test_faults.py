@@ -1,0 +1,72 @@
+"""What does not fit its description is said in our words: the field, its value, what is allowed."""
+
+from __future__ import annotations
+
+import pytest
+
+ROUND = {"round": 0, "shown": ["bmi"], "values": [1.0], "prediction": 1.0}
+NAME = "must be a name of 1 to 128 letters, digits and . _ : @ -, the first a letter or a digit"
+HASH = "must be the SHA-256 of a plan file: 64 hexadecimal digits"
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "sentence"),
+    [
+        ("PUT /v1/people/ann", {"polcy": "plan"},
+         "polcy: is not known; did you mean 'policy'? there are plan, policy, start, cases, "
+         "is_bot"),
+        ("PUT /v1/people/ann", {"policy": "luck"}, "policy: 'luck', must be 'plan' or 'tutor'"),
+        ("PUT /v1/people/ann", {"plan": "abc"}, f"plan: 'abc', {HASH}"),
+        ("PUT /v1/people/ann", {"start": {"bmi": -1}}, "start.bmi: -1, must be at least 0"),
+        ("PUT /v1/people/ann", {"start": {"bmi": 1.5}}, "start.bmi: 1.5, must be a whole number"),
+        ("PUT /v1/people/ann", {"start": []}, "start: [], must be an object of names and values"),
+        ("PUT /v1/people/ann", {"is_bot": "yes"}, "is_bot: 'yes', must be true or false"),
+        ("PUT /v1/people/ann", [], "body: [], must be an object of names and values"),
+        ("PUT /v1/people/ann", None, "body: missing, must be there"),
+        ("PUT /v1/people/%20ann", {}, f"person: ' ann', {NAME}"),
+        ("PUT /v1/people/ann/rounds/first/prediction", {"prediction": 1},
+         "round: 'first', must be a whole number"),
+        ("PUT /v1/people/ann/rounds/0/shown", {"values": {"bmi": True}},
+         "values.bmi: true, must be a number or text"),
+        ("PUT /v1/people/ann/rounds/0/shown", {"values": {"bmi": None}},
+         "values.bmi: null, must be a number or text"),
+        ("PUT /v1/people/ann/rounds/0/shown", {"reason": ""},
+         "reason: '', must be text that is not empty"),
+        ("PUT /v1/people/ann/rounds/0/shown", {"reason": "a\x00b"},
+         "reason: 'a\\x00b', must be text without control characters"),
+        ("PUT /v1/people/ann/rounds/0/shown", {"tests": "bmi"}, "tests: 'bmi', must be a list"),
+        ("PUT /v1/people/ann/rounds/0/prediction", '{"prediction": NaN}',
+         "prediction: NaN, must be a finite number"),
+        ("PUT /v1/people/ann/rounds/0/prediction", '{"prediction": ',
+         "body: is not JSON (Expecting value)"),
+        ("POST /v1/people/ann/log", {"rounds": []}, "rounds: [], must be at least 1, here are 0"),
+        ("POST /v1/people/ann/log", {"rounds": [ROUND | {"when": "2026-01-31T09:30:00"}]},
+         "rounds.0.when: '2026-01-31T09:30:00', must have a time zone, such as "
+         "2026-01-31T09:30:00Z"),
+        ("POST /v1/tokens", {"scope": "read", "days": 0}, "days: 0, must be more than 0"),
+        ("GET /v1/log?limit=0", None, "limit: '0', must be at least 1"),
+    ],
+)  # fmt: skip
+def test_a_fault_names_the_field_its_value_and_what_is_allowed(http, call, body, sentence):
+    method, path = call.split()
+    given = {"content": body} if isinstance(body, str) else {} if body is None else {"json": body}
+    refused = http.request(method, path, headers={"Content-Type": "application/json"}, **given)
+    assert refused.status_code == 422
+    assert sentence in refused.json()["errors"], refused.json()["errors"]
+
+
+def test_a_body_that_does_not_say_what_it_is(http):
+    refused = http.put("/v1/people/ann", content="{}")
+    assert refused.json()["errors"] == [
+        "body: '{}', must be sent with Content-Type: application/json"
+    ]
+
+
+def test_all_faults_come_at_once_but_not_thousands(http):
+    faults = http.put("/v1/people/ann", json={"policy": 1, "start": 2, "plan": 3}).json()["errors"]
+    assert [fault.split(":")[0] for fault in faults] == ["plan", "policy", "start"]
+    many = {"rounds": [{"round": -1}] * 500}
+    faults = http.post("/v1/people/ann/log", json=many).json()["errors"]
+    assert len(faults) == 21
+    assert faults[-1] == "body: 1,980 more faults"
+    assert all("should" not in fault for fault in faults)
