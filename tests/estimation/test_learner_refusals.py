@@ -40,7 +40,7 @@ def a_log(rounds: int = 60) -> Log:
 def changed(**fields) -> Log:
     log = a_log()
     given = {f.name: getattr(log, f.name) for f in dataclasses.fields(Log)} | fields
-    return Log(*given.values())
+    return Log(**given)
 
 
 def scaled(test: int, factor: float) -> Log:
