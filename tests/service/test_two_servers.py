@@ -83,7 +83,7 @@ def test_one_of_two_wins_every_step(pair):
         assert opened[0].json() == opened[1].json()
         seen = {name: VALUES[name] for name in opened[0].json()["recommended"]}
         bodies = [
-            ("shown", {"values": seen}, {"values": {name: 9.0 for name in seen}}),
+            ("shown", {"values": seen}, {"values": dict.fromkeys(seen, 9.0)}),
             ("prediction", {"prediction": 1.0}, {"prediction": 2.0}),
             ("outcome", {"outcome": 1.0}, {"outcome": 2.0}),
         ]
