@@ -8,7 +8,18 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks import beam, finite, growth, knowing, lattice, losses, people, quality, tables
+from benchmarks import (
+    beam,
+    finite,
+    growth,
+    knowing,
+    lattice,
+    losses,
+    people,
+    quality,
+    service,
+    tables,
+)
 from benchmarks.measure import Row
 
 ROWS = {
@@ -21,6 +32,7 @@ ROWS = {
     **people.ROWS,
     **knowing.ROWS,
     **tables.ROWS,
+    **service.ROWS,
 }
 
 
