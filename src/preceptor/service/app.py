@@ -15,12 +15,14 @@ from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live
 from preceptor.service.problems import answer_with_problems
+from preceptor.service.scopes import describe_tokens
 from preceptor.service.settings import Settings
 from preceptor.service.warming import warm
 from preceptor.store import Store
 
 _LOG = logging.getLogger("preceptor.service")
-_RESOURCES = (plans, recommend, people, rounds, elsewhere, jobs, log, tokens, health)
+# Rounds come first, because routes are tried in this order and most calls are about them.
+_RESOURCES = (rounds, people, recommend, plans, elsewhere, jobs, log, tokens, health)
 
 
 def make_app(settings: Settings) -> FastAPI:
@@ -74,7 +76,7 @@ async def _get_ready(live: Live) -> None:
 
 
 def _describe_problems(app: FastAPI) -> None:
-    """Refusals are made by hand, so the document has to be told of them."""
+    """Refusals are made by hand and tokens are for the gate: the document has to be told."""
     made = app.openapi
 
     def openapi() -> dict[str, object]:
@@ -84,6 +86,7 @@ def _describe_problems(app: FastAPI) -> None:
             described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             parts |= described.pop("$defs", {})
             parts["Problem"] = described
+            describe_tokens(schema)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
