@@ -17,6 +17,7 @@ from benchmarks import (
     losses,
     people,
     quality,
+    service,
     tables,
     yes_no,
 )
@@ -33,6 +34,7 @@ ROWS = {
     **knowing.ROWS,
     **tables.ROWS,
     **yes_no.ROWS,
+    **service.ROWS,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -41,7 +42,7 @@ def cluster() -> Iterator[str]:
             _wait(ready, folder, process)
             yield f"postgresql://preceptor@/postgres?host={folder}"
         finally:
-            process.terminate()
+            process.send_signal(signal.SIGQUIT)  # at once: nobody needs what is in it
             process.wait(timeout=60)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
@@ -34,11 +35,55 @@ def crowd_problem() -> pr.Problem:
     return small_problem(learner=pr.Crowd(kinds))
 
 
+# Importing takes longer than serving: a process that has imported everything is forked for each
+# server that needs nothing else of its own.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.service.warmed"])
+
+
+class Forked:
+    """A forked process, with what tests need of `subprocess.Popen`."""
+
+    def __init__(self, log: Path, folder: Path, arguments: list[str]) -> None:
+        self._process = _FORKS.Process(target=_run, args=(log, folder, arguments), daemon=True)
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        if self._process.exitcode is None:
+            raise subprocess.TimeoutExpired("preceptor serve", timeout or 0.0)
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+
+def _run(log: Path, folder: Path, arguments: list[str]) -> None:
+    """In the forked process: as the command line, with its output in a file."""
+    with log.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    sys.argv = ["preceptor", *arguments]
+    from preceptor.cli import main
+
+    main()
+
+
 @dataclass
 class Server:
     """A process that serves; `http` calls it."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Forked
     address: str
     log: Path
     http: httpx.Client = field(init=False)
@@ -47,10 +92,18 @@ class Server:
         self.http = httpx.Client(base_url=self.address, timeout=30.0)
 
     def wait_until_ready(self) -> None:
+        """It says where it listens before it has started."""
         end = time.monotonic() + _PATIENCE
-        while self.http.get("/readyz").status_code != 200:
+        while not self._is_ready():
+            assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < end, self.log.read_text()
             time.sleep(0.05)
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.http.get("/readyz").status_code == 200
+        except httpx.TransportError:
+            return False
 
     def kill(self) -> None:
         """As a power cut would."""
@@ -68,12 +121,10 @@ class Server:
 def start(folder: Path, *arguments: object, ready: bool = True, name: str = "server") -> Server:
     """Start `preceptor serve` with these arguments; its output goes to a file in the folder."""
     log = folder / f"{name}-{time.monotonic_ns()}.log"
-    command = [sys.executable, "-m", "preceptor", "serve", "--port", "0", *map(str, arguments)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with log.open("w") as file:
-        process = subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT, text=True, env=environment, cwd=folder
-        )
+    given = ["serve", "--port", "0", *map(str, arguments)]
+    log.touch()
+    forks = "--workers" not in given  # a daemon has no children
+    process = Forked(log, folder, given) if forks else _started(log, folder, given)
     end = time.monotonic() + _PATIENCE
     while True:
         found = re.search(r"Listening at (http://\S+)", log.read_text())
@@ -84,21 +135,17 @@ def start(folder: Path, *arguments: object, ready: bool = True, name: str = "ser
         time.sleep(0.02)
     server = Server(process, found.group(1), log)
     if ready:
-        _wait_until_it_answers(server, end)
         server.wait_until_ready()
     return server
 
 
-def _wait_until_it_answers(server: Server, end: float) -> None:
-    """It says where it listens before it has started."""
-    while True:
-        try:
-            server.http.get("/livez")
-            return
-        except httpx.TransportError:
-            assert server.process.poll() is None, server.log.read_text()
-            assert time.monotonic() < end, server.log.read_text()
-            time.sleep(0.02)
+def _started(log: Path, folder: Path, given: list[str]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "preceptor", *given]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with log.open("w") as file:
+        return subprocess.Popen(
+            command, stdout=file, stderr=subprocess.STDOUT, text=True, env=environment, cwd=folder
+        )
 
 
 def play_round(

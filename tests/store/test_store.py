@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import delete, insert, update
+from sqlalchemy.event import listen
 
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.store import Store, chain, erasing, jobs, people, plans, rounds, tokens
+from preceptor.store import Store, chain, engines, erasing, jobs, people, plans, rounds, tokens
 from preceptor.store.engines import engines_of, url_of
 from preceptor.store.migrating import migrate, newest
-from preceptor.store.refusals import Conflict, NotThere, StoreFailure
+from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure
 from preceptor.store.rounds import Offer
 from preceptor.store.tables import event, metadata
 
@@ -110,6 +113,22 @@ def test_refused_work_takes_nothing_else_with_it(store):
         failed.result()
     assert len(store.read(plans.everyone)) == 4
     assert store.read(chain.verify).faults == ()
+
+
+def test_who_waits_for_another_program_waits_together(tmp_path, monkeypatch):
+    """One after the other they would wait ten seconds each."""
+    monkeypatch.setattr(engines, "_PATIENCE", 0.3)
+    path, begins = tmp_path / "live.db", []
+    with Store(str(path)) as store, closing(sqlite3.connect(path)) as other:
+        listen(store.engines.writing, "begin", begins.append, insert=True)
+        other.execute("BEGIN IMMEDIATE")
+        waiting = [store._writer.submit(plans.everyone) for _ in range(20)]
+        for future in waiting:
+            with pytest.raises(StoreBusy, match="another process is writing"):
+                future.result()
+        assert len(begins) <= 3
+        other.rollback()
+        assert store.write(plans.everyone) == []
 
 
 def test_a_reader_cannot_write(store):

@@ -27,7 +27,7 @@ from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live
 from preceptor.service.problems import answer_with_problems
-from preceptor.service.scopes import SECURITY
+from preceptor.service.scopes import describe_tokens
 from preceptor.service.settings import Settings
 from preceptor.service.warming import warm
 from preceptor.store import Store
@@ -101,10 +101,7 @@ def _describe_by_hand(app: FastAPI) -> None:
             described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             parts |= described.pop("$defs", {})
             parts["Problem"] = described
-            schema["components"]["securitySchemes"] = SECURITY
-            for path, calls in schema["paths"].items():
-                for call in calls.values() if path.startswith("/v1/") else ():
-                    call["security"] = [{name: [] for name in SECURITY}]
+            describe_tokens(schema)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]

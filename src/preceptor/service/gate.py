@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from preceptor.service.live import Live
 from preceptor.service.problems import Refusal, problem
+from preceptor.service.scopes import GUARDED
 from preceptor.store.refusals import StoreFailure
 from preceptor.store.tokens import Token
 
 _LOG = logging.getLogger("preceptor.service")
-_PUBLIC = "/v1/"
 _UPLOADS = ("/v1/plans", "/v1/cases")
 _HERE = ("localhost", "127.0.0.1", "[::1]")
 # Who calls while there are no tokens, on the machine itself.
@@ -54,7 +54,7 @@ class Gate:
             await send(message)
 
         try:
-            if scope["path"].startswith(_PUBLIC):
+            if scope["path"].startswith(GUARDED):
                 await self._admit(live, scope)
                 receive = _limited(receive, scope, _most(live, scope["path"]))
             await self._app(scope, receive, answer)

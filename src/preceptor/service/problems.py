@@ -12,6 +12,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from preceptor.errors import InvalidInput, NotApplicable, PreceptorError, UnknownMethod
 from preceptor.service.faults import fields_of, sentences
@@ -24,6 +25,8 @@ from preceptor.store.rounds import Round
 MEDIA_TYPE = "application/problem+json"
 # Letters of a sentence: whoever sends a megabyte need not get it back.
 _LONGEST = 500
+# Parts of a place that pydantic names and callers do not.
+_OUTSIDE = ("body", "path", "query", "[key]")
 _LOG = logging.getLogger("preceptor.service")
 _STATUS: dict[type[PreceptorError], int] = {
     NotThere: 404,
@@ -44,7 +47,7 @@ def problem(
     **more: Any,
 ) -> Response:
     """The answer to a call that is refused."""
-    said = [each if len(each) <= _LONGEST else f"{each[:_LONGEST]} ..." for each in errors]
+    said = [_plain(each) for each in errors]
     body = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -55,6 +58,16 @@ def problem(
     }
     # Letters beyond ASCII are escaped: what callers send need not be text at all.
     return Response(json.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
+
+
+def _plain(sentence: str) -> str:
+    """A sentence of bearable length, in which whatever would move a terminal's cursor is spelt."""
+    said = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]} ..."
+    if said.isprintable():
+        return said
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in said
+    )
 
 
 def answer_with_problems(app: FastAPI) -> None:
@@ -82,4 +95,20 @@ def answer_with_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> Response:
-        return problem(error.status_code, [str(error.detail)], error.headers)
+        status, said, headers = error.status_code, str(error.detail), dict(error.headers or {})
+        if status == 400:  # FastAPI's word for a body that is not even text
+            status, said = 422, "body: cannot be read; send JSON in UTF-8"
+        if status == 405:
+            allowed = _methods(app, request)
+            said, headers["Allow"] = f"method: {request.method}, must be one of {allowed}", allowed
+        return problem(status, [said], headers)
+
+
+def _methods(app: FastAPI, request: Request) -> str:
+    """What may be done with a path: of all routes that lead there, not only of the first."""
+    found: set[str] = set()
+    for route in app.router.routes:
+        match, _ = route.matches(request.scope)
+        if match is not Match.NONE:
+            found |= getattr(route, "methods", None) or set()
+    return ", ".join(sorted(found))

@@ -10,13 +10,14 @@ from fastapi import Depends, Request
 from preceptor.service.problems import Refusal
 from preceptor.store.tokens import Token
 
-# For the OpenAPI document: the gate looks at the token itself, before anything is routed.
-SECURITY = {
-    "HTTPBearer": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "Made by `preceptor serve token create`.",
-    }
+# Paths that need a token.
+GUARDED = "/v1/"
+# For the OpenAPI document alone: the gate has looked at the token already, and FastAPI's own
+# dependency would look at it once more in every call.
+_SCHEME = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "Made by `preceptor serve token create`.",
 }
 
 
@@ -35,3 +36,12 @@ def _check(scope: str) -> Callable[..., Awaitable[None]]:
 
 
 _CHECKS = {scope: _check(scope) for scope in ("read", "write", "admin")}
+
+
+def describe_tokens(document: dict[str, Any]) -> None:
+    """Say in the OpenAPI document which calls need a token: all that the gate guards."""
+    document["components"]["securitySchemes"] = {"HTTPBearer": _SCHEME}
+    for path, calls in document["paths"].items():
+        if path.startswith(GUARDED):
+            for call in calls.values():
+                call["security"] = [{"HTTPBearer": []}]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import signal
 import socket
+import threading
 from typing import Any
 
 import uvicorn
@@ -16,6 +19,8 @@ from preceptor.service.settings import Settings
 
 # Seconds that calls which are under way may take once somebody says stop.
 _DRAIN = 20
+# Seconds that a worker may be too busy to say that it is alive before it is replaced.
+_SILENCE = 30
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -54,6 +59,7 @@ def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
         return
     settings.to_environment()
     worker = "preceptor.service.serving:from_environment"
+    options["timeout_worker_healthcheck"] = _SILENCE
     with shared_by_processes():
         uvicorn.run(worker, factory=True, workers=workers, fd=made.fileno(), **options)
 
@@ -61,4 +67,13 @@ def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
 def from_environment() -> FastAPI:
     """In a worker process: how the service runs is in its environment."""
     log_to_stderr()
+    threading.Thread(target=_end_with_parent, name="preceptor-orphan", daemon=True).start()
     return make_app(Settings.from_environment())
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would hold the port for ever, and nobody could stop it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -26,6 +26,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
+from preceptor.store.refusals import StoreFailure
+
 # Rounds that wait for the person; somebody has at most one of them.
 OPEN = ("offered", "shown")
 # How a round can stand.
@@ -46,7 +48,10 @@ class Json(TypeDecorator[Any]):
 
     def process_result_value(self, value: str | None, dialect: Any) -> Any:
         """From the database."""
-        return None if value is None else json.loads(value)
+        try:
+            return None if value is None else json.loads(value)
+        except ValueError:
+            raise StoreFailure("database: a row is damaged; stop, and restore a backup") from None
 
 
 metadata = MetaData()

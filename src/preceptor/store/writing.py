@@ -82,10 +82,15 @@ class Writer:
         return batch, False
 
     def _together(self, batch: list[_Item]) -> bool:
-        """One transaction; False if the database failed, which then may have undone all of it."""
+        """One transaction; False if the database failed, which then may have undone all of it.
+
+        If it cannot even begin, all are told at once: alone, each would wait as long as this did.
+        """
         answers: list[tuple[Any, BaseException | None]] = []
+        begun = False
         try:
             with self._engine.begin() as connection:
+                begun = True
                 for work, _ in batch:
                     connection.exec_driver_sql("SAVEPOINT piece")
                     try:
@@ -96,8 +101,10 @@ class Writer:
                         connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
                         answers.append((None, error))
                     connection.exec_driver_sql("RELEASE SAVEPOINT piece")
-        except SQLAlchemyError:
-            return False
+        except Exception as error:
+            if begun or not isinstance(error, SQLAlchemyError):
+                return False
+            answers = [(None, in_words(error))] * len(batch)
         for (_, future), (answer, refused) in zip(batch, answers, strict=True):
             _resolve(future, answer, refused)
         return True

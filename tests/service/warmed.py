@@ -1,0 +1,20 @@
+"""Imported once before servers are forked: what every one of them would import and compile."""
+
+from __future__ import annotations
+
+import importlib
+
+import preceptor as pr
+from tests.service.servers import small_problem
+
+for name in (
+    "alembic.command",
+    "preceptor.cli",
+    "preceptor.service.serving",
+    "psycopg",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
+    "uvicorn.protocols.http.httptools_impl",
+):
+    importlib.import_module(name)
+pr.Tutor(small_problem()).recommendation()
