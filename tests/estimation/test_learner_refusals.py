@@ -181,7 +181,7 @@ def test_an_outcome_that_is_another_column_is_refused(how):
 def test_few_rounds_say_nothing_about_the_outcome():
     short = a_log(60).head(15)
     given = {f.name: getattr(short, f.name) for f in dataclasses.fields(Log)}
-    reversed_ = Log(*(given | {"outcome": short.outcome[::-1]}).values())
+    reversed_ = Log(**given | {"outcome": short.outcome[::-1]})
     assert log_refusals(estimate(), reversed_) == []
 
 
