@@ -107,12 +107,12 @@ def test_a_perfect_reader_is_at_the_floor():
 
 
 def test_who_allows_for_what_is_hidden_does_better_once_all_is_learned():
+    plain, careful = (
+        problem_of(6, pr.Brier(allows_for_hidden=allows), imputation=0.0)
+        for allows in (False, True)
+    )
+    knows = np.zeros((1, 3))
     for hidden in ((0,), (1,), (2,)):
-        plain, careful = (
-            problem_of(6, pr.Brier(allows_for_hidden=allows), imputation=0.0)
-            for allows in (False, True)
-        )
-        knows = np.zeros((1, 3))
         assert careful.oracle.loss_of(knows, hidden) < plain.oracle.loss_of(knows, hidden)
         k = careful.sets.index(hidden)
         assert_allclose(

@@ -28,6 +28,7 @@ _NEGLIGIBLE = 1e-9
 
 
 _OWN_RISK = "a risk of one's own"
+_INTEGRATED = (_OWN_RISK, "share of wrong decisions", "misses are dear", "log loss")
 
 
 @cache
@@ -45,8 +46,8 @@ def small_problems() -> Mapping[str, Problem]:
         f"{name}, {rounds}": problem.replace(horizon=horizon, discount=discount)
         for rounds, horizon, usual in (("4 rounds", 4, 0.9), ("no end", None, 0.4))
         for name, problem, discount in _variations(plain, usual)
-        # integrated numerically in each of very many states: minutes, where others take none
-        if not (name == _OWN_RISK and horizon is None)
+        # integrated numerically in each of very many states: long, where others take no time
+        if not (name in _INTEGRATED and horizon is None)
     }
 
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, remembered
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import Decision, YesNoRisk
 from preceptor.problem import Problem
@@ -108,7 +108,13 @@ def _score_of(problem: Problem, chance: float) -> float:
 
 
 def _base_score(problem: Problem, prevalence: float, spread: float) -> float:
-    """By bisection of the average chance."""
+    """By bisection of the average chance; every round of a problem asks for the same."""
+    return remembered(
+        problem, f"slow base {prevalence!r}", lambda: _bisected(problem, prevalence, spread)
+    )
+
+
+def _bisected(problem: Problem, prevalence: float, spread: float) -> float:
     z, weight = _panels([-_REACH, _REACH], max(24, math.ceil(6.0 * math.sqrt(spread))))
     low, high = -60.0 * (1.0 + math.sqrt(spread)), 60.0 * (1.0 + math.sqrt(spread))
     for _ in range(80):
