@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import preceptor as pr
+from preceptor.service.wording import Wording
+
 ROUND = {"round": 0, "shown": ["bmi"], "values": [1.0], "prediction": 1.0}
 NAME = "must be a name of 1 to 128 letters, digits and . _ : @ -, the first a letter or a digit"
 HASH = "must be the SHA-256 of a plan file: 64 hexadecimal digits"
@@ -70,3 +73,18 @@ def test_all_faults_come_at_once_but_not_thousands(http):
     assert len(faults) == 21
     assert faults[-1] == "body: 1,980 more faults"
     assert all("should" not in fault for fault in faults)
+
+
+def test_decisions_are_yes_or_no_and_so_is_the_truth():
+    """Nothing else is taken, because an answer cannot be taken back."""
+    world = pr.World.equicorrelated([1.0, 0.8], 0.5, outcome=pr.Binary(0.3))
+    problem = pr.Problem(world, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), 1)
+    words = Wording(problem)
+    assert (words.answer(1), words.outcome(0)) == (1.0, 0.0)
+    for wrong in (0.7, 2, -1):
+        with pytest.raises(pr.InvalidInput, match="must be 1 for yes or 0 for no"):
+            words.answer(wrong)
+        with pytest.raises(pr.InvalidInput, match="must be 1 for yes or 0 for no"):
+            words.outcome(wrong)
+    stated = Wording(problem.replace(risk=pr.Brier()))
+    assert stated.answer(0.7) == 0.7

@@ -15,6 +15,7 @@ from preceptor._base.words import unknown_names
 from preceptor.errors import InvalidInput
 from preceptor.logs.levels import Tests, cells_of
 from preceptor.model.sets import TestSet
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.problem import Problem
 from preceptor.tutoring.rounds import Round as Followed
 from preceptor.tutoring.rounds import check_size
@@ -130,12 +131,22 @@ class Wording:
         return cells_of(sorted(columns), whole, self._tests)
 
     def answer(self, given: float) -> float:
-        """What a person said, checked."""
+        """What a person said, checked: yes and no are 1 and 0 where decisions are charged."""
+        risk = self.problem.risk
+        if isinstance(risk, YesNoRisk) and risk.decides:
+            return self._yes_or_no("prediction", given)
         return self._number("prediction", given)
 
     def outcome(self, given: float) -> float:
         """What was true, checked."""
+        if self.problem.is_binary:
+            return self._yes_or_no("outcome", given)
         return self._number("outcome", given)
+
+    def _yes_or_no(self, name: str, given: float) -> float:
+        if given not in (0, 1):
+            raise InvalidInput(f"{name}: {given!r}, must be 1 for yes or 0 for no")
+        return float(given)
 
     def _number(self, name: str, given: float) -> float:
         if not is_number(given):
