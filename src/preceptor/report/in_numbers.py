@@ -81,7 +81,9 @@ def _no_use(plan: Plan, same: list[Alternative]) -> str:
     best = min(same, key=lambda rival: rival.value, default=None)
     if best is None or best.value >= plan.value:
         return ""
-    return f"Beware: {best.title.lower()} costs less than showing any tests by this plan."
+    shows = any(plan.policy.used_sets())
+    than = "showing any tests by this plan" if shows else "what this person says without any test"
+    return f"Beware: {best.title.lower()} costs less than {than}."
 
 
 def _floor(plan: Plan) -> str:
