@@ -125,11 +125,7 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
     def exact(x: FloatArray, y: FloatArray) -> FloatArray:
         """Charges (x.size, y.size), with the growth of the log loss taken out."""
         if isinstance(risk, Decision):
-            cross, height = np.meshgrid(x, y, indexing="ij")
-            # The scale of the score is free: with deviation 1, its limit is y above its mean.
-            pair = replace(still, believed=np.asarray(0.0), shared=cross, own=np.ones_like(cross))
-            misses, alarms = pair.mistakes(height)
-            return np.asarray(risk.miss * misses + risk.false_alarm * alarms)
+            return decided_charges(risk, still, x, y)
         assert isinstance(risk, ProbabilityRisk)
         costs = mean_charges(risk, still, x, y / (1.0 - y))
         return np.asarray(costs * ((1.0 - y) ** 2 if grows else 1.0))
@@ -167,6 +163,20 @@ def _cubics(table: FloatArray) -> FloatArray:
     around = np.lib.stride_tricks.sliding_window_view(table, (4, 4))
     cells = np.einsum("pi,rcij,qj->rcpq", powers, around, powers, optimize=True)
     return np.ascontiguousarray(cells.reshape(rows, columns, 16))
+
+
+def decided_charges(
+    risk: Decision, still: ScorePair, slopes: FloatArray, limits: FloatArray
+) -> FloatArray:
+    """Expected charges (slopes, limits) of decisions.
+
+    The scale of the score is free: with a standard deviation of 1, its limit is so far above its
+    mean.
+    """
+    cross, height = np.meshgrid(slopes, limits, indexing="ij")
+    pair = replace(still, believed=np.asarray(0.0), shared=cross, own=np.ones_like(cross))
+    misses, alarms = pair.mistakes(height)
+    return np.asarray(risk.miss * misses + risk.false_alarm * alarms)
 
 
 def mean_charges(

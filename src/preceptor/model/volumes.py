@@ -8,7 +8,7 @@ the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from preceptor.model.surfaces import (
     STEEPEST,
     WANTED,
     Axis,
+    decided_charges,
     fine_enough,
     still_score,
     weighed_chances,
@@ -80,14 +81,9 @@ def _tabulated(world: World, risk: YesNoRisk) -> Volume:
     across, grows = (-reach, reach), isinstance(risk, LogLoss)
     wanted = WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
     if isinstance(risk, Decision):
-
-        def decided(x: FloatArray, y: FloatArray) -> FloatArray:
-            cross, height = np.meshgrid(x, y, indexing="ij")
-            pair = replace(still, believed=np.asarray(0.0), shared=cross, own=np.ones_like(cross))
-            misses, alarms = pair.mistakes(height)
-            return np.asarray(risk.miss * misses + risk.false_alarm * alarms)
-
-        table, first, second, error = fine_enough(decided, across, (-FAR, FAR), False, wanted)
+        table, first, second, error = fine_enough(
+            lambda x, y: decided_charges(risk, still, x, y), across, (-FAR, FAR), False, wanted
+        )
         return Volume(risk, (first, second), table, 2.0 * error)
     assert isinstance(risk, ProbabilityRisk)
 
