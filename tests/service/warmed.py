@@ -11,6 +11,7 @@ for name in (
     "alembic.command",
     "preceptor.cli",
     "preceptor.service.serving",
+    "preceptor.web.site",
     "psycopg",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",

@@ -62,6 +62,7 @@ def need_extra() -> None:
     try:
         import alembic  # noqa: F401
         import fastapi  # noqa: F401
+        import jinja2  # noqa: F401
         import sqlalchemy  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as missing:

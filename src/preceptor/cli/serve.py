@@ -75,6 +75,7 @@ def serve(
         need_extra()
         from preceptor.service.serving import address_of, listen, run
         from preceptor.service.settings import Settings
+        from preceptor.web.site import make_site
 
         seconds = None if expire_after is None else 3600.0 * expire_after
         settings = Settings(
@@ -97,7 +98,7 @@ def serve(
         say(f"Listening at {address_of(made)} (Ctrl-C stops); kept in {shown(database)}")
         if settings.plan is not None:
             say(f"Plan: {settings.plan}")
-        run(settings, made, workers)
+        run(settings, made, workers, make_site)
 
 
 def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:

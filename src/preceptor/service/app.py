@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 
 from preceptor._base.version import VERSION
 from preceptor.service import (
@@ -37,13 +37,26 @@ _LOG = logging.getLogger("preceptor.service")
 _RESOURCES = (rounds, people, recommend, elsewhere, replan, jobs, log, plans, tokens, health)
 
 
-def make_app(settings: Settings) -> FastAPI:
+# What begins with an application and ends with it.
+Alongside = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+def make_app(
+    settings: Settings,
+    routers: Sequence[APIRouter] = (),
+    alongside: Sequence[Alongside] = (),
+) -> FastAPI:
     """The service, not yet started: the database is opened when the server starts it.
 
     Parameters
     ----------
     settings
         How it runs.
+    routers
+        Further paths, such as pages for people; their routes are tried after the service's own.
+    alongside
+        What these need while the application runs: begun once the store is open, ended before it
+        is closed.
 
     Returns
     -------
@@ -58,7 +71,10 @@ def make_app(settings: Settings) -> FastAPI:
         warming = asyncio.create_task(_get_ready(live))
         live.foreman.start()
         try:
-            yield
+            async with AsyncExitStack() as stack:
+                for begin in alongside:
+                    await stack.enter_async_context(begin(app))
+                yield
         finally:
             warming.cancel()
             await live.close()
@@ -73,10 +89,10 @@ def make_app(settings: Settings) -> FastAPI:
     )
     app.add_middleware(Gate)
     answer_with_problems(app)
-    for resource in _RESOURCES:
+    for router in (*(each.router for each in _RESOURCES), *routers):
         # Flat: a router within a router is matched anew on every call, which takes longer than the
         # rest of the routing.
-        app.router.routes.extend(resource.router.routes)
+        app.router.routes.extend(router.routes)
     _describe_by_hand(app)
     return app
 

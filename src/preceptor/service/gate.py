@@ -50,13 +50,13 @@ class Gate:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                message["headers"] = [*message["headers"], *_HEADERS]
+                message["headers"] = _with_defaults(message["headers"])
             await send(message)
 
         try:
             if scope["path"].startswith(GUARDED):
                 await self._admit(live, scope)
-                receive = _limited(receive, scope, _most(live, scope["path"]))
+                receive = limited(receive, scope, _most(live, scope["path"]))
             await self._app(scope, receive, answer)
         except Refusal as refused:
             response = problem(refused.status_code, [refused.detail], refused.headers)
@@ -81,7 +81,7 @@ class Gate:
         kind, _, secret = given.partition(" ")
         token = live.tokens.find(secret.strip()) if kind.lower() == "bearer" else None
         if token is None and not given and live.settings.loopback and not live.tokens.are_there:
-            _must_be_from_here(headers)
+            must_be_from_here(headers)
             token = OPEN_DOOR
         if token is None:
             said = "is not valid" if given else "is missing"
@@ -99,6 +99,7 @@ class Gate:
         scope["state"]["token"] = token
 
 
+# What every answer says unless it says otherwise.
 _HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -106,7 +107,12 @@ _HEADERS = [
 ]
 
 
-def _must_be_from_here(headers: dict[bytes, bytes]) -> None:
+def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    said = {name.lower() for name, _ in headers}
+    return [*headers, *(each for each in _HEADERS if each[0] not in said)]
+
+
+def must_be_from_here(headers: dict[bytes, bytes]) -> None:
     """Without tokens, no page of another site may call through somebody's browser."""
     host = headers.get(b"host", b"").decode("latin-1")
     name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
@@ -125,14 +131,14 @@ def _most(live: Live, path: str) -> int:
     return live.settings.upload_limit if large else live.settings.body_limit
 
 
-def _limited(receive: Receive, scope: Scope, most: int) -> Receive:
+def limited(receive: Receive, scope: Scope, most: int) -> Receive:
     """The body, as long as it is not too long."""
     declared = dict(scope["headers"]).get(b"content-length", b"0")
     if declared.isdigit() and int(declared) > most:
         raise _too_large(most)
     so_far = 0
 
-    async def limited() -> Message:
+    async def counted() -> Message:
         nonlocal so_far
         message = await receive()
         so_far += len(message.get("body", b""))
@@ -140,7 +146,7 @@ def _limited(receive: Receive, scope: Scope, most: int) -> Receive:
             raise _too_large(most)
         return message
 
-    return limited
+    return counted
 
 
 def _too_large(most: int) -> Refusal:

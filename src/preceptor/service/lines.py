@@ -10,7 +10,11 @@ from typing import Any
 from preceptor.store.clock import now
 
 # Ours, and of the web server's what went wrong.
-_LEVELS = {"preceptor.service": logging.INFO, "uvicorn.error": logging.WARNING}
+_LEVELS = {
+    "preceptor.service": logging.INFO,
+    "preceptor.web": logging.INFO,
+    "uvicorn.error": logging.WARNING,
+}
 
 
 class Lines(logging.Formatter):

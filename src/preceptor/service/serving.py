@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pkgutil
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -21,6 +23,8 @@ from preceptor.service.settings import Settings
 _DRAIN = 20
 # Seconds that a worker may be too busy to say that it is alive before it is replaced.
 _SILENCE = 30
+# Where worker processes find the name of what makes their application.
+_VARIABLE = "PRECEPTOR_APP"
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -43,8 +47,17 @@ def address_of(made: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
-    """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first."""
+def run(
+    settings: Settings,
+    made: socket.socket,
+    workers: int = 1,
+    make: Callable[[Settings], FastAPI] = make_app,
+) -> None:
+    """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first.
+
+    `make` makes the application, in every process that answers: a function of a module, since
+    those processes get its name.
+    """
     log_to_stderr()
     # uvicorn ends by raising the signal that stopped it once more; being stopped is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
@@ -55,9 +68,10 @@ def run(settings: Settings, made: socket.socket, workers: int = 1) -> None:
         "timeout_graceful_shutdown": _DRAIN,
     }
     if workers == 1:
-        uvicorn.Server(uvicorn.Config(make_app(settings), **options)).run(sockets=[made])
+        uvicorn.Server(uvicorn.Config(make(settings), **options)).run(sockets=[made])
         return
     settings.to_environment()
+    os.environ[_VARIABLE] = f"{make.__module__}:{make.__qualname__}"
     worker = "preceptor.service.serving:from_environment"
     options["timeout_worker_healthcheck"] = _SILENCE
     with shared_by_processes():
@@ -68,7 +82,8 @@ def from_environment() -> FastAPI:
     """In a worker process: how the service runs is in its environment."""
     log_to_stderr()
     threading.Thread(target=_end_with_parent, name="preceptor-orphan", daemon=True).start()
-    return make_app(Settings.from_environment())
+    make: Callable[[Settings], FastAPI] = pkgutil.resolve_name(os.environ[_VARIABLE])
+    return make(Settings.from_environment())
 
 
 def _end_with_parent() -> None:

@@ -1,0 +1,1 @@
+"""Pages for people, beside the service: drawn on the server, readable on any screen."""

@@ -1,0 +1,91 @@
+"""Refusals as pages: what is wrong, a sentence each, for whoever came with a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from preceptor.errors import InvalidInput, PreceptorError
+from preceptor.service.scopes import GUARDED
+from preceptor.store.refusals import Conflict, NotThere, StoreFailure
+from preceptor.web.pages import page
+
+_STATUS: dict[type[PreceptorError], int] = {
+    NotThere: 404,
+    Conflict: 409,
+    InvalidInput: 400,
+    StoreFailure: 503,
+}
+_TITLES = {
+    400: "That does not fit",
+    404: "There is no such page",
+    409: "Something else happened meanwhile",
+    413: "That is too large",
+    429: "Too many requests",
+    500: "Something went wrong here",
+    503: "Busy just now",
+}
+_Handler = Callable[[Request, Any], Awaitable[Response]]
+
+
+def refusal(
+    request: Request,
+    status: int,
+    sentences: Sequence[str],
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """A page that says what is wrong and leads back."""
+    title = _TITLES.get(status, HTTPStatus(status).phrase)
+    answer = page(request, "refusal.html.j2", status, title=title, sentences=list(sentences))
+    answer.headers.update(headers or {})
+    return answer
+
+
+def failed(request: Request) -> Response:
+    """A page where something happened that should not have."""
+    said = "It is not your fault. Try again; if it happens again, tell whoever runs this service."
+    return refusal(request, 500, [said])
+
+
+def answer_with_pages(app: FastAPI) -> None:
+    """Browsers get pages where programs get problems: on all paths but those of the interface."""
+    for kind in (PreceptorError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _chosen(app.exception_handlers.get(kind)))
+
+
+def _chosen(otherwise: Any) -> _Handler:
+    async def answer(request: Request, error: Any) -> Response:
+        if otherwise is not None and not _wants_page(request):
+            answered: Response = await otherwise(request, error)
+            return answered
+        status, sentences, headers = _said(error)
+        return refusal(request, status, sentences, headers)
+
+    return answer
+
+
+def _wants_page(request: Request) -> bool:
+    accepts = request.headers.get("accept", "")
+    return "text/html" in accepts and not request.url.path.startswith(GUARDED)
+
+
+def _said(error: Exception) -> tuple[int, Sequence[str], Mapping[str, str]]:
+    if isinstance(error, HTTPException):
+        is_plain = error.detail == HTTPStatus(error.status_code).phrase
+        said = [] if is_plain else [error.detail]
+        return error.status_code, said, error.headers or {}
+    if isinstance(error, RequestValidationError):
+        fields = {str(fault["loc"][-1]) for fault in error.errors()}
+        return 400, [f"{field}: cannot be read as it was sent" for field in sorted(fields)], {}
+    assert isinstance(error, PreceptorError)
+    status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
+    if status == 500:
+        raise error
+    sentences = error.faults if isinstance(error, InvalidInput) else (str(error),)
+    return status, sentences, {"Retry-After": "1"} if status == 503 else {}

@@ -1,0 +1,41 @@
+"""The site: the service's interface for programs, and pages for people beside it."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from preceptor.service.app import make_app
+from preceptor.service.settings import Settings
+from preceptor.web import start, static_files
+from preceptor.web.bodies import Bodies
+from preceptor.web.failing import answer_with_pages
+from preceptor.web.headers import Headers
+
+_PAGES = (start.router, static_files.router)
+# Bytes that may be sent where that is more than a form of words.
+_UPLOADS: dict[str, int] = {}
+
+
+def make_site(settings: Settings) -> FastAPI:
+    """Service and pages, not yet started.
+
+    Parameters
+    ----------
+    settings
+        How the service runs.
+
+    Returns
+    -------
+    fastapi.FastAPI
+        For any ASGI server; `preceptor serve` uses uvicorn.
+    """
+    return with_pages(make_app(settings, _PAGES))
+
+
+def with_pages(app: FastAPI) -> FastAPI:
+    """The application, with headers and refusals as pages need them."""
+    answer_with_pages(app)
+    # Last in the list is innermost: the gate around it writes down what pages answered, too.
+    app.user_middleware += [Middleware(Headers), Middleware(Bodies, uploads=_UPLOADS)]
+    return app
