@@ -29,6 +29,7 @@ from preceptor.cli import (
     serve_token,
     simulate,
     solve,
+    study,
     tutor,
 )
 from preceptor.cli._app import app
@@ -51,6 +52,7 @@ __all__ = [
     "serve_token",
     "simulate",
     "solve",
+    "study",
     "tutor",
 ]
 
