@@ -7,7 +7,7 @@ from starlette.middleware import Middleware
 
 from preceptor.service.app import make_app
 from preceptor.service.settings import Settings
-from preceptor.web import start, static_files, study_join, study_leaving, study_steps
+from preceptor.web import start, static_files, studies_api, study_join, study_leaving, study_steps
 from preceptor.web.bodies import Bodies
 from preceptor.web.failing import answer_with_pages
 from preceptor.web.headers import Headers
@@ -16,6 +16,7 @@ _PAGES = (
     study_steps.router,
     study_join.router,
     study_leaving.router,
+    studies_api.router,
     start.router,
     static_files.router,
 )
