@@ -30,6 +30,7 @@ from preceptor.cli import (
     simulate,
     solve,
     study,
+    study_bots,
     tutor,
 )
 from preceptor.cli._app import app
@@ -53,6 +54,7 @@ __all__ = [
     "simulate",
     "solve",
     "study",
+    "study_bots",
     "tutor",
 ]
 
