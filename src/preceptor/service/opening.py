@@ -112,6 +112,7 @@ class _Attempt:
                 opened_with=self._asked.model_dump(exclude_none=True),
                 feedback=self._asked.feedback,
                 case_number=case_number,
+                propensity=advice.propensity,
             ),
         )
         return Opened(made, guide, True)

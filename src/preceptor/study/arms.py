@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from preceptor._base.progress import Progress, Status, report
@@ -78,6 +79,33 @@ def make_arms(study: Study, progress: Progress | None = None) -> tuple[Arm, ...]
         report(progress, f"arm {arm.name}", done=number / len(study.configuration.arm))
         made.append(_make(study, arm, plans))
     return tuple(made)
+
+
+def kept_arms(study: Study, plans: Mapping[str, str]) -> tuple[Arm, ...]:
+    """The arms of a study that was opened, from the plans that were kept; nothing is solved.
+
+    Parameters
+    ----------
+    study
+        Whose arms are meant.
+    plans
+        The plan file of each arm, by the arm's name.
+
+    Returns
+    -------
+    tuple of Arm
+        As `make_arms` made them.
+    """
+    return tuple(_kept(study, arm, plans[arm.name]) for arm in study.configuration.arm)
+
+
+def _kept(study: Study, arm: config.Policy, body: str) -> Arm:
+    plan = Plan.from_json(body)
+    if arm.policy == "adaptive":
+        return Arm(arm.name, arm.policy, body, None, None, None)
+    if arm.policy == "random order":
+        return Arm(arm.name, arm.policy, body, RandomOrder.of(study.problem), None, None)
+    return Arm(arm.name, arm.policy, body, plan.policy, plan.value, _known(plan.gap))
 
 
 def _make(study: Study, arm: config.Policy, plans: dict[tuple[str, float], Plan]) -> Arm:
