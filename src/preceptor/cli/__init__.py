@@ -30,8 +30,14 @@ from preceptor.cli import (
     simulate,
     solve,
     study,
+    study_close,
+    study_links,
     study_open,
+    study_preview,
+    study_raise,
     study_serve,
+    study_status,
+    study_unblind,
     tutor,
 )
 from preceptor.cli._app import app
@@ -55,8 +61,14 @@ __all__ = [
     "simulate",
     "solve",
     "study",
+    "study_close",
+    "study_links",
     "study_open",
+    "study_preview",
+    "study_raise",
     "study_serve",
+    "study_status",
+    "study_unblind",
     "tutor",
 ]
 

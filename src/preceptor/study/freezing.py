@@ -26,7 +26,7 @@ FORMAT = "preceptor-preregistration/1"
 # Numbers of the analysis come from these.
 _PACKAGES = ("numpy", "scipy", "pandas", "statsmodels")
 # What a template leaves for its author to fill in, and what people write in its place.
-_PLACEHOLDER = re.compile(r"\bTODO\b|\bFIXME\b|\bTBD\b|\bREPLACE\b|\?\?\?|lorem ipsum|<<[^<>]*>>")
+_PLACEHOLDER = re.compile(r"\[\[[^\[\]]*\]\]|\bTODO\b|\bFIXME\b|\bTBD\b|\?\?\?")
 _MOST_SHOWN = 60
 
 
@@ -55,7 +55,11 @@ class Registration:
 
 
 def freeze(
-    study: Study, arms: Sequence[Arm], power: Mapping[str, Any] | None = None
+    study: Study,
+    arms: Sequence[Arm],
+    power: Mapping[str, Any] | None = None,
+    *,
+    is_draft: bool = False,
 ) -> Registration:
     """All that is decided before anybody takes part.
 
@@ -67,6 +71,8 @@ def freeze(
         Its arms, made ready (`make_arms`).
     power
         What `preceptor study power` found, if it was asked.
+    is_draft
+        For previews: something may still be left for later.
 
     Returns
     -------
@@ -78,7 +84,8 @@ def freeze(
     InvalidInput
         Something was left for later in the study file.
     """
-    InvalidInput.raise_if(placeholders(study.to_dict()))
+    if not is_draft:
+        InvalidInput.raise_if(placeholders(study.to_dict()))
     said = study.configuration
     content = {
         "format": FORMAT,
@@ -162,8 +169,7 @@ def placeholders(content: Any, where: str = "") -> Iterator[str]:
     elif isinstance(content, str):
         found = _PLACEHOLDER.search(content)
         if found is not None:
-            around = content[max(found.start() - 10, 0) : found.end() + 30].replace("\n", " ")
-            yield f"{where}: still has {around!r} in it; write what participants shall read"
+            yield f"{where}: {found.group()!r} is still to be written"
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
