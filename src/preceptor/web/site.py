@@ -7,12 +7,13 @@ from starlette.middleware import Middleware
 
 from preceptor.service.app import make_app
 from preceptor.service.settings import Settings
-from preceptor.web import start, static_files
+from preceptor.web import owner, owner_study, start, static_files
 from preceptor.web.bodies import Bodies
 from preceptor.web.failing import answer_with_pages
 from preceptor.web.headers import Headers
+from preceptor.web.owner_access import NotSignedIn, enter_first
 
-_PAGES = (start.router, static_files.router)
+_PAGES = (owner.router, owner_study.router, start.router, static_files.router)
 # Bytes that may be sent where that is more than a form of words.
 _UPLOADS: dict[str, int] = {}
 
@@ -36,6 +37,7 @@ def make_site(settings: Settings) -> FastAPI:
 def with_pages(app: FastAPI) -> FastAPI:
     """The application, with headers and refusals as pages need them."""
     answer_with_pages(app)
+    app.add_exception_handler(NotSignedIn, enter_first)
     # Last in the list is innermost: the gate around it writes down what pages answered, too.
     app.user_middleware += [Middleware(Headers), Middleware(Bodies, uploads=_UPLOADS)]
     return app
