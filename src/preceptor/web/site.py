@@ -7,13 +7,31 @@ from starlette.middleware import Middleware
 
 from preceptor.service.app import make_app
 from preceptor.service.settings import Settings
-from preceptor.web import owner, owner_study, start, static_files
+from preceptor.web import (
+    owner,
+    owner_files,
+    owner_study,
+    start,
+    static_files,
+    study_join,
+    study_leaving,
+    study_steps,
+)
 from preceptor.web.bodies import Bodies
 from preceptor.web.failing import answer_with_pages
 from preceptor.web.headers import Headers
 from preceptor.web.owner_access import NotSignedIn, enter_first
 
-_PAGES = (owner.router, owner_study.router, start.router, static_files.router)
+_PAGES = (
+    study_steps.router,
+    study_join.router,
+    study_leaving.router,
+    owner.router,
+    owner_study.router,
+    owner_files.router,
+    start.router,
+    static_files.router,
+)
 # Bytes that may be sent where that is more than a form of words.
 _UPLOADS: dict[str, int] = {}
 
