@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from preceptor._base.words import percent
+from preceptor._base.words import counted, percent
 from preceptor.cli._console import readable_errors, say
 from preceptor.cli._serving import DEFAULT_DATABASE, Database
 from preceptor.cli._study_store import Which, existing_store, named
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from preceptor.study.standing import Standing
     from preceptor.study.verifying import Verified
 
+_NOUNS = {"real": "participant", "bot": "bot", "preview": "preview"}
 KINDS = ("real", "bot", "preview")
 Kind = Annotated[
     str, typer.Option(help="Whom to count; they are never added up.", metavar="real|bot|preview")
@@ -92,7 +93,9 @@ def _in_words(found: Standing, checked: Verified | None) -> str:
         lines.append(
             f"{found.a_day:.3g} finish a day; at this pace {found.days_to_go:.2g} days to go."
         )
-    others = ", ".join(f"{count} {name}" for name, count in found.others.items() if count)
+    others = ", ".join(
+        counted(count, _NOUNS[name]) for name, count in found.others.items() if count
+    )
     if others:
         lines.append(f"Not counted: {others}.")
     if found.unblinded:

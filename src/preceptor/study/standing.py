@@ -15,16 +15,16 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from preceptor.store import participants, studies
-from preceptor.store.clock import later, seconds_until
+from preceptor.store.clock import later, now, seconds_until
 from preceptor.store.participants import Participant
 from preceptor.store.studies import KeptArm, KeptStudy
 from preceptor.store.tables import participant, round_
 from preceptor.study.protocol import Protocol
 from preceptor.study.study import Study
 
-# How many minutes of answers are counted, and how many days go into the pace.
+# How many minutes of answers are counted.
 MINUTES = 60
-_DAY = 86_400.0
+_DAY, _HOUR = 86_400.0, 3_600.0
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Standing:
     imbalance
         Difference between the fullest and the emptiest arm that is open and below its cap.
     a_day
-        People who finish a day, since the first one came.
+        People who finish a day, since the first one came; None before there is an hour to judge by.
     days_to_go
         At this pace; None if nobody can know.
     others
@@ -215,10 +215,10 @@ def _blocks(study: Study, everyone: Sequence[Participant], silent: set[str]) -> 
     made = []
     for number, block in enumerate(study.configuration.block):
         inside = [who for who in everyone if where[who.id] == number]
-        now = Counter(who.arm or "" for who in inside if is_here[who.id])
+        there = Counter(who.arm or "" for who in inside if is_here[who.id])
         left = sum(not is_here[who.id] and who.status != "completed" for who in inside)
         reached = sum(where[who.id] >= number for who in everyone)
-        made.append(BlockStanding(number + 1, block.title, block.kind, dict(now), reached, left))
+        made.append(BlockStanding(number + 1, block.title, block.kind, dict(there), reached, left))
     return made
 
 
@@ -242,18 +242,16 @@ def _per_minute(connection: Connection, study: str, kind: str) -> tuple[int, ...
         .group_by(minute)
     )
     found = {str(row[0]): int(row[1]) for row in connection.execute(asked)}
-    now = datetime.now(UTC).replace(tzinfo=None)
-    minutes = [now - timedelta(minutes=ago) for ago in reversed(range(MINUTES))]
+    this = datetime.now(UTC).replace(tzinfo=None)
+    minutes = [this - timedelta(minutes=ago) for ago in reversed(range(MINUTES))]
     return tuple(found.get(each.isoformat(timespec="minutes"), 0) for each in minutes)
 
 
 def _pace(everyone: Sequence[Participant]) -> float | None:
-    """People who finish a day; None before anybody has."""
-    finished = [who for who in everyone if who.status == "completed"]
-    if not finished:
-        return None
-    days = -seconds_until(min(who.created for who in everyone)) / _DAY
-    return len(finished) / max(days, 1.0 / 1440.0)
+    """People who finish a day; None before there is an hour to judge by."""
+    finished = sum(who.status == "completed" for who in everyone)
+    since = -seconds_until(min((who.created for who in everyone), default=now()))
+    return None if not finished or since < _HOUR else finished * _DAY / since
 
 
 def _others(connection: Connection, study: str, kind: str) -> dict[str, int]:
