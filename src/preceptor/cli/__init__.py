@@ -30,6 +30,8 @@ from preceptor.cli import (
     simulate,
     solve,
     study,
+    study_check,
+    study_new,
     tutor,
 )
 from preceptor.cli._app import app
@@ -53,6 +55,8 @@ __all__ = [
     "simulate",
     "solve",
     "study",
+    "study_check",
+    "study_new",
     "tutor",
 ]
 
