@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,13 +19,12 @@ from preceptor._base.values import plain
 from preceptor._base.version import VERSION
 from preceptor.errors import InvalidInput
 from preceptor.study.arms import Arm
+from preceptor.study.beginning import placeholders
 from preceptor.study.study import Study
 
 FORMAT = "preceptor-preregistration/1"
 # Numbers of the analysis come from these.
 _PACKAGES = ("numpy", "scipy", "pandas", "statsmodels")
-# What a template leaves for its author to fill in, and what people write in its place.
-_PLACEHOLDER = re.compile(r"\[\[[^\[\]]*\]\]|\bTODO\b|\bFIXME\b|\bTBD\b|\?\?\?")
 _MOST_SHOWN = 60
 
 
@@ -85,7 +83,7 @@ def freeze(
         Something was left for later in the study file.
     """
     if not is_draft:
-        InvalidInput.raise_if(placeholders(study.to_dict()))
+        InvalidInput.raise_if(unwritten(study))
     said = study.configuration
     content = {
         "format": FORMAT,
@@ -158,18 +156,9 @@ def _runs(shown: Sequence[Sequence[int]], study: Study) -> list[dict[str, Any]]:
     return runs
 
 
-def placeholders(content: Any, where: str = "") -> Iterator[str]:
-    """What is still to be written in a study file, a sentence each."""
-    if isinstance(content, Mapping):
-        for key, value in content.items():
-            yield from placeholders(value, f"{where}.{key}" if where else str(key))
-    elif isinstance(content, (list, tuple)):
-        for number, value in enumerate(content, start=1):
-            yield from placeholders(value, f"{where} {number}")
-    elif isinstance(content, str):
-        found = _PLACEHOLDER.search(content)
-        if found is not None:
-            yield f"{where}: {found.group()!r} is still to be written"
+def unwritten(study: Study) -> list[str]:
+    """What a study file leaves to fill in, a sentence each."""
+    return [f"[[{each}]]: is still to be written" for each in placeholders(study)]
 
 
 def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:

@@ -19,8 +19,8 @@ from preceptor.study.freezing import (
     Registration,
     differences,
     freeze,
-    placeholders,
     plan_sha256,
+    unwritten,
 )
 from preceptor.study.study import Study
 
@@ -68,7 +68,7 @@ def open_study(
     if there is not None:
         return _same(there, study)
     # Before anything is solved: that may take minutes.
-    InvalidInput.raise_if(placeholders(study.to_dict()))
+    InvalidInput.raise_if(unwritten(study))
     arms = make_arms(study, progress)
     registration = freeze(study, arms, power)
     try:

@@ -10,7 +10,7 @@ from preceptor._base.words import counted, listed, percent
 from preceptor.study.config import Configuration, Exclusions
 from preceptor.study.freezing import Registration
 
-_MEASURES = {
+MEASURES = {
     "training error": "the mean error of a person's answers in training",
     "test error": "the mean error of a person's answers in the test blocks",
     "slope change": "how much the weight that a person gives to {probe} changes",
@@ -133,7 +133,7 @@ def _protocol(said: Configuration) -> Section:
 
 def analysis_in_words(analysis: Mapping[str, Any]) -> Iterator[str]:
     """What is going to be computed."""
-    measure = _MEASURES[analysis["measure"]].format(probe=analysis["probe"])
+    measure = MEASURES[analysis["measure"]].format(probe=analysis["probe"])
     arms = analysis["compare"]
     yield f"The measure is {measure}."
     if len(arms) == 2:
