@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import preceptor as pr
 from preceptor.bots import Bots, differences, log_of
 from preceptor.cli import app
-from preceptor.cli._humans import human_named
+from preceptor.simulation.named import human_named
 from preceptor.client import Client
 from preceptor.logs import Log
 from preceptor.model.units import Units

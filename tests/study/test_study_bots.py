@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from preceptor.bots import StudyBots
 from preceptor.cli import app
-from preceptor.cli._humans import human_named
+from preceptor.simulation.named import human_named
 from preceptor.errors import InvalidInput
 from preceptor.store import Store, participants
 from preceptor.study.protocol import protocol_of

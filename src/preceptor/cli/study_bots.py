@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from preceptor.cli._console import fail, readable_errors, say, spinner
-from preceptor.cli._humans import EVERYBODY, human_named
+from preceptor.simulation.named import EVERYBODY, human_named
 from preceptor.cli.study import need_extra, study_app
 
 if TYPE_CHECKING:
