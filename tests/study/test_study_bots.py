@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+import tomli_w
 from typer.testing import CliRunner
 
+from preceptor._base.values import plain
 from preceptor.bots import StudyBots
 from preceptor.cli import app
-from preceptor.simulation.named import human_named
 from preceptor.errors import InvalidInput
+from preceptor.simulation.named import human_named
 from preceptor.store import Store, participants
 from preceptor.study.protocol import protocol_of
 from tests.service.servers import start
@@ -185,6 +187,18 @@ def test_the_command_plays_and_checks(opened, site):
     assert "must be a study's address" in wrong.stderr
 
 
+def test_a_file_is_tried_on_a_site_of_its_own(tmp_path):
+    small_study().problem.save(tmp_path / "problem.json")
+    said = {**small_study().to_dict(), "problem": "problem.json"}
+    path = tmp_path / "study.toml"
+    path.write_text(tomli_w.dumps(plain(said)), "utf-8")
+    found = RUNNER.invoke(app, ["study", "bots", str(path), "--people", "2", "--check", "--json"])
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["same_bits"] is True
+    missing = RUNNER.invoke(app, ["study", "bots", str(tmp_path / "none.toml")])
+    assert missing.exit_code == 2
+
+
 YES_NO = {
     "percent": {"answer": "percent"},
     "yes or no": {"answer": "yes or no"},
@@ -203,7 +217,7 @@ def test_every_kind_of_answer_arrives_bit_by_bit(opened, site, kind):
         world = pr.World(
             WORLD.coefficients, WORLD.covariance, names=WORLD.names, outcome=pr.Binary(0.4)
         )
-        problem = pr.Problem(world, LEARNER, 2, horizon=60, risk=risk)
+        problem = pr.Problem(world, LEARNER, 2, horizon=8, risk=risk)
         changes["problem"] = problem.to_dict()
     study = opened(**changes)
     crowd = StudyBots(f"{site.address}/s/{study.id}", 4)

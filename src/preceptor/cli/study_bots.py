@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from preceptor.cli._console import fail, readable_errors, say, spinner
-from preceptor.simulation.named import EVERYBODY, human_named
+from preceptor.cli._own_site import own_site
 from preceptor.cli.study import need_extra, study_app
+from preceptor.simulation.named import EVERYBODY, human_named
 
 if TYPE_CHECKING:
     from preceptor.bots import Attended, StudyBots
 
 _EXAMPLES = """[bold]Examples[/bold]
 
-  preceptor study bots http://127.0.0.1:8000/s/decisive --people 200 --check
+  preceptor study bots study.toml --people 20 --check
 
   preceptor study bots http://127.0.0.1:8000/s/decisive --people 50 --human delta-rule --noise 0.6
 """
@@ -24,8 +27,13 @@ _EXAMPLES = """[bold]Examples[/bold]
 
 @study_app.command("bots", epilog=_EXAMPLES)
 def bots(
-    url: Annotated[
-        str, typer.Argument(metavar="URL", help="The study's address, as participants get it.")
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|URL",
+            help="A study file, tried on a site that is thrown away; or the address of a study "
+            "that is open, as participants get it.",
+        ),
     ],
     people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
     human: Annotated[
@@ -73,13 +81,15 @@ def bots(
     with readable_errors():
         need_extra()
         from preceptor.bots import StudyBots
+        from preceptor.study import Study
 
-        crowd = StudyBots(url, people, None, token, prefix, drop_out)
-        chosen = human_named(crowd.study.problem, human, noise)
-        crowd = StudyBots(url, people, chosen, token, prefix, drop_out)
-        with spinner("bots") as tell:
-            attended = crowd.play(connections, tell)
-        faults = _checked(crowd, attended) if check else None
+        is_address = study.startswith(("http://", "https://"))
+        with nullcontext(study) if is_address else own_site(Study.load(study)) as url:
+            crowd = StudyBots(url, people, None, token, prefix, drop_out)
+            crowd = replace(crowd, human=human_named(crowd.study.problem, human, noise))
+            with spinner("bots") as tell:
+                attended = crowd.play(connections, tell)
+            faults = _checked(crowd, attended) if check else None
     found = _summary(attended) | ({} if faults is None else {"same_bits": not faults})
     if as_json:
         typer.echo(json.dumps(found, indent=2))
