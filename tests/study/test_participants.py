@@ -55,7 +55,7 @@ def test_from_the_link_to_the_code_with_a_reload_at_every_step(somebody):
     assert "DONE-1" in who.text
     assert "https://recruiter.example/back?cc=DONE-1" in who.text
     assert who.get().title == "Thank you"
-    assert who.get("").title == "Guess the score"  # the first page leads to the end
+    assert who.get("").title == "Guess the score"
     assert "You have begun already" in who.text
 
 

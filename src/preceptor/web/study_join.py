@@ -33,7 +33,6 @@ from preceptor.web.study_access import (
 from preceptor.web.study_forms import text_of
 from preceptor.web.study_moves import begin
 from preceptor.web.study_pages import common, notice
-from preceptor.web.study_words import paragraphs
 
 router = APIRouter(include_in_schema=False)
 # Letters of a recruiter's name of somebody.
@@ -58,8 +57,7 @@ async def landing(request: Request, study: str) -> Response:
 
 
 def _landing(request: Request, here: LiveStudy, *, goes_on: bool, recruiter: str) -> Response:
-    said = here.study.configuration
-    own = {"goes_on": goes_on, "recruiter": recruiter, "text": paragraphs(said.description)}
+    own = {"goes_on": goes_on, "recruiter": recruiter}
     return page(request, "study_landing.html.j2", 200, **_nobody(here), **own)
 
 
@@ -143,8 +141,7 @@ async def personal(request: Request, study: str, secret: str) -> Response:
     must_wait(live, "links")
     if await live.store.reading(lambda c: look(c, live, here, secret)) is None:
         return _unknown(request, here)
-    own = {"secret": secret, "text": paragraphs(here.study.configuration.description)}
-    return page(request, "study_personal.html.j2", 200, **_nobody(here), **own)
+    return page(request, "study_personal.html.j2", 200, **_nobody(here), secret=secret)
 
 
 @router.post("/s/{study}/p/{secret}")

@@ -102,7 +102,7 @@ async def _content(visit: Visit, step: Step) -> tuple[str, dict[str, Any]]:
             return "study_text.html.j2", {**said, "text": paragraphs(block.text)}
         rest = f"{step.index} of {here.protocol.length_of(step.block)} cases are done."
         calm = f"{rest} Take a break if you like. Go on when you are ready."
-        return "study_text.html.j2", {**said, "title": "A break", "text": [("p", [calm])]}
+        return "study_text.html.j2", {**said, "title": "A break", "text": paragraphs(calm)}
     if step.kind == "quiz":
         return "study_quiz.html.j2", said
     if step.kind == "check":

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from markupsafe import Markup, escape
 
 from preceptor.store.rounds import Round
 from preceptor.study.config import LookOfTest
 from preceptor.web.studies_live import LiveStudy
+
+_STARS = re.compile(r"(?<![\w*])\*(?! )([^*]+)(?<! )\*(?![\w*])")
 
 
 @dataclass(frozen=True)
@@ -19,20 +24,28 @@ class Spoken:
     label: str = ""
 
 
-def paragraphs(text: str) -> list[tuple[str, list[str]]]:
-    """Prose by its empty lines: ("p", lines) or, where every line begins with "- ", ("ul", items).
+def paragraphs(text: str) -> list[tuple[str, list[Markup]]]:
+    """Prose by its empty lines: ("p", [text]) or, where it begins with "- ", ("ul", items).
 
-    >>> paragraphs("One\\nand more.\\n\\n- first\\n- second")
-    [('p', ['One', 'and more.']), ('ul', ['first', 'second'])]
+    Line breaks are those of the file and not of the page; *words* are emphasised; everything else
+    stands as it is.
+
+    >>> paragraphs("One\\nand *more*.\\n\\n- first\\n- second")
+    [('p', [Markup('One and <em>more</em>.')]), ('ul', [Markup('first'), Markup('second')])]
     """
-    parts: list[tuple[str, list[str]]] = []
-    for part in text.strip().split("\n\n"):
-        lines = [line.strip() for line in part.strip().splitlines() if line.strip()]
-        if lines and all(line.startswith("- ") for line in lines):
-            parts.append(("ul", [line[2:] for line in lines]))
-        elif lines:
-            parts.append(("p", lines))
+    parts = []
+    for part in re.split(r"\n\s*\n", text.strip()):
+        joined = " ".join(line.strip() for line in part.splitlines())
+        if joined.startswith("- "):
+            items = re.split(r"\n\s*- ", "\n" + part.strip())[1:]
+            parts.append(("ul", [_emphasised(" ".join(item.split())) for item in items]))
+        elif joined:
+            parts.append(("p", [_emphasised(joined)]))
     return parts
+
+
+def _emphasised(text: str) -> Markup:
+    return Markup(_STARS.sub(r"<em>\1</em>", str(escape(text))))
 
 
 def number(value: float, decimals: int, unit: str = "") -> str:
