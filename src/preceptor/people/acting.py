@@ -5,6 +5,7 @@ How their weights move is the business of their kind (`person.py`); everything e
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -134,6 +135,13 @@ class Acting:
         self._rng = np.random.default_rng(rng)
         self._state = self.fresh(())
         self._slip = self._next_slip()
+
+    def slipping(self, rng: Seed) -> Acting:
+        """The same person at this moment, with other slips: for questions outside of the rounds."""
+        other = copy.copy(self)
+        other._rng = np.random.default_rng(rng)
+        other._slip = other._next_slip()
+        return other
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
         """Fill in, add up, slip, and turn a score into an answer."""

@@ -7,6 +7,8 @@ not prove it: it leads back to somebody only while they have nothing to lose.
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
@@ -58,7 +60,12 @@ async def landing(request: Request, study: str) -> Response:
 def _landing(request: Request, here: LiveStudy, *, goes_on: bool, recruiter: str) -> Response:
     said = here.study.configuration
     own = {"goes_on": goes_on, "recruiter": recruiter, "text": paragraphs(said.description)}
-    return page(request, "study_landing.html.j2", study=said, who=None, note="", faults={}, **own)
+    return page(request, "study_landing.html.j2", 200, **_nobody(here), **own)
+
+
+def _nobody(here: LiveStudy) -> dict[str, Any]:
+    """What pages share that nobody in particular sees."""
+    return {"study": here.study.configuration, "who": None, "note": "", "faults": {}}
 
 
 def _is_other(here: LiveStudy, who: Participant, recruiter: str) -> bool:
@@ -136,9 +143,8 @@ async def personal(request: Request, study: str, secret: str) -> Response:
     must_wait(live, "links")
     if await live.store.reading(lambda c: look(c, live, here, secret)) is None:
         return _unknown(request, here)
-    said = here.study.configuration
-    own = {"secret": secret, "text": paragraphs(said.description)}
-    return page(request, "study_personal.html.j2", study=said, who=None, note="", faults={}, **own)
+    own = {"secret": secret, "text": paragraphs(here.study.configuration.description)}
+    return page(request, "study_personal.html.j2", 200, **_nobody(here), **own)
 
 
 @router.post("/s/{study}/p/{secret}")

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from preceptor.service.refusal import Refusal
 from preceptor.store import participants
 from preceptor.store.refusals import StoreFailure
-from preceptor.study.config import Instructions
+from preceptor.study.config import Configuration, Instructions
 from preceptor.study.protocol import Step
 from preceptor.web.pages import page
 from preceptor.web.study_access import Visit
@@ -169,14 +169,14 @@ def wait_page(request: Request, visit: Visit) -> Response:
 
 
 def notice(
-    request: Request, visit_of: Any, title: str, *sentences: str, status: int = 200
+    request: Request, study: Configuration, title: str, *sentences: str, status: int = 200
 ) -> Response:
-    """A page that only says something; `visit_of` is the study's configuration."""
+    """A page that only says something, to whoever it may be."""
     return page(
         request,
         "study_notice.html.j2",
         status,
-        study=visit_of,
+        study=study,
         who=None,
         title=title,
         sentences=sentences,
@@ -193,7 +193,7 @@ def _ended(request: Request, visit: Visit) -> Response:
     if said.completion.redirect is not None and who.code is not None:
         redirect = said.completion.redirect.replace("{code}", quote(who.code, safe=""))
     own = {"title": title, "sentences": sentences, "code": who.code, "redirect": redirect}
-    return page(request, "study_end.html.j2", **common(visit), **own)
+    return page(request, "study_end.html.j2", 200, **common(visit), **own)
 
 
 def _end_words(visit: Visit) -> tuple[str, list[str]]:

@@ -7,6 +7,7 @@ the step is over; then nothing is written, and the answer is the way to where th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -34,7 +35,7 @@ async def now(request: Request, study: str) -> Response:
         return RedirectResponse(f"/s/{study}", 303)
     note = request.query_params.get("note", "")
     if is_back(visit.here, visit.who):
-        back = await visit.live.store.writing(lambda c: _arrived(c, visit))
+        back = await visit.live.store.writing(partial(_arrived, visit=visit))
         if back.secret is not None:
             return remember(request, go_on(study, "anew"), study, back.secret)
         visit = replace(visit, who=back.who)

@@ -108,11 +108,10 @@ def verdict(here: LiveStudy, said: float, true: float) -> str:
     if here.study.answer == "yes or no":
         return "That was right." if said == true else "That was not right."
     if here.study.answer == "percent":
-        off = number(100.0 * abs(true - said), look.decimals)
-        return f"You were off by {off} percentage points."
+        points = number(100.0 * abs(true - said), look.decimals)
+        return f"You were off by {points} percentage points."
     off = abs(said - true)
     if float(f"{off:.{look.decimals}f}") == 0.0:
         return "That was exactly right."
-    return (
-        f"You were {number(off, look.decimals, look.unit)} too {'high' if said > true else 'low'}."
-    )
+    how = "high" if said > true else "low"
+    return f"You were {number(off, look.decimals, look.unit)} too {how}."
