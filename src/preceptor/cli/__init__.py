@@ -31,7 +31,9 @@ from preceptor.cli import (
     solve,
     study,
     study_check,
+    study_design,
     study_new,
+    study_power,
     tutor,
 )
 from preceptor.cli._app import app
@@ -56,7 +58,9 @@ __all__ = [
     "solve",
     "study",
     "study_check",
+    "study_design",
     "study_new",
+    "study_power",
     "tutor",
 ]
 

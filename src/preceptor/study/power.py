@@ -1,9 +1,9 @@
 """Power: the study as it will be run, played by simulated people and analysed as registered.
 
 One simulation is a whole study: people come one by one and are drawn into arms, some are careless,
-some leave and their places go to others; then the registered analysis decides. Smaller studies are the
-beginnings of larger ones. Everything that is made up comes from one seed; cases, schedules and arms
-are those of the study file.
+some leave and their places go to others; then the registered analysis decides. Smaller studies are
+the beginnings of larger ones. Everything that is made up comes from one seed; cases, schedules and
+arms are those of the study file.
 """
 
 from __future__ import annotations
