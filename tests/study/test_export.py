@@ -191,7 +191,15 @@ def test_every_column_is_in_the_codebook(here: tuple[Store, Study, Path]) -> Non
     ("text", "said"),
     [
         (SMALL, {"measure": "test error", "compare": ["plan", "fixed"]}),
-        (PROBES, {"measure": "slope change", "probe": "bmi", "compare": ["plan", "fixed"], "test": "mixed"}),
+        (
+            PROBES,
+            {
+                "measure": "slope change",
+                "probe": "bmi",
+                "compare": ["plan", "fixed"],
+                "test": "mixed",
+            },
+        ),
         (
             SMALL,
             {
