@@ -68,12 +68,13 @@ def _one(
     fails: bool,
 ) -> Participant:
     who, _ = participants.join(connection, study.id, kind=kind)
+    weight = rng.normal(0.8, 0.3)
     for stage in range(end):
         if stage == study.protocol.assigned_at:
             who = _assign(connection, study, arms, who)
         step = study.protocol.steps[stage]
         if step.kind == "ask":
-            _answer(connection, study, arms, who, step.index, rng)
+            _answer(connection, study, arms, who, step.index, weight, rng)
         elif step.kind == "check":
             participants.say(connection, who, "check", 4.0 if fails else 5.0, is_right=not fails)
         elif step.kind == "quiz":
@@ -132,6 +133,7 @@ def _answer(
     arms: dict[str, Arm],
     who: Participant,
     number: int,
+    weight: float,
     rng: np.random.Generator,
 ) -> None:
     trial = study.protocol.trials[number]
@@ -156,5 +158,5 @@ def _answer(
     there = rounds.show(connection, person, there, labels, values, None)
     person = people.find(connection, who.id, to_change=True)
     taught = [int(label in labels) for label in study.problem.world.labels]
-    answer = float(np.round(sum(values) * 0.8 + rng.normal(0.0, 0.3), 2))
+    answer = float(np.round(sum(values) * weight + rng.normal(0.0, 0.3), 2))
     rounds.predict(connection, person, there, answer, taught, case.outcome)

@@ -17,7 +17,7 @@ def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
 ) -> None:
-    """Read a study file: all faults at once; else what participants go through, and what to look at.
+    """Read a study file: all faults at once, or what it comes to and what to look at.
 
     Ends with 0 if the study can be run, whatever there is to look at.
     """

@@ -38,9 +38,7 @@ def new(
         int | None, typer.Option(help="Of cases and arms (default: a random one).", min=0)
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
-    list_all: Annotated[
-        bool, typer.Option("--list", help="Say which templates there are.")
-    ] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="Say what templates there are.")] = False,
 ) -> None:
     """Write a study file, with comments, that can be run as it is once it is filled in."""
     with readable_errors():

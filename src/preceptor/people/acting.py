@@ -161,6 +161,10 @@ class Acting:
         self._state = self.person.learn(self.world, self._state, filled, seen, np.asarray(outcome))
         self._slip = self._next_slip()
 
+    def go_on(self) -> None:
+        """To the next round, without having heard the truth of this one."""
+        self._slip = self._next_slip()
+
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
         """All people at once, round by round."""
         person, world = self.person, self.world
@@ -173,7 +177,9 @@ class Acting:
             answers[:, t] = _added_up(weights, filled[:, t])
             if self._answering is not None and self._answering.risk.allows_for_hidden:
                 hidden[:, t] = self._hidden(sessions, t, weights)
-            state = person.learn(world, state, filled[:, t], shown[:, t], sessions.outcomes[:, t])
+            if sessions.is_told(t):
+                truth = sessions.outcomes[:, t]
+                state = person.learn(world, state, filled[:, t], shown[:, t], truth)
         if self.response_noise:
             slips = [rng.standard_normal(sessions.rounds) for rng in rngs]
             answers += self.response_noise * np.array(slips)

@@ -131,14 +131,15 @@ class Result:
             {"participant": who, "excluded": why, "measure": float(number)}
             for who, why, number in zip(self.participants, self.excluded, self.numbers, strict=True)
         ]
-        return {name: _plain(part) for name, part in said.items()}
+        return {name: plain(part) for name, part in said.items()}
 
     def in_words(self) -> str:
         """A few sentences that can go into a paper."""
         out = sum(bool(why) for why in self.excluded)
+        whom = [f"{n} of {arm}" for n, arm in zip(self.people, self.arms, strict=True)]
         lines = [
-            f"Analysed: {listed([f'{n} of {a}' for n, a in zip(self.people, self.arms, strict=True)])}"
-            f" ({out} of {len(self.excluded)} people left out by the registered rules)."
+            f"Analysed: {listed(whom)} ({out} of {len(self.excluded)} people left out by the "
+            "registered rules)."
         ]
         if self.measure == "kind":
             lines += [_kinds(a, v) for a, v in zip(self.arms, self.verdicts, strict=True)]
@@ -202,17 +203,20 @@ def analyse(
         With everybody's number and why people were left out.
     """
     said = study.configuration.analysis
-    why = reasons(study, records)
     if said.measure == "kind":
         numbers = outcome_share(study, records, workers, progress)
     else:
         numbers = MEASURES[said.measure](study, records)
-    unmeasured = np.isnan(numbers)
-    why = tuple(
-        reason or ("not measured" if missing else "")
-        for reason, missing in zip(why, unmeasured, strict=True)
-    )
+    why = left_out(study, records, numbers)
     return judged(study, records, numbers, why, resamples)
+
+
+def left_out(study: Study, records: Records, numbers: FloatArray) -> tuple[str, ...]:
+    """Why people are left out: by the rules of the file, or since nothing could be measured."""
+    return tuple(
+        why or ("not measured" if np.isnan(number) else "")
+        for why, number in zip(reasons(study, records), numbers, strict=True)
+    )
 
 
 def judged(
@@ -355,11 +359,12 @@ def _kinds(arm: str, found: Verdicts) -> str:
     )
 
 
-def _plain(part: Any) -> Any:
+def plain(part: Any) -> Any:
+    """Data that JSON can hold: None where a number could not be computed."""
     if isinstance(part, float):
         return part if math.isfinite(part) else None
     if isinstance(part, (list, tuple)):
-        return [_plain(each) for each in part]
+        return [plain(each) for each in part]
     if isinstance(part, dict):
-        return {name: _plain(each) for name, each in part.items()}
+        return {name: plain(each) for name, each in part.items()}
     return part

@@ -84,8 +84,11 @@ def begun(name: str, id: str, seed: int) -> str:
             f"id: {id!r}, must be small letters, digits and hyphens, at most 64; name the file so, "
             "or give another with `id`"
         )
-    text = re.sub(r'^id = "[^"]*" *', f'id = "{id}"'.ljust(32), template(name), 1, re.MULTILINE)
-    return re.sub(r"^seed = \d+ *", f"seed = {seed}".ljust(32), text, 1, re.MULTILINE)
+    text = template(name)
+    for old, new in ((r'id = "[^"]*"', f'id = "{id}"'), (r"seed = \d+", f"seed = {seed}")):
+        # Comments behind stay where they are.
+        text = re.sub(rf"^{old} *", f"{new} ".ljust(32), text, count=1, flags=re.MULTILINE)
+    return text
 
 
 def placeholders(study: Study) -> list[str]:

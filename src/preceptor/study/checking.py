@@ -255,9 +255,9 @@ def _doubts_about_blocks(study: Study) -> Iterator[str]:
     testing = [i for i, block in enumerate(blocks) if isinstance(block, Testing)]
     if training and not any(i > training[-1] for i in testing):
         yield "no test after training: what people learned is seen only while they are helped"
-    if study.configuration.analysis.measure in ("slope change", "kind") and training:
-        if not any(i < training[0] for i in testing):
-            yield "no test before training: nobody knows what people believed at first"
+    compares_with_before = study.configuration.analysis.measure in ("slope change", "kind")
+    if compares_with_before and training and not any(i < training[0] for i in testing):
+        yield "no test before training: nobody knows what people believed at first"
     for number, block in enumerate(blocks, start=1):
         for check in getattr(block, "check", ()):
             if check.after == 1:

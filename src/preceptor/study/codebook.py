@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +136,7 @@ def event_columns(*, full: bool) -> list[Column]:
     return made
 
 
-def codebook_text(study: Study, parts: dict[str, Sequence[Column]]) -> str:
+def codebook_text(study: Study, parts: Mapping[str, Sequence[Column]]) -> str:
     """The codebook as Markdown: a table for each kind of file."""
     lines = [f"# Codebook of {study.configuration.title}"]
     for title, columns in parts.items():

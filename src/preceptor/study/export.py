@@ -290,8 +290,8 @@ def _readme(
         "",
         f"{len(found.people)} {whom}, {len(found.rounds)} answered rounds. {private}",
         "",
-        f"The study was frozen before anybody took part. SHA-256 of materials/preregistration.json: "
-        f"`{kept.registration_sha256}`",
+        "The study was frozen before anybody took part. SHA-256 of "
+        f"materials/preregistration.json: `{kept.registration_sha256}`",
         "",
         "## Files",
         "",
@@ -301,7 +301,7 @@ def _readme(
         "- `log.csv`, `log.jsonl`, `log.parquet`: all rounds as `preceptor.Log.read` reads them",
         "- `documentation/codebook.md`: what each column means",
         "- `materials/`: the study as it was frozen, and what was registered",
-        "- `analysis/analysis.py`: the registered analysis; needs numpy, scipy, pandas, statsmodels",
+        "- `analysis/analysis.py`: the registered analysis, with numpy, scipy, pandas",
         "- `analysis/result.json`: what it found when this was written",
         "",
         "The folder is in Psych-DS form (https://psych-ds.github.io).",

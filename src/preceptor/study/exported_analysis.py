@@ -1,4 +1,4 @@
-"""A script that carries out the registered analysis without us: filled in from what was registered."""
+"""A script that carries out the registered analysis without us, filled in for one study."""
 
 from __future__ import annotations
 

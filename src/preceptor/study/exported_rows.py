@@ -199,7 +199,13 @@ def test_columns(study: Study) -> dict[str, str]:
     }
 
 
-ROUND_COLUMNS = ["row_id", "participant", "arm", "place", "block", "trial", "round", "training_round", "shown", "values", "prediction", "outcome", "error", "charge", "feedback", "seconds", "recommended", "policy", "propensity", "excluded", "shown_at", "predicted_at", "plan"]
+ROUND_COLUMNS = frozenset(
+    (
+        *("row_id", "participant", "arm", "place", "block", "trial", "round", "training_round"),
+        *("shown", "values", "prediction", "outcome", "error", "charge", "feedback", "seconds"),
+        *("recommended", "policy", "propensity", "excluded", "shown_at", "predicted_at", "plan"),
+    )
+)
 """Columns of a round, but for those of tests."""
 
 

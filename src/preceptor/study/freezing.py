@@ -84,6 +84,8 @@ def freeze(
     """
     if not is_draft:
         InvalidInput.raise_if(unwritten(study))
+    if power is not None and not {"cells", "simulations", "level"} <= power.keys():
+        raise InvalidInput("power: is not what `preceptor study power FILE --json` prints")
     said = study.configuration
     content = {
         "format": FORMAT,

@@ -160,6 +160,14 @@ class Records:
         )
 
 
+def together(several: Sequence[Records]) -> Records:
+    """People of several records, one after the other; their names get a number in front."""
+    fields = [name for name in Records.__dataclass_fields__ if name != "participants"]
+    names = [f"{i}-{name}" for i, each in enumerate(several) for name in each.participants]
+    parts = {name: np.concatenate([getattr(each, name) for each in several]) for name in fields}
+    return Records(tuple(names), **parts)
+
+
 def _parts(cell: Any) -> Sequence[Any]:
     if isinstance(cell, str):
         return [part.strip() for part in cell.split(";") if part.strip()]

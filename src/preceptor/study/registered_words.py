@@ -191,18 +191,24 @@ def _stopping(rule: Mapping[str, Any]) -> Iterator[str]:
 def _power(power: Mapping[str, Any] | None) -> Section:
     if power is None:
         return Section("Power", ("Was not computed.",))
-    rows = [(str(key), _plainly(value)) for key, value in power.items()]
-    return Section("Power", ("As `preceptor study power` found it.",), (("", ""), *rows))
-
-
-def _plainly(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, list):
-        return "; ".join(map(_plainly, value))
-    if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plainly(each)}" for key, each in value.items())
-    return str(value)
+    said = (
+        f"Of {power['simulations']} simulated studies for each row, played by the protocol above "
+        f"and analysed as registered, this share found something at the level {power['level']:g} "
+        "(95% Monte-Carlo interval).",
+    )
+    head = ("people are", "an arm", "power", "effect, in standard deviations", "left out")
+    rows = [
+        (
+            cell["kind"],
+            str(cell["people"]),
+            f"{cell['power']['share']:.2f} ({cell['power']['low']:.2f} to "
+            f"{cell['power']['high']:.2f})",
+            "not known" if cell["standardised"] is None else f"{cell['standardised']:.2f}",
+            "not known" if cell["excluded"] is None else f"{cell['excluded']:.0%}",
+        )
+        for cell in power["cells"]
+    ]
+    return Section("Power", said, (head, *rows))
 
 
 def _versions(content: Mapping[str, Any]) -> Section:
