@@ -163,7 +163,7 @@ def test_a_tutor_s_people_are_played_beforehand():
 
 
 def test_shares_have_wilson_intervals():
-    share = Share.count(8, 10)
+    share = Share.counted(8, 10)
     # Wilson, by hand: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n)
     z = 1.959963984540054
     middle, wide = 0.8 + z**2 / 20, z * np.sqrt(0.8 * 0.2 / 10 + z**2 / 400)
