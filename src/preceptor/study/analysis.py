@@ -344,7 +344,7 @@ def _uneven(records: Records, kept: npt.NDArray[np.bool_], arms: list[str]) -> l
         return []
     table = [[int((kept & (records.arms == a)).sum()), int((~kept & (records.arms == a)).sum())]
              for a in arms]  # fmt: skip
-    if stats.fisher_exact(table).pvalue >= 0.05:
+    if stats.fisher_exact(np.array(table)).pvalue >= 0.05:
         return []
     said = [f"{out} of {out + ins} in {a}" for a, (ins, out) in zip(arms, table, strict=True)]
     return [f"arms differ in who is left out: {listed(said)}"]

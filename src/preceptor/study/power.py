@@ -50,7 +50,7 @@ class Share(NamedTuple):
     of: int
 
     @classmethod
-    def count(cls, hits: int, of: int) -> Share:
+    def counted(cls, hits: int, of: int) -> Share:
         """So many of so many."""
         if of == 0:
             return cls(math.nan, 0.0, 1.0, 0)
@@ -225,6 +225,7 @@ def power(
     sizes, kinds = sorted(set(people)), assumptions(study)
     made = make_arms(study, progress) if arms is None else tuple(arms)
     stage = staged(study, made, sizes[-1])
+    whom: list[tuple[str, tuple[Assumption, ...]]]
     whom = [(kind.name, (kind,)) for kind in kinds]
     if len(kinds) > 1:
         whom.append((EVERYBODY, kinds))
@@ -249,7 +250,7 @@ def power(
         if study.configuration.analysis.measure == "kind" and len(who) == 1:
             counts = np.sum([each.told for each in mine], axis=0)
             total = int(counts.sum())
-            told.append(Told(name, *(Share.count(int(count), total) for count in counts)))
+            told.append(Told(name, *(Share.counted(int(count), total) for count in counts)))
     said = study.configuration.analysis
     return Power(
         tuple(cells),
@@ -335,4 +336,4 @@ def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
     effect, size_of_it, excluded = (float(x) for x in means[1:])
     failed = int((~there[:, 0]).sum())
     # A test that could not be carried out has shown nothing.
-    return Cell(name, size, Share.count(hits, len(runs)), effect, size_of_it, excluded, failed)
+    return Cell(name, size, Share.counted(hits, len(runs)), effect, size_of_it, excluded, failed)

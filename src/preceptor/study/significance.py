@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -17,6 +18,7 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
 
 RESAMPLES = 9_999
+Alternative = Literal["two-sided", "less"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Found:
     doubts: tuple[str, ...] = ()
 
 
-def welch(first: FloatArray, second: FloatArray | None, alternative: str, level: float) -> Found:
+def welch(
+    first: FloatArray, second: FloatArray | None, alternative: Alternative, level: float
+) -> Found:
     """Welch's t-test; of one group, the t-test against 0."""
     made = _t_interval(first, second, level)
     if second is None:
@@ -46,7 +50,7 @@ def welch(first: FloatArray, second: FloatArray | None, alternative: str, level:
 def permutation(
     first: FloatArray,
     second: FloatArray | None,
-    alternative: str,
+    alternative: Alternative,
     level: float,
     seed: int,
     resamples: int = RESAMPLES,
@@ -58,11 +62,10 @@ def permutation(
     """
     doubts = []
     first, second = np.sort(first), None if second is None else np.sort(second)
+    samples = [first] if second is None else [first, second]
     if second is None:
-        samples, kind = (first,), "samples"
         most = 2.0 ** len(first)
     else:
-        samples, kind = (first, second), "independent"  # type: ignore[assignment]
         most = math.comb(len(first) + len(second), len(first))
     least = (2.0 if alternative == "two-sided" else 1.0) / most
     if least > level:
@@ -73,7 +76,7 @@ def permutation(
     found = stats.permutation_test(
         samples,
         _difference,
-        permutation_type=kind,
+        permutation_type="samples" if second is None else "independent",
         vectorized=True,
         n_resamples=resamples,
         alternative=alternative,
@@ -87,7 +90,7 @@ def mixed(
     is_first: FloatArray,
     person: FloatArray,
     place: FloatArray,
-    alternative: str,
+    alternative: Alternative,
     level: float,
 ) -> Found:
     """Linear mixed model: effect of being in the first group, with random intercepts.
@@ -100,7 +103,9 @@ def mixed(
         import statsmodels.formula.api as smf
     except ImportError as missing:
         raise MissingExtra(str(missing.name), "study", "A mixed model") from None
-    table = pd.DataFrame({"y": numbers, "first": is_first, "person": person, "place": place})
+    # In units of its own spread: optimisers stop by absolute tolerances.
+    unit = float(np.std(numbers)) or 1.0
+    table = pd.DataFrame({"y": numbers / unit, "first": is_first, "person": person, "place": place})
     repeated = len(table) > table["person"].nunique()
     within = {"person": "0 + C(person)"} if repeated else None
     doubts: list[str] = []
@@ -110,8 +115,8 @@ def mixed(
             model = smf.mixedlm(
                 "y ~ first", table, groups="place", vc_formula=within, re_formula="1"
             )
-            fit = model.fit(reml=True)
-            effect, error = float(fit.params["first"]), float(fit.bse["first"])
+            fit = model.fit(reml=True, method=["bfgs", "lbfgs", "cg", "powell"])
+            effect, error = unit * float(fit.params["first"]), unit * float(fit.bse["first"])
             converged = bool(fit.converged)
         except (np.linalg.LinAlgError, ValueError) as broken:
             why = f"the mixed model could not be fitted ({broken}); there is no p-value"
