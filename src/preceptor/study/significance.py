@@ -48,41 +48,36 @@ def welch(
 
 
 def permutation(
-    first: FloatArray,
-    second: FloatArray | None,
+    numbers: FloatArray,
     alternative: Alternative,
     level: float,
     seed: int,
     resamples: int = RESAMPLES,
 ) -> Found:
-    """Permutation test of the difference of means; of one group, signs are flipped.
+    """Permutation test of whether the mean is 0: signs are flipped.
 
-    Exact where there are no more than `resamples` permutations. The interval is Welch's. Numbers
-    are put in order first: the p-value does not depend on the order of rows.
+    Of two arms, `numbers` are differences between people who have the same place and so met the
+    same cases: flipping a sign swaps their arms. Exact where there are no more than `resamples`
+    ways to do that. The interval is Student's. Numbers are put in order first, so that nothing
+    depends on the order of rows.
     """
-    doubts = []
-    first, second = np.sort(first), None if second is None else np.sort(second)
-    samples = [first] if second is None else [first, second]
-    if second is None:
-        most = 2.0 ** len(first)
-    else:
-        most = math.comb(len(first) + len(second), len(first))
-    least = (2.0 if alternative == "two-sided" else 1.0) / most
+    doubts, numbers = [], np.sort(numbers)
+    least = (2.0 if alternative == "two-sided" else 1.0) / 2.0 ** len(numbers)
     if least > level:
         doubts.append(
             f"with so few people the smallest p-value that is possible is {least:.2g}, above "
             f"{level:g}: nothing could have been found"
         )
     found = stats.permutation_test(
-        samples,
-        _difference,
-        permutation_type="samples" if second is None else "independent",
+        [numbers],
+        _mean,
+        permutation_type="samples",
         vectorized=True,
         n_resamples=resamples,
         alternative=alternative,
         rng=np.random.default_rng(seed),
     )
-    return Found(*_t_interval(first, second, level), float(found.pvalue), tuple(doubts))
+    return Found(*_t_interval(numbers, None, level), float(found.pvalue), tuple(doubts))
 
 
 def mixed(
@@ -147,9 +142,9 @@ def standardised(first: FloatArray, second: FloatArray | None) -> float:
     return float(effect / spread * (1.0 - 3.0 / (4.0 * degrees - 1.0)))
 
 
-def _difference(first: FloatArray, *second: FloatArray, axis: int = -1) -> FloatArray:
-    mean: FloatArray = np.mean(first, axis=axis)
-    return mean - np.mean(second[0], axis=axis) if second else mean
+def _mean(numbers: FloatArray, axis: int = -1) -> FloatArray:
+    mean: FloatArray = np.mean(numbers, axis=axis)
+    return mean
 
 
 def _t_interval(
