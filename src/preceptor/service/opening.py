@@ -37,9 +37,7 @@ class Opened:
     is_new: bool
 
 
-async def open_round(
-    live: Live, who: str, asked: Opening, settled: Advice | None = None
-) -> Opened:
+async def open_round(live: Live, who: str, asked: Opening, settled: Advice | None = None) -> Opened:
     """The next round of somebody, or the one that is open.
 
     Where it is `settled` beforehand what to show, as in a test of a study, nobody is asked.
@@ -112,6 +110,7 @@ class _Attempt:
                 opened_with=self._asked.model_dump(exclude_none=True),
                 feedback=self._asked.feedback,
                 case_number=case_number,
+                propensity=advice.propensity,
             ),
         )
         return Opened(made, guide, True)

@@ -120,6 +120,12 @@ def new_link(connection: Connection, who: Participant) -> str:
     return secret
 
 
+def revoke_links(connection: Connection, who: Participant) -> None:
+    """No link leads to them any more."""
+    own = participant_link.c.participant == who.id
+    connection.execute(update(participant_link).where(own).values(revoked=now()))
+
+
 def by_link(connection: Connection, secret: str) -> Participant | None:
     """Whoever has this link, unless it was revoked."""
     asked = (

@@ -154,6 +154,12 @@ def unblind(connection: Connection, name: str, who: str, reason: str) -> None:
     chain.append(connection, "unblinded", None, {"study": name, "who": who, "reason": reason})
 
 
+def exported(connection: Connection, name: str, who: str, kind: str, *, full: bool) -> None:
+    """Somebody took the data of a study with them."""
+    said = {"study": name, "who": who, "kind": kind, "full": full}
+    chain.append(connection, "exported", None, said)
+
+
 def close(connection: Connection, name: str, reason: str) -> KeptStudy:
     """Nobody may begin any more; whoever is at it may finish."""
     there = find(connection, name, to_change=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from preceptor._base.progress import Progress, Status, report
@@ -80,6 +81,33 @@ def make_arms(study: Study, progress: Progress | None = None) -> tuple[Arm, ...]
     return tuple(made)
 
 
+def kept_arms(study: Study, plans: Mapping[str, str]) -> tuple[Arm, ...]:
+    """The arms of a study that was opened, from the plans that were kept; nothing is solved.
+
+    Parameters
+    ----------
+    study
+        Whose arms are meant.
+    plans
+        The plan file of each arm, by the arm's name.
+
+    Returns
+    -------
+    tuple of Arm
+        As `make_arms` made them.
+    """
+    return tuple(_kept(study, arm, plans[arm.name]) for arm in study.configuration.arm)
+
+
+def _kept(study: Study, arm: config.Policy, body: str) -> Arm:
+    plan = Plan.from_json(body)
+    if arm.policy == "adaptive":
+        return Arm(arm.name, arm.policy, body, None, None, None)
+    if arm.policy == "random order":
+        return Arm(arm.name, arm.policy, body, RandomOrder.of(study.problem), None, None)
+    return Arm(arm.name, arm.policy, body, plan.policy, plan.value, _known(plan.gap))
+
+
 def _make(study: Study, arm: config.Policy, plans: dict[tuple[str, float], Plan]) -> Arm:
     key = (arm.method, arm.time_limit)
     if key not in plans:
@@ -110,7 +138,8 @@ def _make(study: Study, arm: config.Policy, plans: dict[tuple[str, float], Plan]
 def _solved(study: Study, arm: config.Policy) -> Plan:
     takes = "time_limit" in SOLVERS[arm.method].options if arm.method in SOLVERS else True
     limit = {"time_limit": arm.time_limit} if takes else {}
-    return solve(study.problem, method=arm.method, **limit)
+    # How long it took is no part of what is frozen: the same study gives the same files.
+    return replace(solve(study.problem, method=arm.method, **limit), seconds=0.0)
 
 
 def _known(gap: float) -> float | None:

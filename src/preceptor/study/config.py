@@ -242,8 +242,18 @@ class Analysis(Part):
 class Kind(Part):
     """A kind of person for bots and power: how they learn, and how many of them there are."""
 
-    human: Line
+    human: Line = Field(description="A name that `preceptor simulate --human` takes.")
     weight: Annotated[Number, Field(gt=0)] = 1.0
+    rate: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="Share of a weight's error that one showing removes; if missing, people differ "
+        "as in published experiments, around 0.05.",
+    )
+    imputation: Annotated[Number, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="0 fills hidden tests in from those shown, 1 takes them to be average; as the "
+        "problem's person does if missing.",
+    )
 
 
 class Assumed(Part):
@@ -255,6 +265,11 @@ class Assumed(Part):
     )
     drop_out: Annotated[Number, Field(ge=0, lt=1)] = Field(
         default=0.1, description="Share of people who leave before the end."
+    )
+    careless: Annotated[Number, Field(ge=0, lt=1)] = Field(
+        default=0.05,
+        description="Share of people who do not read: they answer at random and fast, and fail "
+        "checks.",
     )
 
 
