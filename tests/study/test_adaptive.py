@@ -8,18 +8,18 @@ import pytest
 
 from preceptor.bots import StudyBots
 from preceptor.store import Store, rounds
-from tests.service.servers import crowd_problem, start
+from tests.service.servers import start
 from tests.study.opened import open_study, small_study
 from tests.study.taking_part import Somebody
 
-ARMS = [{"name": "tutor", "policy": "adaptive", "time_limit": 0.2, "method": "search"}]
+ARMS = [{"name": "tutor", "policy": "adaptive", "time_limit": 0.2}]
 ANALYSIS = {"compare": ["tutor"]}
 BLOCKS = [{"kind": "training", "rounds": 2}, {"kind": "test", "rounds": 1, "show": [["age"]]}]
 
 
 @pytest.fixture(scope="module")
 def study():
-    return small_study(arm=ARMS, analysis=ANALYSIS, block=BLOCKS, problem=crowd_problem().to_dict())
+    return small_study(arm=ARMS, analysis=ANALYSIS, block=BLOCKS)
 
 
 def test_a_tutor_that_takes_its_time_keeps_the_page(tmp_path, study):

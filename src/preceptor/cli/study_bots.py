@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from preceptor.advice.kinds import EVERYBODY
 from preceptor.cli._console import fail, readable_errors, say, spinner
 from preceptor.cli._own_site import own_site
 from preceptor.cli.study import need_extra, study_app
-from preceptor.simulation.named import EVERYBODY, human_named
+from preceptor.simulation.named import human_named
 
 if TYPE_CHECKING:
     from preceptor.bots import Attended, StudyBots
