@@ -12,10 +12,11 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.errors import InvalidInput
-from preceptor.explorer import Ground, preset
+from preceptor.explorer import Ground, preset, read_choice
 from preceptor.explorer.carrying import as_text, from_text
 from preceptor.explorer.choice import first_choice
 from preceptor.explorer.ground import MOST_TESTS, ground_of_problem, ground_of_table
+from preceptor.explorer.picture import picture, quick_plan
 from preceptor.explorer.problems import problem_of
 from tests.body_fat import TABLE
 
@@ -30,7 +31,7 @@ def test_table_is_what_advise_estimates(body_fat):
         TABLE, "brozek", drop=["siri", "density"], person="by-showings", time_limit=0.01, vary=False
     ).plan.problem
     assert problem_of(body_fat, first_choice(body_fat)).asks_the_same_as(problem)
-    assert body_fat.about == "252 cases and 13 tests from body_fat.csv."
+    assert body_fat.about == "252 cases and 13 tests; the outcome is brozek."
 
 
 def test_sets_stay_few_enough_to_search_at_once(body_fat):
@@ -99,3 +100,21 @@ def test_too_many_tests_are_refused():
     problem = pr.Problem(world, pr.Learner(np.zeros(size), pr.Geometric(1.1)), 1)
     with pytest.raises(InvalidInput, match=f"{size} tests"):
         ground_of_problem(problem, "wide.toml")
+
+
+def test_yes_or_no_tables_are_explored_as_well(tmp_path):
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(80, 2))
+    is_ill = values @ [1.0, 0.5] + 0.5 * rng.normal(size=80) > 0.0
+    rows = [
+        f"{a:.3f},{b:.3f},{'yes' if ill else 'no'}"
+        for (a, b), ill in zip(values, is_ill, strict=True)
+    ]
+    path = tmp_path / "cases.csv"
+    path.write_text("\n".join(["bmi,age,ill", *rows]))
+    ground = from_text(as_text(ground_of_table(path, "ill")))
+    choice = read_choice({"cases": "5", "ends": "yes", "tests": "1"}, ground)
+    drawn = picture(ground, choice, quick_plan(ground, choice), is_proven=False)
+    assert "misses" in drawn["worth"]
+    assert drawn["scale"] == "wrong decisions per 100 cases"
+    json.dumps(drawn, allow_nan=False)

@@ -74,6 +74,17 @@ def test_who_would_lose_is_measured_against_everybodys_best_of_all_schedules(two
         lost = pr.evaluate(theirs, plan.policy) / best - 1.0
         assert row["regrets"][0] == share(max(lost, 0.0)), row["name"]
     assert found["people"][0]["regrets"][0] == "0.0%"
+    json.dumps(found, allow_nan=False)
+
+
+def test_nobody_loses_where_everything_is_shown():
+    ground = preset("two-tests")
+    said = {"half_life": "1", "tests": "2", "cases": "5", "ends": "yes", "beliefs": "zero"}
+    choice = read_choice(said, ground)
+    found = losers(ground, choice, proven_plan(ground, choice), seconds=0.5)
+    assert found["words"].startswith("Nobody was found to lose")
+    assert not any(person["is_worst"] for person in found["people"])
+    json.dumps(found, allow_nan=False)
 
 
 @pytest.mark.parametrize("name", ["two-tests", "five-tests", "diabetes"])

@@ -114,7 +114,7 @@ def sliders_of(ground: Ground) -> list[Slider]:
             5.0, 600.0, 1.0, float(start.get("cases", DEFAULT_CASES)),
         ),
         Slider(
-            "imputation", "Correlations ignored", "",
+            "imputation", "Ignores correlations", "",
             "0: what is hidden is filled in from how tests go together; 1: it is taken to be "
             "average", 0.0, 1.0, 0.1, float(start.get("imputation", 0.0)),
         ),

@@ -166,7 +166,8 @@ def ground_of_table(
         faults = [fault.replace(str(path), name) for fault in error.faults]
         raise InvalidInput(faults) from None
     world = estimate.world
-    about = f"{counted(estimate.rows, 'case')} and {counted(len(world.tests), 'test')} from {name}"
+    known = f"{counted(estimate.rows, 'case')} and {counted(len(world.tests), 'test')}"
+    about = f"{known}; the outcome is {outcome}."
     command = ["preceptor", "plan", called or str(path), "--outcome", str(outcome)]
     command += [] if unit is None else ["--unit", unit]
     for column in drop:
@@ -176,7 +177,7 @@ def ground_of_table(
         Ground(
             OWN,
             name,
-            f"{about}.",
+            about,
             world,
             command=tuple(command),
             notes=tuple(estimate.warnings),
@@ -208,7 +209,7 @@ def ground_of_problem(problem: Problem, called: str) -> Ground:
         notes.append("The plan here is for somebody who learns by showings.")
     if any(problem.start_counts):
         notes.append("Here the person has not seen any test yet.")
-    about = f"{counted(len(problem.world.tests), 'test')} from {called}."
+    about = f"{counted(len(problem.world.tests), 'test')}, as in that file."
     initial = np.array(person.initial, dtype=np.float64)
     given = {**start, "beliefs": "given"}
     return brought(

@@ -63,7 +63,7 @@ def losers(ground: Ground, choice: Choice, plan: Plan, seconds: float = SECONDS)
     # The person whom the sliders describe comes first; the plan is the best found for them.
     theirs = np.maximum(np.array([plan.value, *planned]) / min(plan.value, *planned) - 1.0, 0.0)
     worst = int(np.argmax(regrets[0]))
-    loses = regrets[0, worst] > _ROUNDING
+    loses = bool(regrets[0, worst] > _ROUNDING)
     rows = [
         {
             "name": name,

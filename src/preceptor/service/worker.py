@@ -22,13 +22,13 @@ _NICE = 5
 Tasks = Mapping[str, Callable[..., dict[str, Any]]]
 
 
-def main(known: Tasks = TASKS) -> None:
+def main(known: Tasks = TASKS, nice: int = _NICE) -> None:
     """Work until the service is gone; `known` are tasks by name, among them `ready`."""
     for each in (signal.SIGINT, signal.SIGTERM):  # the service ends this process itself
         signal.signal(each, signal.SIG_IGN)
     if hasattr(os, "nice"):
         with contextlib.suppress(OSError):
-            os.nice(_NICE)
+            os.nice(nice)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()

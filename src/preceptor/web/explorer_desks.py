@@ -43,7 +43,7 @@ class ExplorerDesks:
     def __init__(self, own: Ground | None = None) -> None:
         self.own = own
         self.buckets = Buckets(_RATE, _BURST)
-        self._quick, self._slow = _Turns(Desk(_WORKER)), _Turns(Desk(_WORKER))
+        self._quick, self._slow = _Turns(Desk(_WORKER, "quick")), _Turns(Desk(_WORKER))
 
     async def quick(self, request: Request, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Have something done at the quick desk."""
