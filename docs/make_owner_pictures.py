@@ -2,7 +2,7 @@
 
     python docs/make_owner_pictures.py [folder]
 
-Needs Chromium. Sixty bots go through a study on a site of its own that is thrown away at the end.
+Needs Chromium. Fifty bots go through a study on a site of its own that is thrown away at the end.
 """
 
 from __future__ import annotations
@@ -33,13 +33,10 @@ def study() -> Study:
     return Study.from_dict(tomllib.loads(text) | {"contact": "lab@example.org"})
 
 
-def take(page: Page, name: str, folder: Path, part: str | None = None) -> None:
-    """One picture, of the whole page or of a part of it."""
+def take(page: Page, name: str, folder: Path, *, whole: bool = True) -> None:
+    """One picture, of the whole page or of what a window shows of it."""
     path = folder / f"owner-{name}.png"
-    if part is None:
-        page.screenshot(path=path, full_page=True, animations="disabled")
-    else:
-        page.locator(part).screenshot(path=path, animations="disabled")
+    page.screenshot(path=path, full_page=whole, animations="disabled")
     # Pages have few colours, and whoever reads the docs has to load them.
     Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
 
@@ -49,7 +46,7 @@ def main(folder: Path) -> None:
     made = study()
     with own_site(made) as address, sync_playwright() as playwright:
         human = human_named(made.problem, None, 6.0)
-        StudyBots(address, 40, human, drop_out=0.15).play(4)
+        StudyBots(address, 30, human, drop_out=0.15).play(4)
         StudyBots(address, 20, human, prefix="late-", drop_out=0.9).play(4)
         site = f"{urlsplit(address).scheme}://{urlsplit(address).netloc}/studies"
         browser = playwright.chromium.launch(
@@ -60,17 +57,15 @@ def main(folder: Path) -> None:
         take(page, "study", folder)
         page.goto(f"{site}/{made.id}/allocation?kind=bot")
         page.set_viewport_size({"width": 900, "height": 600})
-        page.screenshot(path=folder / "owner-allocation.png", animations="disabled")
+        take(page, "allocation", folder, whole=False)
         page.goto(f"{site}/{made.id}/check")
         take(page, "check", folder)
         page.goto(f"{site}/{made.id}/registration")
         page.set_viewport_size({"width": 900, "height": 1100})
-        page.screenshot(path=folder / "owner-registration.png", animations="disabled")
-        page.goto(site)
-        take(page, "studies", folder)
+        take(page, "registration", folder, whole=False)
         phone = browser.new_page(viewport=PHONE, color_scheme="dark", has_touch=True)
         phone.goto(f"{site}/{made.id}?kind=bot")
-        phone.screenshot(path=folder / "owner-phone.png", animations="disabled")
+        take(phone, "phone", folder, whole=False)
         browser.close()
 
 
