@@ -77,7 +77,7 @@ def test_it_says_all_that_is_decided(kept: Registration, study: Study) -> None:
 
 def test_the_page_and_the_markdown_say_the_same(kept: Registration) -> None:
     made, text = page(kept, "2026-01-01T00:00:00.000000Z"), markdown(kept)
-    for words in (kept.sha256, "permutation test", "Whoever does not finish", "20 people"):
+    for words in (kept.sha256, "permutation test that", "Whoever does not finish", "20 people"):
         assert words in made
         assert words in text
     assert "<script" not in made

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -225,8 +225,12 @@ def judged(
     numbers: FloatArray,
     why: tuple[str, ...],
     resamples: int = RESAMPLES,
+    seed: int | None = None,
 ) -> Result:
-    """The test alone: from everybody's number and reasons to be left out."""
+    """The test alone: from everybody's number and reasons to be left out.
+
+    `seed` is that of permutations, the study's own if left out.
+    """
     said = study.configuration.analysis
     kept = np.array([not reason for reason in why], dtype=np.bool_)
     rows = [kept & (records.arms == name) for name in said.compare]
@@ -244,8 +248,10 @@ def judged(
         found = _mixed(study, records, numbers, rows)
     elif said.measure == "kind" and len(groups) == 1:
         found = _signs(groups[0], said.level)
+    elif said.test == "permutation" and len(groups) == 2:
+        found = _paired(study, records, numbers, rows, resamples, seed)
     else:
-        found = compare(study, groups[0], groups[1] if len(groups) > 1 else None, resamples)
+        found = compare(study, groups[0], groups[1] if len(groups) > 1 else None, resamples, seed)
     slope = None
     if said.measure == "kind" and said.probe is not None and len(groups) == 1:
         change = slope_change(study, records)[rows[0]]
@@ -278,7 +284,11 @@ def judged(
 
 
 def compare(
-    study: Study, first: FloatArray, second: FloatArray | None, resamples: int = RESAMPLES
+    study: Study,
+    first: FloatArray,
+    second: FloatArray | None,
+    resamples: int = RESAMPLES,
+    seed: int | None = None,
 ) -> Found:
     """The registered test of one number a person, as it stands.
 
@@ -289,9 +299,12 @@ def compare(
     first
         Numbers of the first arm.
     second
-        Numbers of the second; None to compare the first with 0.
+        Numbers of the second, for a permutation test in the same order of places; None to compare
+        the first with 0.
     resamples
         Of a permutation test that is too large to be exact.
+    seed
+        Of permutations; the study's own if left out.
 
     Returns
     -------
@@ -300,9 +313,40 @@ def compare(
     """
     said = study.configuration.analysis
     if said.test == "permutation":
-        seed = study.configuration.seed
-        return permutation(first, second, said.alternative, said.level, seed, resamples)
+        numbers = first if second is None else first - second
+        chance = study.configuration.seed if seed is None else seed
+        return permutation(numbers, said.alternative, said.level, chance, resamples)
     return welch(first, second, said.alternative, said.level)
+
+
+def _paired(
+    study: Study,
+    records: Records,
+    numbers: FloatArray,
+    rows: list[npt.NDArray[np.bool_]],
+    resamples: int,
+    seed: int | None,
+) -> Found:
+    """Place by place: those at the same one met the same cases."""
+    by_place = []
+    for row in rows:
+        # Whoever dropped out may share a place with who came after, where the rules keep both.
+        places, inverse = np.unique(records.places[row], return_inverse=True)
+        means = np.bincount(inverse, numbers[row]) / np.bincount(inverse)
+        by_place.append(dict(zip(places.tolist(), means.tolist(), strict=True)))
+    both = sorted(set(by_place[0]) & set(by_place[1]))
+    alone = len(set(by_place[0]) ^ set(by_place[1]))
+    doubts = []
+    if alone:
+        doubts.append(
+            f"at {counted(alone, 'place')} one arm is empty, so they do not enter the test"
+        )
+    if len(both) < 2:
+        doubts.append("fewer than two places have people of both arms: nothing can be tested")
+        return Found(math.nan, math.nan, math.nan, math.nan, tuple(doubts))
+    first, second = (np.array([mean[place] for place in both]) for mean in by_place)
+    found = compare(study, first, second, resamples, seed)
+    return replace(found, doubts=(*doubts, *found.doubts))
 
 
 def _mixed(
@@ -344,7 +388,7 @@ def _uneven(records: Records, kept: npt.NDArray[np.bool_], arms: list[str]) -> l
         return []
     table = [[int((kept & (records.arms == a)).sum()), int((~kept & (records.arms == a)).sum())]
              for a in arms]  # fmt: skip
-    if stats.fisher_exact(table).pvalue >= 0.05:
+    if stats.fisher_exact(np.array(table)).pvalue >= 0.05:
         return []
     said = [f"{out} of {out + ins} in {a}" for a, (ins, out) in zip(arms, table, strict=True)]
     return [f"arms differ in who is left out: {listed(said)}"]

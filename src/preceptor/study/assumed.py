@@ -13,7 +13,7 @@ from preceptor.people.person import Person
 from preceptor.simulation.cast import acting_in
 from preceptor.simulation.named import human_named, person_named, resembled
 from preceptor.study.config import Kind
-from preceptor.study.study import Study
+from preceptor.study.study import WITHOUT_RATE, Study
 
 # Without a log: what published experiments make likely. Most people learn from outcomes.
 USUAL_KINDS = (
@@ -21,8 +21,6 @@ USUAL_KINDS = (
     Kind(human="by-showings", weight=0.2),
     Kind(human="no-learning", weight=0.1),
 )
-# They learn at no rate, or at one of their own.
-_WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,7 @@ def _members(study: Study, kind: Kind) -> list[Member]:
     deviation = (world.score_variance if world.is_binary else world.outcome_variance) ** 0.5
     noise = study.configuration.assumed.scatter * deviation
     rates: Sequence[float | None] = (kind.rate,) if kind.rate is not None else USUAL_RATES
-    if kind.human in _WITHOUT_RATE:
+    if kind.human in WITHOUT_RATE:
         rates = (None,)
     found = []
     for rate in rates:

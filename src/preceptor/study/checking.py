@@ -113,7 +113,7 @@ def _seconds(study: Study) -> float:
     for step in study.protocol.steps:
         if step.kind == "end":
             break
-        block = study.configuration.block[step.block]
+        block: Any = study.configuration.block[step.block]
         if step.kind in ("consent", "debrief", "break"):
             total += _PAGE + _WORD * len(str(block.text).split())
         elif step.kind == "page":

@@ -31,6 +31,7 @@ from preceptor.study.arms import Arm, make_arms
 from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.measures import MEASURES
 from preceptor.study.playing import Recruits, Stage, played, staged
+from preceptor.study.records import Records
 from preceptor.study.significance import standardised
 from preceptor.study.study import Study
 from preceptor.study.tutored_arms import with_banks
@@ -217,11 +218,13 @@ def _tried(setting: Setting, study: Study, people: int, seed: int) -> Candidate:
     return Candidate(setting, max(numbers) - min(numbers), by_kind)
 
 
-def _of_kind(stage: Stage, kind: Assumption, people: int, rng: np.random.Generator) -> float:
-    """Share of this kind that is read rightly, or its effect in standard deviations."""
-    study = stage.study
-    said = study.configuration.analysis
-    compared = [stage.arms.index(name) for name in said.compare]
+def everybody_of(stage: Stage, kind: Assumption, people: int, rng: np.random.Generator) -> Records:
+    """People of one kind at the first places of the arms that are compared; nobody leaves.
+
+    Rates are the same at the same place of every arm, so that arms differ in nothing else.
+    """
+    compare = stage.study.configuration.analysis.compare
+    compared = [stage.arms.index(name) for name in compare]
     arms, places = np.repeat(compared, people), np.tile(np.arange(people), len(compared))
     shares = [member.share for member in kind.members]
     count = len(arms)
@@ -229,17 +232,22 @@ def _of_kind(stage: Stage, kind: Assumption, people: int, rng: np.random.Generat
         arms,
         places,
         np.zeros(count, dtype=np.int64),
-        # The same rates in every arm, so that arms differ in nothing else.
         np.tile(rng.choice(len(shares), size=people, p=shares), len(compared)),
         np.full(count, stage.trials),
         np.zeros(count, dtype=np.bool_),
     )
-    records = played(stage, (kind,), recruits, rng)
-    numbers = MEASURES[said.measure](study, records)
+    return played(stage, (kind,), recruits, rng)
+
+
+def _of_kind(stage: Stage, kind: Assumption, people: int, rng: np.random.Generator) -> float:
+    """Share of this kind that is read rightly, or its effect in standard deviations."""
+    said = stage.study.configuration.analysis
+    records = everybody_of(stage, kind, people, rng)
+    numbers = MEASURES[said.measure](stage.study, records)
     if said.measure == "kind":
         right = numbers >= SURE if kind.group == OUTCOMES else numbers <= 1.0 - SURE
         return float(np.mean(right))
-    groups: list[FloatArray] = [numbers[arms == arm] for arm in compared]
+    groups: list[FloatArray] = [numbers[records.arms == name] for name in said.compare]
     return standardised(groups[0], groups[1] if len(groups) > 1 else None)
 
 

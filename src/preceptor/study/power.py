@@ -50,7 +50,7 @@ class Share(NamedTuple):
     of: int
 
     @classmethod
-    def count(cls, hits: int, of: int) -> Share:
+    def counted(cls, hits: int, of: int) -> Share:
         """So many of so many."""
         if of == 0:
             return cls(math.nan, 0.0, 1.0, 0)
@@ -72,6 +72,9 @@ class Cell:
         Share of simulations in which p was below the level.
     effect, standardised
         On average over simulations: in units of the measure, and in standard deviations of people.
+    signal
+        The effect divided by its standard error, on average, for one person an arm: with n of them
+        it is the square root of n times as large.
     excluded
         Share of those assigned to an arm who were left out.
     failed
@@ -83,6 +86,7 @@ class Cell:
     power: Share
     effect: float
     standardised: float
+    signal: float
     excluded: float
     failed: int
 
@@ -148,12 +152,15 @@ class Power:
         for cell in cells:
             if cell.power.share >= self.target:
                 return cell.people, True
-        size = abs(cells[-1].standardised) if cells else 0.0
-        # Below a 20th of a standard deviation the average is as likely noise.
-        if not size > 0.05:
+        if not cells:
+            return None, False
+        last = cells[-1]
+        # How far the average over simulations can be off by chance.
+        noise = 2.0 / math.sqrt(last.power.of * last.people)
+        if not abs(last.signal) > noise:
             return None, False
         reach = stats.norm.ppf(1.0 - self.level / 2.0) + stats.norm.ppf(self.target)
-        return max(math.ceil(2.0 * (reach / size) ** 2) + 1, cells[-1].people + 1), False
+        return max(math.ceil((reach / last.signal) ** 2) + 1, last.people + 1), False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; None where a number could not be computed."""
@@ -225,6 +232,7 @@ def power(
     sizes, kinds = sorted(set(people)), assumptions(study)
     made = make_arms(study, progress) if arms is None else tuple(arms)
     stage = staged(study, made, sizes[-1])
+    whom: list[tuple[str, tuple[Assumption, ...]]]
     whom = [(kind.name, (kind,)) for kind in kinds]
     if len(kinds) > 1:
         whom.append((EVERYBODY, kinds))
@@ -249,7 +257,7 @@ def power(
         if study.configuration.analysis.measure == "kind" and len(who) == 1:
             counts = np.sum([each.told for each in mine], axis=0)
             total = int(counts.sum())
-            told.append(Told(name, *(Share.count(int(count), total) for count in counts)))
+            told.append(Told(name, *(Share.counted(int(count), total) for count in counts)))
     said = study.configuration.analysis
     return Power(
         tuple(cells),
@@ -269,6 +277,7 @@ class _Run(NamedTuple):
     p: float
     effect: float
     standardised: float
+    signal: float
     excluded: float
 
 
@@ -300,15 +309,20 @@ def _simulated(
     all_numbers = MEASURES[said.measure](study, everybody)
     all_reasons = left_out(study, everybody, all_numbers)
     runs, told, at = [], np.zeros(3, dtype=int), 0
-    for (recruits, _), records in zip(crowds, parts, strict=True):
+    for (recruits, rng), records in zip(crowds, parts, strict=True):
+        # Permutations of its own for each: those that all had in common would err in common.
+        chance = int(rng.integers(2**31))
         mine = slice(at, at + len(records))
         why, numbers, at = all_reasons[mine], all_numbers[mine], at + len(records)
         for size in sizes:
             until = recruits.until(size * len(stage.arms), stage.trials)
             rows = np.arange(until)
-            part = judged(study, records.of(rows), numbers[rows], why[:until], _RESAMPLES)
+            part = judged(study, records.of(rows), numbers[rows], why[:until], _RESAMPLES, chance)
             share_out = sum(map(bool, why[:until])) / until
-            runs.append(_Run(size, part.p, part.effect, part.standardised, share_out))
+            # Intervals are about four standard errors wide.
+            error = (part.high - part.low) / (2.0 * stats.norm.ppf(1.0 - said.level / 2.0))
+            signal = part.effect / error / math.sqrt(size) if error > 0.0 else math.nan
+            runs.append(_Run(size, part.p, part.effect, part.standardised, signal, share_out))
         if said.measure == "kind":
             told += _told(kinds, recruits, numbers, why)
     return _Several(runs, (int(told[0]), int(told[1]), int(told[2])))
@@ -327,12 +341,14 @@ def _told(kinds: Sequence[Assumption], recruits: Recruits, numbers: Any, why: Se
 
 
 def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
-    table = np.array([run[1:] for run in runs])  # p, effect, standardised, excluded
+    table = np.array([run[1:] for run in runs])  # p, effect, standardised, signal, excluded
     there = np.isfinite(table)
     sums = np.where(there, table, 0.0).sum(axis=0)
     means = sums / np.maximum(there.sum(axis=0), 1)
     hits = int((table[there[:, 0], 0] < level).sum())
-    effect, size_of_it, excluded = (float(x) for x in means[1:])
+    effect, size_of_it, signal, excluded = (float(x) for x in means[1:])
     failed = int((~there[:, 0]).sum())
     # A test that could not be carried out has shown nothing.
-    return Cell(name, size, Share.count(hits, len(runs)), effect, size_of_it, excluded, failed)
+    return Cell(
+        name, size, Share.counted(hits, len(runs)), effect, size_of_it, signal, excluded, failed
+    )

@@ -70,7 +70,7 @@ def needed_in_words(found: Power) -> list[str]:
         people, known = found.needed(kind)
         goal = f"a power of {found.target:g}"
         if people is None:
-            lines.append(f"{kind}: no size that was tried comes near {goal}; there is no effect.")
+            lines.append(f"{kind}: none of these sizes reaches {goal}; there is hardly an effect.")
         elif known:
             lines.append(f"{kind}: {people} people an arm reach {goal}.")
         else:

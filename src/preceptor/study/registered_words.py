@@ -17,7 +17,7 @@ MEASURES = {
     "kind": "which kind of person the answers speak for",
 }
 _TESTS = {
-    "permutation": "a permutation test of the difference of means",
+    "permutation": "a permutation test that swaps arms within places, which met the same cases",
     "welch": "Welch's t-test",
     "mixed": "a mixed model with a random intercept for each person",
 }
@@ -29,6 +29,10 @@ _POLICIES = {
     "adaptive": "decides round by round from the person's answers",
     "sets": "shows the sets that the study file lists",
 }
+
+
+# Gaps up to this are rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def _arms(content: Mapping[str, Any]) -> Section:
             _POLICIES[arm["policy"]],
             _shown(arm["shows"]),
             "depends on chance" if arm["value"] is None else f"{arm['value']:.6g}",
-            "not known" if arm["gap"] is None else f"at most {percent(arm['gap'])}",
+            _above(arm["gap"]),
             arm["plan_sha256"][:12],
         )
         for arm in content["arms"]
@@ -106,6 +110,12 @@ def _arms(content: Mapping[str, Any]) -> Section:
         "best is by how much that can be more than the best possible.",
     )
     return Section("Arms", said, (head, *rows))
+
+
+def _above(gap: float | None) -> str:
+    if gap is None:
+        return "not known"
+    return f"at most {percent(gap)}" if gap > _ROUNDING else "nothing"
 
 
 def _shown(shows: Sequence[Mapping[str, Any]] | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import stats
@@ -17,6 +18,7 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
 
 RESAMPLES = 9_999
+Alternative = Literal["two-sided", "less"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,9 @@ class Found:
     doubts: tuple[str, ...] = ()
 
 
-def welch(first: FloatArray, second: FloatArray | None, alternative: str, level: float) -> Found:
+def welch(
+    first: FloatArray, second: FloatArray | None, alternative: Alternative, level: float
+) -> Found:
     """Welch's t-test; of one group, the t-test against 0."""
     made = _t_interval(first, second, level)
     if second is None:
@@ -44,42 +48,36 @@ def welch(first: FloatArray, second: FloatArray | None, alternative: str, level:
 
 
 def permutation(
-    first: FloatArray,
-    second: FloatArray | None,
-    alternative: str,
+    numbers: FloatArray,
+    alternative: Alternative,
     level: float,
     seed: int,
     resamples: int = RESAMPLES,
 ) -> Found:
-    """Permutation test of the difference of means; of one group, signs are flipped.
+    """Permutation test of whether the mean is 0: signs are flipped.
 
-    Exact where there are no more than `resamples` permutations. The interval is Welch's. Numbers
-    are put in order first: the p-value does not depend on the order of rows.
+    Of two arms, `numbers` are differences between people who have the same place and so met the
+    same cases: flipping a sign swaps their arms. Exact where there are no more than `resamples`
+    ways to do that. The interval is Student's. Numbers are put in order first, so that nothing
+    depends on the order of rows.
     """
-    doubts = []
-    first, second = np.sort(first), None if second is None else np.sort(second)
-    if second is None:
-        samples, kind = (first,), "samples"
-        most = 2.0 ** len(first)
-    else:
-        samples, kind = (first, second), "independent"  # type: ignore[assignment]
-        most = math.comb(len(first) + len(second), len(first))
-    least = (2.0 if alternative == "two-sided" else 1.0) / most
+    doubts, numbers = [], np.sort(numbers)
+    least = (2.0 if alternative == "two-sided" else 1.0) / 2.0 ** len(numbers)
     if least > level:
         doubts.append(
             f"with so few people the smallest p-value that is possible is {least:.2g}, above "
             f"{level:g}: nothing could have been found"
         )
     found = stats.permutation_test(
-        samples,
-        _difference,
-        permutation_type=kind,
+        [numbers],
+        _mean,
+        permutation_type="samples",
         vectorized=True,
         n_resamples=resamples,
         alternative=alternative,
         rng=np.random.default_rng(seed),
     )
-    return Found(*_t_interval(first, second, level), float(found.pvalue), tuple(doubts))
+    return Found(*_t_interval(numbers, None, level), float(found.pvalue), tuple(doubts))
 
 
 def mixed(
@@ -87,7 +85,7 @@ def mixed(
     is_first: FloatArray,
     person: FloatArray,
     place: FloatArray,
-    alternative: str,
+    alternative: Alternative,
     level: float,
 ) -> Found:
     """Linear mixed model: effect of being in the first group, with random intercepts.
@@ -100,7 +98,9 @@ def mixed(
         import statsmodels.formula.api as smf
     except ImportError as missing:
         raise MissingExtra(str(missing.name), "study", "A mixed model") from None
-    table = pd.DataFrame({"y": numbers, "first": is_first, "person": person, "place": place})
+    # In units of its own spread: optimisers stop by absolute tolerances.
+    unit = float(np.std(numbers)) or 1.0
+    table = pd.DataFrame({"y": numbers / unit, "first": is_first, "person": person, "place": place})
     repeated = len(table) > table["person"].nunique()
     within = {"person": "0 + C(person)"} if repeated else None
     doubts: list[str] = []
@@ -110,8 +110,8 @@ def mixed(
             model = smf.mixedlm(
                 "y ~ first", table, groups="place", vc_formula=within, re_formula="1"
             )
-            fit = model.fit(reml=True)
-            effect, error = float(fit.params["first"]), float(fit.bse["first"])
+            fit = model.fit(reml=True, method=["bfgs", "lbfgs", "cg", "powell"])
+            effect, error = unit * float(fit.params["first"]), unit * float(fit.bse["first"])
             converged = bool(fit.converged)
         except (np.linalg.LinAlgError, ValueError) as broken:
             why = f"the mixed model could not be fitted ({broken}); there is no p-value"
@@ -142,9 +142,9 @@ def standardised(first: FloatArray, second: FloatArray | None) -> float:
     return float(effect / spread * (1.0 - 3.0 / (4.0 * degrees - 1.0)))
 
 
-def _difference(first: FloatArray, *second: FloatArray, axis: int = -1) -> FloatArray:
-    mean: FloatArray = np.mean(first, axis=axis)
-    return mean - np.mean(second[0], axis=axis) if second else mean
+def _mean(numbers: FloatArray, axis: int = -1) -> FloatArray:
+    mean: FloatArray = np.mean(numbers, axis=axis)
+    return mean
 
 
 def _t_interval(

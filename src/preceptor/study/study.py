@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from preceptor._base.files import read_text
 from preceptor._base.parsing import parse_toml
 from preceptor._base.words import listed, repeated, unknown_names
+from preceptor.advice.kinds import EVERYBODY
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.problem import Problem
@@ -22,6 +23,8 @@ from preceptor.service.faults import sentences
 from preceptor.study.config import Configuration, Practice, Testing, Training
 from preceptor.study.protocol import Protocol, protocol_of
 
+# People who do not learn at a rate, or at one of their own.
+WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
 _NUMERIC, _YES_NO = ("number", "slider"), ("yes or no", "percent")
 
 
@@ -184,10 +187,22 @@ def _faults(study: Study) -> Iterator[str]:
         yield from unknown_names("analysis.probe", [said.analysis.probe], tests)
     elif said.analysis.measure == "slope change":
         yield "analysis.probe: missing; name the test whose slope is measured"
+    if said.analysis.test == "mixed" and len(said.analysis.compare) < 2:
+        yield "analysis.test: a mixed model needs two arms in analysis.compare"
+    yield from _assumed_faults(study)
     if said.analysis.measure in ("test error", "slope change") and not any(
         isinstance(block, Testing) for block in said.block
     ):
         yield f"analysis.measure: {said.analysis.measure!r}, but there is no block of kind test"
+
+
+def _assumed_faults(study: Study) -> Iterator[str]:
+    for number, kind in enumerate(study.configuration.assumed.kind, start=1):
+        where = f"assumed.kind {number}"
+        if kind.human not in EVERYBODY:
+            yield f"{where}: {kind.human!r}, must be one of {', '.join(EVERYBODY)}"
+        elif kind.rate is not None and kind.human in WITHOUT_RATE:
+            yield f"{where}: {kind.human} learns at no rate that could be given; leave it out"
 
 
 def _arm_faults(study: Study) -> Iterator[str]:
