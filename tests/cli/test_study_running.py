@@ -1,6 +1,7 @@
 """`preceptor study open` and what follows it, by the command line."""
 
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -19,13 +20,21 @@ def run(*arguments):
     return RUNNER.invoke(app, ["study", *(str(a) for a in arguments)])
 
 
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder with a study that is open."""
+    folder = tmp_path_factory.mktemp("prepared")
+    opened = run("open", small_file(folder), "--database", folder / "live.db")
+    assert opened.exit_code == 0, opened.stderr
+    return folder
+
+
 @pytest.fixture
-def here(tmp_path, monkeypatch):
-    """A folder with a study that is open; commands find its database there."""
+def here(prepared, tmp_path, monkeypatch):
+    """A copy of it, in which commands find the database."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRECEPTOR_DATABASE", str(tmp_path / "live.db"))
-    opened = run("open", small_file(tmp_path))
-    assert opened.exit_code == 0, opened.stderr
     return tmp_path
 
 

@@ -118,10 +118,19 @@ class Server:
         return self.process.wait(timeout=_PATIENCE)
 
 
-def start(folder: Path, *arguments: object, ready: bool = True, name: str = "server") -> Server:
-    """Start `preceptor serve` with these arguments; its output goes to a file in the folder."""
+def start(
+    folder: Path,
+    *arguments: object,
+    ready: bool = True,
+    name: str = "server",
+    command: str = "serve",
+) -> Server:
+    """Start `preceptor serve` with these arguments; its output goes to a file in the folder.
+
+    Another `command` may be one that listens in the same way; `ready` asks what only `serve` knows.
+    """
     log = folder / f"{name}-{time.monotonic_ns()}.log"
-    given = ["serve", "--port", "0", *map(str, arguments)]
+    given = [command, "--port", "0", *map(str, arguments)]
     log.touch()
     forks = "--workers" not in given  # a daemon has no children
     process = Forked(log, folder, given) if forks else _started(log, folder, given)

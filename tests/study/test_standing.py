@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,16 @@ def here(tmp_path: Path) -> Iterator[tuple[Store, Study]]:
     store, study = opened(tmp_path)
     yield store, study
     store.close()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Study]:
+    """A study that two people have finished."""
+    folder = tmp_path_factory.mktemp("prepared")
+    store, study = opened(folder)
+    play(store, study, 2)
+    store.close()
+    return folder, study
 
 
 def stands(store: Store, study: Study, kind: str = "real") -> Standing:
@@ -112,10 +123,11 @@ def test_what_was_registered_is_found_again(here: tuple[Store, Study]) -> None:
         ("DELETE FROM event WHERE kind = 'joined'", "is missing"),
     ],
 )
-def test_tampering_is_found(tmp_path: Path, statement: str, sentence: str) -> None:
-    store, study = opened(tmp_path)
-    play(store, study, 2)
-    store.close()
+def test_tampering_is_found(
+    prepared: tuple[Path, Study], tmp_path: Path, statement: str, sentence: str
+) -> None:
+    folder, study = prepared
+    shutil.copy(folder / "live.db", tmp_path)
     with sqlite3.connect(tmp_path / "live.db") as raw:
         raw.execute(statement)
     raw.close()

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+)
 
 # Milliseconds that a browser waits for something, on a machine that is busy with other tests.
-PATIENCE = 20_000
+PATIENCE = 60_000
+expect.set_options(timeout=PATIENCE)
 WIDE, PHONE = (1200, 900), (320, 640)
 _GRAVE = ("serious", "critical")
 # A page says which of its parts was blocked, whatever its console says.
@@ -77,7 +85,7 @@ class Visitors:
     def must_be_clean(self) -> None:
         """Close all pages; nothing was blocked, nothing failed, nothing left the origin."""
         for context in self.contexts:
-            context.close()
+            context.close()  # again, where a test has done so
         said = [
             each for each in self.said if not any(re.search(one, each) for one in self.forgiven)
         ]

@@ -77,6 +77,15 @@ def as_options(reading: Reading) -> dict[str, Any]:
     }
 
 
+def typed(reading: Reading) -> list[str]:
+    """What was said of a table as words of a command line."""
+    words = []
+    for name, value in as_options(reading).items():
+        for each in value if isinstance(value, list) else [value]:
+            words += [] if each is None else [f"--{name}", str(each)]
+    return words
+
+
 def from_options(options: Mapping[str, Any]) -> Reading:
     """The reading that `as_options` took apart."""
     return Reading(**{name: options[name] for name in _OPTIONS if options.get(name) is not None})

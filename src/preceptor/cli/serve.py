@@ -63,6 +63,14 @@ def serve(
             help="Seconds that opening a round waits for a tutor who plans; then it is 503.", min=0
         ),
     ] = 10.0,
+    explorer: Annotated[
+        bool | None,
+        typer.Option(
+            "--explorer/--no-explorer",
+            help="A page on which anybody can explore plans (default: on this machine only).",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Say over HTTP what each person should see now, and keep what happened.
 
@@ -85,6 +93,7 @@ def serve(
             burst=max(int(2 * rate), 1),
             expire_after=seconds,
             loopback=is_loopback(host),
+            explorer=is_loopback(host) if explorer is None else explorer,
             job_workers=job_workers,
             job_seconds=job_seconds,
             patience=patience,

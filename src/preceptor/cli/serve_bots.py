@@ -108,7 +108,8 @@ def bots(
             policy,
         )
         with Client(url, token, connections=connections) as client:
-            client.check_ready()
+            with spinner(f"waiting for {url}"):
+                client.check_ready()
             with spinner("bots") as tell:
                 played = crowd.play(client, connections, tell)
             faults = _checked(crowd, client) if check else None

@@ -19,6 +19,12 @@ EXAMPLES = """[bold]Examples[/bold]
   preceptor study check study.toml
 
   preceptor study power study.toml --people 10,20,40
+
+  preceptor study open study.toml
+
+  preceptor study serve
+
+  preceptor study status --verify
 """
 
 study_app = typer.Typer(name="study", rich_markup_mode="rich", no_args_is_help=True)

@@ -38,10 +38,12 @@ class Desk:
     ----------
     module
         What it runs (`python -m`).
+    arguments
+        What that is told.
     """
 
-    def __init__(self, module: str = "preceptor.service.worker") -> None:
-        self._module = module
+    def __init__(self, module: str = "preceptor.service.worker", *arguments: str) -> None:
+        self._command = (module, *arguments)
         self._process: Process | None = None
         self._turn = asyncio.Lock()
 
@@ -95,7 +97,7 @@ class Desk:
     async def _begun(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", self._module, stdin=PIPE, stdout=PIPE, limit=_LONGEST
+                sys.executable, "-m", *self._command, stdin=PIPE, stdout=PIPE, limit=_LONGEST
             )
             async with asyncio.timeout(_TO_BEGIN):
                 await _exchange(self._process, {"task": "ready", "args": {}})

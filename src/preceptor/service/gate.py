@@ -117,12 +117,23 @@ def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, byte
     return [*headers, *(each for each in _HEADERS if each[0] not in said)]
 
 
-def must_be_from_here(headers: dict[bytes, bytes]) -> None:
-    """Without tokens, no page of another site may call through somebody's browser."""
+def must_be_called_here(headers: dict[bytes, bytes]) -> str:
+    """Refuse callers who know this machine by another name: that is how other sites get in."""
     host = headers.get(b"host", b"").decode("latin-1")
     name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+    _only_if(name in _HERE, host)
+    return host
+
+
+def must_be_from_here(headers: dict[bytes, bytes]) -> None:
+    """Without tokens, no page of another site may call through somebody's browser."""
+    host = must_be_called_here(headers)
     origin = headers.get(b"origin", b"").decode("latin-1")
-    if name not in _HERE or (origin and origin.partition("//")[2] != host):
+    _only_if(not origin or origin.partition("//")[2] == host, host)
+
+
+def _only_if(is_from_here: bool, host: str) -> None:
+    if not is_from_here:
         raise Refusal(
             403,
             f"host: {host!r}, but without tokens this service answers localhost only; make one "

@@ -47,6 +47,8 @@ class Settings:
         Processes in which tutors plan, likewise.
     patience
         Seconds that somebody who opens a round waits for a tutor.
+    explorer
+        Whether there is a page on which anybody can explore plans, without a token.
     """
 
     database: str
@@ -64,6 +66,7 @@ class Settings:
     job_lease: float = 30.0
     tutor_workers: int = 1
     patience: float = 10.0
+    explorer: bool = True
 
     def to_environment(self) -> None:
         """For processes that are started from here."""

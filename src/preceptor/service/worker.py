@@ -9,6 +9,7 @@ import queue
 import signal
 import sys
 import threading
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from preceptor.errors import InvalidInput, PreceptorError
@@ -18,19 +19,22 @@ from preceptor.service.tasks import TASKS
 _NICE = 5
 
 
-def main() -> None:
-    """Work until the service is gone."""
+Tasks = Mapping[str, Callable[..., dict[str, Any]]]
+
+
+def main(known: Tasks = TASKS, nice: int = _NICE) -> None:
+    """Work until the service is gone; `known` are tasks by name, among them `ready`."""
     for each in (signal.SIGINT, signal.SIGTERM):  # the service ends this process itself
         signal.signal(each, signal.SIG_IGN)
     if hasattr(os, "nice"):
         with contextlib.suppress(OSError):
-            os.nice(_NICE)
+            os.nice(nice)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
     tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     while True:
-        answers.write(json.dumps(_done(tasks.get())).encode() + b"\n")
+        answers.write(json.dumps(_done(known, tasks.get())).encode() + b"\n")
         answers.flush()
 
 
@@ -41,10 +45,10 @@ def _listen(tasks: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _done(line: bytes) -> dict[str, Any]:
+def _done(known: Tasks, line: bytes) -> dict[str, Any]:
     said = json.loads(line)
     try:
-        return {"answer": TASKS[said["task"]](**said["args"])}
+        return {"answer": known[said["task"]](**said["args"])}
     except InvalidInput as error:
         return {"refused": list(error.faults)}
     except PreceptorError as error:

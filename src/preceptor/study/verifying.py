@@ -51,9 +51,12 @@ def verify(connection: Connection, kept: KeptStudy, columns_of: Any) -> Verified
     events = list(_events(connection))
     faults = [*checked.faults, *_registration_faults(connection, kept, events)]
     faults += _study_faults(connection, kept, events)
+    by_person: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for kind, subject, said in events:
+        if subject is not None:
+            by_person.setdefault(subject, []).append((kind, said))
     for who in participants.everyone(connection, kept.id):
-        own = [(kind, said) for kind, subject, said in events if subject == who.id]
-        faults += _participant_faults(who, own)
+        faults += _participant_faults(who, by_person.get(who.id, []))
     faults += _draw_faults(connection, kept)
     return Verified(Registration(kept.registration).sha256, checked, tuple(faults))
 

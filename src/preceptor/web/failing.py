@@ -31,6 +31,8 @@ _TITLES = {
     500: "Something went wrong here",
     503: "Busy just now",
 }
+# What a part of a page is asked for with.
+_HTMX = "hx-request"
 _Handler = Callable[[Request, Any], Awaitable[Response]]
 
 
@@ -42,7 +44,12 @@ def refusal(
 ) -> Response:
     """A page that says what is wrong and leads back."""
     title = _TITLES.get(status, HTTPStatus(status).phrase)
-    answer = page(request, "refusal.html.j2", status, title=title, sentences=list(sentences))
+    is_part = _HTMX in request.headers
+    template = "refusal_part.html.j2" if is_part else "refusal.html.j2"
+    answer = page(request, template, status, title=title, sentences=list(sentences))
+    if is_part:
+        # The part that was asked for keeps its place, so that the next answer finds it.
+        answer.headers["HX-Reswap"] = "innerHTML"
     answer.headers.update(headers or {})
     return answer
 
@@ -71,8 +78,9 @@ def _chosen(otherwise: Any) -> _Handler:
 
 
 def _wants_page(request: Request) -> bool:
-    accepts = request.headers.get("accept", "")
-    return "text/html" in accepts and not request.url.path.startswith(GUARDED)
+    if request.url.path.startswith(GUARDED):
+        return False
+    return _HTMX in request.headers or "text/html" in request.headers.get("accept", "")
 
 
 def _said(error: Exception) -> tuple[int, Sequence[str], Mapping[str, str]]:

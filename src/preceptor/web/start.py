@@ -13,4 +13,5 @@ router = APIRouter(include_in_schema=False)
 @router.get("/")
 async def start(request: Request) -> Response:
     """What is here, with links."""
-    return page(request, "start.html.j2")
+    has_explorer = hasattr(request.app.state, "explorer")
+    return page(request, "start.html.j2", has_explorer=has_explorer)

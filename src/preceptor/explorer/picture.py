@@ -1,0 +1,111 @@
+"""What a page shows of one choice: a plan found in a moment, or one with its proof.
+
+Everything here is plain data, so that it can be worked out in a process of its own.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from preceptor._base.threads import one_blas_thread
+from preceptor._base.words import percent, sentence
+from preceptor.advice.alternatives import Alternative, alternatives
+from preceptor.explorer.choice import Choice
+from preceptor.explorer.ground import Ground
+from preceptor.explorer.problems import command_of, problem_of, toml_of
+from preceptor.plan import Plan
+from preceptor.planning import solve
+from preceptor.report import figures
+from preceptor.report.scale import scale_of
+from preceptor.report.tables import certificate_rows, rival_rows, worth
+from preceptor.report.words import sections
+
+# Seconds of search while a slider moves, and of searching and proving once it rests.
+QUICK, PROVING = 0.1, 2.0
+# Random orders that are averaged over while a slider moves, and afterwards.
+_FEW_ORDERS, _ORDERS = 4, 24
+# Gaps up to the first are rounding, up to the second nobody cares; savings below the third are not
+# worth a word.
+_ROUNDING, _NEARLY, _NOTHING = 1e-9, 1e-5, 5e-4
+# Rows of the certificate that are about this plan, not about checking it again.
+_ROWS = 5
+
+
+def quick_plan(ground: Ground, choice: Choice) -> Plan:
+    """The best plan that a tenth of a second finds."""
+    with one_blas_thread():
+        return solve(problem_of(ground, choice), "search", time_limit=QUICK, seed=0)
+
+
+def proven_plan(ground: Ground, choice: Choice) -> Plan:
+    """The best plan of two seconds, and how far from the best possible it can be at most."""
+    with one_blas_thread():
+        return solve(problem_of(ground, choice), "auto", time_limit=PROVING, seed=0)
+
+
+def picture(ground: Ground, choice: Choice, plan: Plan, *, is_proven: bool) -> dict[str, Any]:
+    """A plan as figures, sentences and rows of tables.
+
+    Parameters
+    ----------
+    ground, choice
+        What is explored, and where its sliders are.
+    plan
+        For that choice.
+    is_proven
+        Whether more than a moment was taken to prove something about it.
+
+    Returns
+    -------
+    dict
+        Plain data for a template.
+    """
+    began = time.process_time()
+    with one_blas_thread():
+        rivals = alternatives(plan, orders=_ORDERS if is_proven else _FEW_ORDERS)
+    drawn = {
+        "timeline": figures.timeline(plan),
+        "losses": figures.losses(plan, rivals),
+        "learning": figures.learning(plan),
+    }
+    told = dict(sections(plan, code=False))["What to show"]
+    return {
+        "saving": _saving(plan, rivals),
+        "worth": worth(plan, rivals),
+        "to_show": [part for part in told if isinstance(part, str)],
+        "phases": [list(part) for part in told if not isinstance(part, str)],
+        "figures": drawn,
+        "rivals": [row._asdict() for row in rival_rows(plan, rivals)],
+        "scale": scale_of(plan.problem).axis,
+        "certificate": [list(row) for row in certificate_rows(plan, None)[:_ROWS]],
+        "gap": _gap(plan),
+        "is_proven": is_proven,
+        "command": command_of(ground, choice),
+        "toml": toml_of(ground, choice),
+        "value": plan.value,
+        "lower_bound": plan.lower_bound,
+        "drawing_seconds": time.process_time() - began,
+    }
+
+
+def _saving(plan: Plan, rivals: tuple[Alternative, ...]) -> str:
+    """Against the best fixed set, which needs no plan."""
+    fixed = rivals[0]
+    what = scale_of(plan.problem).what
+    if scale_of(plan.problem).is_squared:
+        what = "squared error"
+    saved = 1.0 - plan.value / fixed.value if fixed.value > 0.0 else 0.0
+    if saved < _NOTHING:
+        return "This plan saves nothing against always showing the best fixed set."
+    return f"This plan saves {saved:.1%} of the {what} of always showing the best fixed set."
+
+
+def _gap(plan: Plan) -> str:
+    if plan.gap <= _ROUNDING:
+        return "Proven: no plan can do better."
+    if plan.gap <= _NEARLY:
+        return f"Proven: at most {percent(_NEARLY)} above the best possible plan."
+    if plan.gap == float("inf"):
+        return sentence(plan.how_sure())
+    return f"Proven: at most {percent(plan.gap)} above the best possible plan."
