@@ -95,7 +95,7 @@ def test_the_validator_finds_faults(tmp_path: Path, here: tuple[Store, Study, Pa
 
 
 def test_rows_are_what_people_did(here: tuple[Store, Study, Path]) -> None:
-    store, study, out = here
+    _, _, out = here
     people = rows(out / "participants.csv")
     assert len(people) == 20
     assert sum(row["status"] == "finished" for row in people) == 16
