@@ -237,7 +237,8 @@ def power(
     if len(kinds) > 1:
         whom.append((EVERYBODY, kinds))
     with executor_of(workers) as executor:
-        stages = [with_banks(stage, who, seed, executor, progress) for _, who in whom]
+        full = with_banks(stage, kinds, seed, executor, progress)
+        stages = [*(full.of_kind(number) for number in range(len(kinds))), full]
         at_once = max(1, _CHUNK // (len(stage.arms) * sizes[-1]))
         items = [
             (which, first, min(first + at_once, simulations))
