@@ -158,6 +158,7 @@ def test_what_is_doubtful_is_said():
         if block["kind"] == "training":
             block["check"][0]["after"] = 1
     data["exclusions"]["failed_checks"] = 3
+    data["analysis"]["measure"] = "training error"
     data["people"] = 6
     found = "\n".join(doubts(Study.from_dict(data), [arm("plan", (0,)), arm("fixed", (1,))]))
     for part in ("no consent", "no test after", "after the first round", "2 checks", "6 people"):
