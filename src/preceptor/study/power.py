@@ -345,7 +345,8 @@ def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
     table = np.array([run[1:] for run in runs])  # p, effect, standardised, signal, excluded
     there = np.isfinite(table)
     sums = np.where(there, table, 0.0).sum(axis=0)
-    means = sums / np.maximum(there.sum(axis=0), 1)
+    count = there.sum(axis=0)
+    means = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
     hits = int((table[there[:, 0], 0] < level).sum())
     effect, size_of_it, signal, excluded = (float(x) for x in means[1:])
     failed = int((~there[:, 0]).sum())
