@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 import preceptor as pr
 from preceptor.bots import Bots, differences, log_of
 from preceptor.cli import app
-from preceptor.cli._humans import human_named
 from preceptor.client import Client
 from preceptor.logs import Log
 from preceptor.model.units import Units
 from preceptor.simulation import rollout
+from preceptor.simulation.named import human_named
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 PEOPLE, ROUNDS, SEED = 3, 5, 7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import preceptor as pr
 from preceptor.store import Store, chain
@@ -38,6 +39,16 @@ def test_an_etag_saves_the_answer(http, who):
     assert moved.status_code == 200
 
 
+def as_often_as_told(call):
+    """The answer; a tutor on a busy machine may ask the caller to come back."""
+    for _ in range(60):
+        answer = call()
+        if answer.status_code != 503:
+            break
+        time.sleep(float(answer.headers["Retry-After"]))
+    return answer
+
+
 def test_a_tutor_advises_what_the_library_advises(http, crowd_plan_file):
     """Truths come late and out of order; a server and the library see the same person."""
     body = crowd_plan_file.read_text()
@@ -50,7 +61,7 @@ def test_a_tutor_advises_what_the_library_advises(http, crowd_plan_file):
     world = tutor.problem.world
     answers = [0.4, -0.2, 1.1, 0.3, 0.9]
     for number, answer in enumerate(answers):
-        opened = said(http.post("/v1/people/tim/rounds"))
+        opened = said(as_often_as_told(lambda: http.post("/v1/people/tim/rounds")))
         expected = tutor.recommendation()
         assert opened["recommended"] == list(expected.names)
         assert opened["reason"] == expected.reason

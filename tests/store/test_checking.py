@@ -199,6 +199,8 @@ def test_a_backup_never_takes_the_place_of_another_file(template, tmp_path):
     assert (refused.exit_code, there.read_text()) == (2, "precious")
     with pytest.raises(InvalidInput, match="is not there"):
         back_up(url_of(str(tmp_path / "none.db")), tmp_path / "copy.db")
+    with pytest.raises(InvalidInput, match=r"folder .* is not there; make it first"):
+        back_up(url_of(str(template)), tmp_path / "nowhere" / "copy.db")
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"SQLite format 3\0" + b"x" * 5000)
     bad = RUN.invoke(app, ["serve", "backup", str(tmp_path / "x.db"), "--database", str(damaged)])

@@ -15,7 +15,7 @@ STEP = '''
 import sqlalchemy as sa
 from alembic import op
 
-revision, down_revision, branch_labels, depends_on = "0002", "0001", None, None
+revision, down_revision, branch_labels, depends_on = "0003", "0002", None, None
 
 
 def upgrade() -> None:
@@ -33,7 +33,7 @@ def later(tmp_path, monkeypatch):
         steps = tmp_path / "migrations"
         if not steps.exists():
             shutil.copytree(migrating._STEPS, steps)
-        (steps / "versions" / "v0002_later.py").write_text(STEP.replace("{then}", then))
+        (steps / "versions" / "v9999_later.py").write_text(STEP.replace("{then}", then))
         monkeypatch.setattr(migrating, "_STEPS", steps)
 
     return update
@@ -45,7 +45,7 @@ def test_older_tables_are_brought_up_to_date_and_keep_everything(store, database
     later("pass")
     with Store(database) as newer:
         assert newer.read(lambda c: inspect(c).has_table("later"))
-        assert newer.read(migrating.current) == "0002"
+        assert newer.read(migrating.current) == "0003"
         after = newer.read(lambda c: c.exec_driver_sql("SELECT * FROM person").one())
         assert (after.id, after.answers, after.mood) == ("ann", 1, None)
         assert newer.read(chain.verify) == before[1]
@@ -57,7 +57,7 @@ def test_a_step_that_fails_leaves_nothing_behind(store, database, later):
     with pytest.raises(Exception, match="database"):
         Store(database)
     assert not store.read(lambda c: inspect(c).has_table("later"))
-    assert store.read(migrating.current) == "0001"
+    assert store.read(migrating.current) == "0002"
     played(store, "ann")  # the program of before goes on
     later("pass")
     with Store(database) as newer:

@@ -97,3 +97,14 @@ KINDS: dict[str, Callable[[Problem, float], Person]] = {
 WITHOUT_SPEED = ("no-learning", "bayesian")
 # Those who learn along a curve, so that it can be given as `alpha` too.
 WITH_CURVES = (BY_SHOWINGS, "forgetful", "drifting", "folding", "indirect")
+# Simulated people go by these names too: what people type, and what the cast calls them.
+HUMANS = {
+    "paper": "paper",
+    "lms": "least mean squares",
+    "bayes": "Bayesian",
+    "sgd": "SGDRegressor",
+    "forgets": "forgets",
+    "ignores": "ignores correlation",
+}
+# All names under which somebody can be simulated (`simulation/named.py`).
+EVERYBODY = (*HUMANS, *(kind for kind in KINDS if kind not in HUMANS))

@@ -2,5 +2,6 @@
 
 from preceptor.bots.comparing import differences, log_of
 from preceptor.bots.crowd import Bots, Played
+from preceptor.bots.study_bots import Attended, StudyBots
 
-__all__ = ["Bots", "Played", "differences", "log_of"]
+__all__ = ["Attended", "Bots", "Played", "StudyBots", "differences", "log_of"]

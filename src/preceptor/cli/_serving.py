@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +13,7 @@ from preceptor.cli._app import app
 from preceptor.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
+    from preceptor.service.settings import Settings
     from preceptor.store import Store
 
 DEFAULT_DATABASE = "preceptor.db"
@@ -72,3 +75,36 @@ def need_extra() -> None:
 def shown(database: str) -> str:
     """A database without its password."""
     return database if "@" not in database else f"...@{database.rsplit('@', 1)[1]}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def must_be_locked(store: Store, settings: Settings, host: str) -> None:
+    """Nobody listens beyond this machine without a token that tells the owner from others."""
+    from preceptor.store import tokens
+
+    live = [each for each in store.read(tokens.everyone) if each.is_live]
+    if not settings.loopback and not any(each.scope == "admin" for each in live):
+        raise InvalidInput(
+            f"--host: {host} can be reached from other machines, but there is no admin token; "
+            f"make one first: preceptor serve token create --scope admin --database "
+            f"{shown(settings.database)}"
+        )
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that waits for callers."""
+    from preceptor.service.serving import listen
+
+    try:
+        return listen(host, port)
+    except OSError as error:
+        raise InvalidInput(
+            f"--port: cannot listen at {host}:{port} ({error.strerror}); choose another"
+        ) from None

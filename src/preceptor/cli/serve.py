@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +13,13 @@ from preceptor.cli._serving import (
     DEFAULT_DATABASE,
     EXAMPLES,
     Database,
+    is_loopback,
+    listening,
+    must_be_locked,
     need_extra,
     serve_app,
     shown,
 )
-from preceptor.errors import InvalidInput
 
 if TYPE_CHECKING:
     from preceptor.service.settings import Settings
@@ -81,7 +82,7 @@ def serve(
         return
     with readable_errors():
         need_extra()
-        from preceptor.service.serving import address_of, listen, run
+        from preceptor.service.serving import address_of, run
         from preceptor.service.settings import Settings
         from preceptor.web.site import make_site
 
@@ -91,19 +92,14 @@ def serve(
             rate=rate,
             burst=max(int(2 * rate), 1),
             expire_after=seconds,
-            loopback=_is_loopback(host),
-            explorer=_is_loopback(host) if explorer is None else explorer,
+            loopback=is_loopback(host),
+            explorer=is_loopback(host) if explorer is None else explorer,
             job_workers=job_workers,
             job_seconds=job_seconds,
             patience=patience,
         )
         settings = _prepared(settings, plan, host)
-        try:
-            made = listen(host, port)
-        except OSError as error:
-            raise InvalidInput(
-                f"--port: cannot listen at {host}:{port} ({error.strerror}); choose another"
-            ) from None
+        made = listening(host, port)
         say(f"Listening at {address_of(made)} (Ctrl-C stops); kept in {shown(database)}")
         if settings.plan is not None:
             say(f"Plan: {settings.plan}")
@@ -114,16 +110,10 @@ def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:
     """Open the database once, so that whatever is wrong is said before anything listens."""
     from dataclasses import replace
 
-    from preceptor.store import Store, plans, tokens
+    from preceptor.store import Store, plans
 
     with Store(settings.database) as store:
-        live = [each for each in store.read(tokens.everyone) if each.is_live]
-        if not settings.loopback and not any(each.scope == "admin" for each in live):
-            raise InvalidInput(
-                f"--host: {host} can be reached from other machines, but there is no admin token; "
-                f"make one first: preceptor serve token create --scope admin --database "
-                f"{shown(settings.database)}"
-            )
+        must_be_locked(store, settings, host)
         if plan is None:
             return settings
         from preceptor.cli._plans import load_plan
@@ -132,10 +122,3 @@ def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:
         body = read_text(plan)
         name, _ = store.write(lambda connection: plans.keep(connection, body))
         return replace(settings, plan=name)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

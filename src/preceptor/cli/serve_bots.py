@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from preceptor._base.files import read_text
+from preceptor.advice.kinds import EVERYBODY
 from preceptor.cli._console import fail, readable_errors, say, spinner
-from preceptor.cli._humans import EVERYBODY, human_named
 from preceptor.cli._plans import load_plan
 from preceptor.cli._serving import serve_app
 from preceptor.cli.simulate import rounds_worth_playing
@@ -91,6 +91,7 @@ def bots(
         from preceptor.bots import Bots
         from preceptor.client import Client
         from preceptor.errors import InvalidInput
+        from preceptor.simulation.named import human_named
 
         if policy not in ("plan", "tutor"):
             raise InvalidInput(f"--policy: {policy!r}, must be plan or tutor")
@@ -107,7 +108,8 @@ def bots(
             policy,
         )
         with Client(url, token, connections=connections) as client:
-            client.check_ready()
+            with spinner(f"waiting for {url}"):
+                client.check_ready()
             with spinner("bots") as tell:
                 played = crowd.play(client, connections, tell)
             faults = _checked(crowd, client) if check else None

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from preceptor.cli._console import readable_errors, say
 from preceptor.cli._serving import DEFAULT_DATABASE, Database, existing, serve_app
-
-if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-    from preceptor.store.checking import Columns
 
 
 @serve_app.command("check")
@@ -29,10 +24,12 @@ def check(
     the hash elsewhere: with --after, a later check shows whether events were cut off since.
     """
     with readable_errors(), existing(database) as store:
+        from preceptor.service.book import Book
         from preceptor.store import chain
         from preceptor.store.checking import check as check_all
 
-        found = store.read(lambda connection: check_all(connection, _columns_of()))
+        columns_of = Book().columns_of
+        found = store.read(lambda connection: check_all(connection, columns_of))
         known = after is None or store.read(lambda c: chain.has(c, after))
     faults = [*found.faults]
     if not known:
@@ -45,18 +42,3 @@ def check(
         raise typer.Exit(1)
     say(f"{size}: everything follows. The chain ends with:")
     typer.echo(found.head)
-
-
-class _columns_of:
-    """Columns of plans, each read once."""
-
-    def __init__(self) -> None:
-        from preceptor.service.book import Book
-
-        self._book = Book()
-
-    def __call__(self, connection: Connection, plan: str) -> Columns:
-        from preceptor.store.checking import Columns
-
-        words = self._book.guide(connection, plan).words
-        return Columns(words.counted, lambda by_test: words.counts(by_test, "start"))

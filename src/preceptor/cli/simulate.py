@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from preceptor._base.discounting import rounds_until
+from preceptor.advice.kinds import EVERYBODY, HUMANS
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._humans import HUMANS, resembled
 from preceptor.cli._plans import load_plan
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
@@ -45,9 +45,10 @@ def simulate(
     human: Annotated[
         str | None,
         typer.Option(
-            help="How the people learn (default: as those that the plan was made for).",
+            help="How the people learn, or a kind of `plan --person` (default: as those that the "
+            "plan was made for).",
             metavar="|".join((*HUMANS, "all")),
-            autocompletion=lambda: [*HUMANS, "all"],
+            autocompletion=lambda: [*EVERYBODY, "all"],
         ),
     ] = None,
     rounds: Annotated[
@@ -74,8 +75,8 @@ def simulate(
     with readable_errors():
         if log is not None:
             check_target(log, plan, endings=LOG_ENDINGS)
-        if human is not None:
-            _names(human)
+        if human not in (None, "all", *EVERYBODY):
+            raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(EVERYBODY)} or all")
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
         found = load_plan(plan)
@@ -108,12 +109,15 @@ def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Hum
     """Who plays, by name: the people of the plan, or those of the cast who resemble them."""
     from preceptor.simulation import humans_of
     from preceptor.simulation.cast import acting_in
+    from preceptor.simulation.named import human_named, resembled
 
     if human is None and not problem.learns_by_showings:
         everybody = people_of(problem).items()
         return {name: acting_in(problem, person, noise) for name, person in everybody}
-    cast = humans_of(resembled(problem), response_noise=noise)
-    return {name: cast[name] for name in _names(human or "paper")}
+    if human == "all":
+        return humans_of(resembled(problem), response_noise=noise)
+    name = human or "paper"
+    return {HUMANS.get(name, name): human_named(problem, name, noise)}
 
 
 def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
@@ -123,14 +127,6 @@ def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
     if len(players) == 1:
         return next(iter(players.values()))
     return acting_in(problem, problem.learner, noise)
-
-
-def _names(human: str) -> list[str]:
-    if human == "all":
-        return list(HUMANS.values())
-    if human not in HUMANS:
-        raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(HUMANS)} or all")
-    return [HUMANS[human]]
 
 
 def rounds_worth_playing(plan: Plan) -> int:

@@ -26,7 +26,7 @@ NONE, SHOWINGS, OUTCOMES = "none", "by showings", "by outcomes"
 GROUPS = (NONE, SHOWINGS, OUTCOMES)
 KNOWING, IGNORING = "knowing correlations", "ignoring correlations"
 # Middles of the fifths of ln rate ~ N(ln .05, 1.1).
-_RATES = tuple(0.05 * math.exp(1.1 * z) for z in (-1.2816, -0.5244, 0.0, 0.5244, 1.2816))
+USUAL_RATES = tuple(0.05 * math.exp(1.1 * z) for z in (-1.2816, -0.5244, 0.0, 0.5244, 1.2816))
 # Share of the error that stays, in those who learn by showings: none, and the usual one.
 _FLOORS = (0.0, 0.4)
 
@@ -69,8 +69,8 @@ def suspects(world: World, initial: npt.ArrayLike | None = None) -> Crowd:
     fills = ((KNOWING, 0.0), (IGNORING, 1.0))
     for how, kappa in fills:
         people[f"not learning, {how}"] = (NoLearning(first, kappa), 1 / (3 * len(fills)))
-        for rate in _RATES:
-            share = 1 / (3 * len(fills) * len(_RATES))
+        for rate in USUAL_RATES:
+            share = 1 / (3 * len(fills) * len(USUAL_RATES))
             step = DeltaRule(first, rate / variance, kappa)
             people[f"by outcomes, {how}, rate {rate:.2g}"] = (step, share)
             for floor in _FLOORS:

@@ -5,6 +5,7 @@ How their weights move is the business of their kind (`person.py`); everything e
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -135,6 +136,13 @@ class Acting:
         self._state = self.fresh(())
         self._slip = self._next_slip()
 
+    def slipping(self, rng: Seed) -> Acting:
+        """The same person at this moment, with other slips: for questions outside of the rounds."""
+        other = copy.copy(self)
+        other._rng = np.random.default_rng(rng)
+        other._slip = other._next_slip()
+        return other
+
     def predict(self, shown: TestSet, values: FloatArray) -> float:
         """Fill in, add up, slip, and turn a score into an answer."""
         filled = self._imputer.one(shown, values)
@@ -153,6 +161,10 @@ class Acting:
         self._state = self.person.learn(self.world, self._state, filled, seen, np.asarray(outcome))
         self._slip = self._next_slip()
 
+    def go_on(self) -> None:
+        """To the next round, without having heard the truth of this one."""
+        self._slip = self._next_slip()
+
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
         """All people at once, round by round."""
         person, world = self.person, self.world
@@ -165,7 +177,9 @@ class Acting:
             answers[:, t] = _added_up(weights, filled[:, t])
             if self._answering is not None and self._answering.risk.allows_for_hidden:
                 hidden[:, t] = self._hidden(sessions, t, weights)
-            state = person.learn(world, state, filled[:, t], shown[:, t], sessions.outcomes[:, t])
+            if sessions.is_told(t):
+                truth = sessions.outcomes[:, t]
+                state = person.learn(world, state, filled[:, t], shown[:, t], truth)
         if self.response_noise:
             slips = [rng.standard_normal(sessions.rounds) for rng in rngs]
             answers += self.response_noise * np.array(slips)

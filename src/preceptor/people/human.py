@@ -90,6 +90,8 @@ class Sessions:
         Test results, shape (people, rounds, n), NaN where hidden.
     outcomes
         What is true, shape (people, rounds).
+    told
+        Whether people hear it, shape (rounds,); always if left out. Else nothing is learned.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Sessions:
     which: IntArray
     values: FloatArray
     outcomes: FloatArray
+    told: npt.NDArray[np.bool_] | None = None
 
     @classmethod
     def hiding(cls, sets: tuple[TestSet, ...], which: IntArray, cases: Cases) -> Sessions:
@@ -163,7 +166,13 @@ class Sessions:
             Of people first to last - 1.
         """
         part = slice(first, last)
-        return Sessions(self.sets, self.which[part], self.values[part], self.outcomes[part])
+        return Sessions(
+            self.sets, self.which[part], self.values[part], self.outcomes[part], self.told
+        )
+
+    def is_told(self, t: int) -> bool:
+        """Whether the truth of round t is heard."""
+        return self.told is None or bool(self.told[t])
 
 
 @runtime_checkable
@@ -185,6 +194,14 @@ class BatchHuman(Human, Protocol):
         array of shape (people, rounds)
             Predicted outcomes, in the world's units.
         """
+
+
+@runtime_checkable
+class CanGoOn(Protocol):
+    """A person who wants to know that a round has ended without the truth."""
+
+    def go_on(self) -> None:
+        """The round is over and nobody said what was true; the next case comes."""
 
 
 def answer_one_by_one(
@@ -221,5 +238,8 @@ def answer_one_by_one(
             shown = sessions.sets[sessions.which[person, t]]
             values = sessions.values[person, t, list(shown)]
             answers[person, t] = human.predict(shown, values)
-            human.feedback(shown, values, float(sessions.outcomes[person, t]))
+            if sessions.is_told(t):
+                human.feedback(shown, values, float(sessions.outcomes[person, t]))
+            elif isinstance(human, CanGoOn):
+                human.go_on()
     return answers

@@ -31,10 +31,11 @@ _Key = tuple[str, str, int, tuple[int, ...] | None]
 
 @dataclass(frozen=True)
 class Advice:
-    """What to show, and why."""
+    """What to show, and why; `propensity` is how likely it was, 1 unless chance decides."""
 
     columns: Sequence[int]
     reason: str
+    propensity: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from preceptor.plan import Plan
 from preceptor.service.guides import Guide
 from preceptor.store import plans
+from preceptor.store.checking import Columns
 
 # Plans that are kept in memory; others are read again when they are needed.
 _MOST = 256
@@ -48,6 +49,11 @@ class Book:
             found = Guide(Plan.from_json(plans.body_of(connection, sha256)), sha256)
             self.add(found)
         return found
+
+    def columns_of(self, connection: Connection, sha256: str) -> Columns:
+        """What a check of the store has to know about the tests of a plan."""
+        words = self.guide(connection, sha256).words
+        return Columns(words.counted, lambda by_test: words.counts(by_test, "start"))
 
     def known(self, sha256: str) -> Guide | None:
         """The guide, if it is in memory."""

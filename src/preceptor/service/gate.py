@@ -75,28 +75,33 @@ class Gate:
 
     async def _admit(self, live: Live, scope: Scope) -> None:
         """Put the caller's token into the scope, or refuse."""
-        await live.tokens.refresh()
-        headers = dict(scope["headers"])
-        given = headers.get(b"authorization", b"").decode("latin-1")
-        kind, _, secret = given.partition(" ")
-        token = live.tokens.find(secret.strip()) if kind.lower() == "bearer" else None
-        if token is None and not given and live.settings.loopback and not live.tokens.are_there:
-            _must_be_from_here(headers)
-            token = OPEN_DOOR
-        if token is None:
-            said = "is not valid" if given else "is missing"
-            raise Refusal(
-                401,
-                f"token: {said}; send Authorization: Bearer <token>, made with `preceptor serve "
-                "token create`",
-                {"WWW-Authenticate": "Bearer"},
-            )
+        token = await token_of(live, dict(scope["headers"]))
         wait = live.buckets.wait(token.id)
         if wait:
             raise Refusal(
                 429, "rate: too many calls with this token; slow down", {"Retry-After": str(wait)}
             )
         scope["state"]["token"] = token
+
+
+async def token_of(live: Live, headers: dict[bytes, bytes]) -> Token:
+    """The token that a call comes with, or a `Refusal`."""
+    await live.tokens.refresh()
+    given = headers.get(b"authorization", b"").decode("latin-1")
+    kind, _, secret = given.partition(" ")
+    token = live.tokens.find(secret.strip()) if kind.lower() == "bearer" else None
+    if token is None and not given and live.settings.loopback and not live.tokens.are_there:
+        must_be_from_here(headers)
+        token = OPEN_DOOR
+    if token is None:
+        said = "is not valid" if given else "is missing"
+        raise Refusal(
+            401,
+            f"token: {said}; send Authorization: Bearer <token>, made with `preceptor serve "
+            "token create`",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    return token
 
 
 # What every answer says unless it says otherwise.
@@ -120,7 +125,7 @@ def must_be_called_here(headers: dict[bytes, bytes]) -> str:
     return host
 
 
-def _must_be_from_here(headers: dict[bytes, bytes]) -> None:
+def must_be_from_here(headers: dict[bytes, bytes]) -> None:
     """Without tokens, no page of another site may call through somebody's browser."""
     host = must_be_called_here(headers)
     origin = headers.get(b"origin", b"").decode("latin-1")

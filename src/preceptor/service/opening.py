@@ -37,11 +37,14 @@ class Opened:
     is_new: bool
 
 
-async def open_round(live: Live, who: str, asked: Opening) -> Opened:
-    """The next round of somebody, or the one that is open."""
+async def open_round(live: Live, who: str, asked: Opening, settled: Advice | None = None) -> Opened:
+    """The next round of somebody, or the one that is open.
+
+    Where it is `settled` beforehand what to show, as in a test of a study, nobody is asked.
+    """
     thought: tuple[int, Advice] | None = None
     for _ in range(_ATTEMPTS):
-        found = await live.store.writing(_Attempt(live, who, asked, thought))
+        found = await live.store.writing(_Attempt(live, who, asked, settled, thought))
         if isinstance(found, Opened):
             return found
         thought = (found.person.version, await think(live, found))
@@ -75,9 +78,15 @@ class _Attempt:
     """One transaction that opens a round, or says what has to be thought about first."""
 
     def __init__(
-        self, live: Live, who: str, asked: Opening, thought: tuple[int, Advice] | None
+        self,
+        live: Live,
+        who: str,
+        asked: Opening,
+        settled: Advice | None,
+        thought: tuple[int, Advice] | None,
     ) -> None:
-        self._live, self._who, self._asked, self._thought = live, who, asked, thought
+        self._live, self._who, self._asked = live, who, asked
+        self._settled, self._thought = settled, thought
 
     def __call__(self, connection: Connection) -> Opened | Snapshot:
         who = people.find(connection, self._who, to_change=True)
@@ -101,6 +110,7 @@ class _Attempt:
                 opened_with=self._asked.model_dump(exclude_none=True),
                 feedback=self._asked.feedback,
                 case_number=case_number,
+                propensity=advice.propensity,
             ),
         )
         return Opened(made, guide, True)
@@ -132,6 +142,8 @@ class _Attempt:
         self, guide: Guide, who: Person, available: tuple[int, ...] | None
     ) -> Advice | None:
         """What to show, if that is known without thinking."""
+        if self._settled is not None:
+            return self._settled
         if self._thought is not None and self._thought[0] == who.version:
             return self._thought[1]
         if who.policy == "tutor":

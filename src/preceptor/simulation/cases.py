@@ -51,10 +51,18 @@ def draw_cases(world: World, rounds: int, people: int, seed: int) -> Cases:
     features: FloatArray = np.empty((people, rounds, world.size))
     outcomes: FloatArray = np.empty((people, rounds))
     for person in range(people):
-        rng = stream(seed, person, Stream.CASES)
-        for begin in range(0, rounds, _BLOCK):
-            drawn = world.sample(_BLOCK, rng)
-            end = min(begin + _BLOCK, rounds)
-            features[person, begin:end] = drawn.features[: end - begin]
-            outcomes[person, begin:end] = drawn.outcomes[: end - begin]
+        features[person], outcomes[person] = cases_of(world, rounds, person, seed)
+    return Cases(features, outcomes)
+
+
+def cases_of(world: World, rounds: int, person: int, seed: int) -> Cases:
+    """What one person meets: features (rounds, n) and outcomes (rounds,)."""
+    features: FloatArray = np.empty((rounds, world.size))
+    outcomes: FloatArray = np.empty(rounds)
+    rng = stream(seed, person, Stream.CASES)
+    for begin in range(0, rounds, _BLOCK):
+        drawn = world.sample(_BLOCK, rng)
+        end = min(begin + _BLOCK, rounds)
+        features[begin:end] = drawn.features[: end - begin]
+        outcomes[begin:end] = drawn.outcomes[: end - begin]
     return Cases(features, outcomes)

@@ -43,6 +43,8 @@ def back_up(url: URL, path: Path) -> int:
         )
     if path.exists():
         raise _in_the_way(path)
+    if not path.parent.is_dir():
+        raise InvalidInput(f"backup: the folder {path.parent} is not there; make it first")
     source = Path(url.database or "")
     if not source.exists():
         raise InvalidInput(f"database: {source} is not there")

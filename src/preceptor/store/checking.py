@@ -18,7 +18,7 @@ from preceptor.store import chain, people, plans, rounds
 from preceptor.store.people import Person
 from preceptor.store.rebuilding import Rebuilt, rebuilt
 from preceptor.store.rounds import Round
-from preceptor.store.tables import event, person, plan, round_
+from preceptor.store.tables import event, participant, person, plan, round_
 
 
 class Columns(NamedTuple):
@@ -65,7 +65,8 @@ def check(connection: Connection, columns_of: Callable[[Connection, str], Column
         theirs = rounds.all_of(connection, name)
         held += len(theirs)
         faults += _faults_of(connection, people.find(connection, name), theirs, columns_of)
-    faults += _strangers(connection, set(names))
+    waiting = connection.execute(select(participant.c.id)).scalars()
+    faults += _strangers(connection, {*names, *waiting})
     return Checked(len(names), held, verified.events, verified.head, tuple(faults))
 
 

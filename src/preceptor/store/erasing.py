@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select, update
 
-from preceptor.store import chain, people, rounds
-from preceptor.store.tables import case_list, event, job, person, plan, round_
+from preceptor.store import chain, participants, people, rounds
+from preceptor.store.tables import case_list, event, job, participant, person, plan, round_
 
 
 def export(connection: Connection, who: str) -> dict[str, Any]:
@@ -39,7 +39,11 @@ def erase(connection: Connection, who: str) -> list[str]:
 
     Gives the hashes of plans that were made for them alone, which are gone too.
     """
-    people.find(connection, who, to_change=True)
+    own = connection.execute(select(participant.c.id).where(participant.c.id == who)).first()
+    if own is None:
+        people.find(connection, who, to_change=True)
+    else:
+        participants.forget(connection, who)
     connection.execute(delete(job).where(job.c.person == who))
     connection.execute(delete(round_).where(round_.c.person == who))
     connection.execute(delete(person).where(person.c.id == who))

@@ -32,6 +32,8 @@ from preceptor.store.refusals import StoreFailure
 OPEN = ("offered", "shown")
 # How a round can stand.
 STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned", "expired")
+# How a participant of a study can stand; the first two fill an arm.
+STANDINGS = ("active", "completed", "withdrawn", "screened out", "no consent")
 
 
 class Json(TypeDecorator[Any]):
@@ -59,6 +61,7 @@ metadata = MetaData()
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _OPEN_ROUND = text("status IN ('offered', 'shown')")
 _LIVE_JOB = text("state IN ('queued', 'running')")
+_FILLS = text("status IN ('active', 'completed') AND place IS NOT NULL AND NOT is_lapsed")
 
 plan = Table(
     "plan",
@@ -198,4 +201,89 @@ job = Table(
         postgresql_where=_LIVE_JOB,
     ),
     Index("job_state_created", "state", "created"),
+)
+
+study = Table(
+    "study",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("config", Text, nullable=False),  # as it was frozen, the problem included
+    Column("sha256", String(64), nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("people", Integer, nullable=False),  # who shall finish; can be raised
+    Column("key", String(64), nullable=False),  # of the hashes of recruiters' names of people
+    Column("registration", Text, nullable=False),
+    Column("registration_sha256", String(64), nullable=False),
+    Column("opened", String(32), nullable=False),
+    Column("closed", String(32)),
+    Column("unblinded", String(32)),
+    CheckConstraint("state IN ('open', 'closed')", name="study_state"),
+)
+
+study_arm = Table(
+    "study_arm",
+    metadata,
+    Column("study", String(64), ForeignKey("study.id"), primary_key=True),
+    Column("name", String(64), primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("policy", String(16), nullable=False),
+    Column("plan", String(64), ForeignKey("plan.sha256"), nullable=False),
+    Column("cap", Integer),
+    Column("is_open", Boolean, nullable=False),
+)
+
+participant = Table(
+    "participant",
+    metadata,
+    Column("id", String(32), primary_key=True),  # also the person, once there is an arm
+    Column("study", String(64), ForeignKey("study.id"), nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("status", String(16), nullable=False),
+    Column("stage", Integer, nullable=False),  # the step of the protocol they are at
+    Column("quizzes", Integer, nullable=False),  # how often they took a quiz and failed
+    Column("arm", String(64)),
+    Column("place", Integer),  # whose cases they have: the same in every arm
+    Column("draw", Integer),  # how many were assigned before
+    Column("is_lapsed", Boolean, nullable=False),  # silent for so long that the place was free
+    Column("recruiter", String(64)),  # keyed hash of the recruiter's name of them
+    Column("code", String(64)),
+    Column("version", Integer, nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("seen_at", String(32), nullable=False),
+    Column("ended_at", String(32)),
+    CheckConstraint("kind IN ('real', 'bot', 'preview')", name="participant_kind"),
+    CheckConstraint(f"status IN {STANDINGS}", name="participant_status"),
+    Index("participant_recruiter", "study", "kind", "recruiter", unique=True),
+    Index(
+        "one_person_a_place",
+        "study",
+        "kind",
+        "arm",
+        "place",
+        unique=True,
+        sqlite_where=_FILLS,
+        postgresql_where=_FILLS,
+    ),
+)
+
+participant_link = Table(
+    "participant_link",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("participant", String(32), ForeignKey("participant.id"), nullable=False),
+    Column("created", String(32), nullable=False),
+    Column("revoked", String(32)),
+    Index("link_participant", "participant"),
+)
+
+given_answer = Table(
+    "given_answer",
+    metadata,
+    Column("participant", String(32), ForeignKey("participant.id"), primary_key=True),
+    Column("stage", Integer, primary_key=True, autoincrement=False),
+    Column("attempt", Integer, primary_key=True, autoincrement=False),  # of a quiz, from 0
+    Column("what", String(16), nullable=False),  # the kind of step
+    Column("answer", Json, nullable=False),
+    Column("is_right", Boolean),  # of quizzes and checks
+    Column("at", String(32), nullable=False),
 )

@@ -10,12 +10,35 @@ from preceptor._base.version import VERSION
 from preceptor.explorer.ground import Ground
 from preceptor.service.app import make_app
 from preceptor.service.settings import Settings
-from preceptor.web import explore, start, static_files
+from preceptor.web import (
+    explore,
+    owner,
+    owner_files,
+    owner_study,
+    start,
+    static_files,
+    studies_api,
+    study_join,
+    study_leaving,
+    study_steps,
+)
 from preceptor.web.bodies import Bodies
 from preceptor.web.explorer_desks import exploring
 from preceptor.web.failing import answer_with_pages
 from preceptor.web.headers import Headers
+from preceptor.web.owner_access import NotSignedIn, enter_first
 
+_PAGES = (
+    study_steps.router,
+    study_join.router,
+    study_leaving.router,
+    studies_api.router,
+    owner.router,
+    owner_study.router,
+    owner_files.router,
+    start.router,
+    static_files.router,
+)
 # Bytes that may be sent where that is more than a form of words: the table and what is around it.
 _UPLOADS = {explore.UPLOAD: explore.MOST_BYTES + 10_000}
 
@@ -33,10 +56,9 @@ def make_site(settings: Settings) -> FastAPI:
     fastapi.FastAPI
         For any ASGI server; `preceptor serve` uses uvicorn.
     """
-    pages = [start.router, static_files.router]
     if not settings.explorer:
-        return _with_pages(make_app(settings, pages))
-    return _with_pages(make_app(settings, [*pages, explore.router], [exploring()]))
+        return _with_pages(make_app(settings, _PAGES))
+    return _with_pages(make_app(settings, [*_PAGES, explore.router], [exploring()]))
 
 
 def make_explorer(own: Ground | None = None) -> FastAPI:
@@ -71,6 +93,7 @@ def make_explorer(own: Ground | None = None) -> FastAPI:
 def _with_pages(app: FastAPI) -> FastAPI:
     """The application, with headers and refusals as pages need them."""
     answer_with_pages(app)
+    app.add_exception_handler(NotSignedIn, enter_first)
     # Last in the list is innermost: the gate around it writes down what pages answered, too.
     app.user_middleware += [Middleware(Headers), Middleware(Bodies, uploads=_UPLOADS)]
     return app

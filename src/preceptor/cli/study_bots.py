@@ -1,0 +1,138 @@
+"""`preceptor study bots`: simulated people take part in a study, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from preceptor.advice.kinds import EVERYBODY
+from preceptor.cli._console import fail, readable_errors, say, spinner
+from preceptor.cli._own_site import own_site
+from preceptor.cli.study import need_extra, study_app
+from preceptor.simulation.named import human_named
+
+if TYPE_CHECKING:
+    from preceptor.bots import Attended, StudyBots
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+  preceptor study bots study.toml --people 20 --check
+
+  preceptor study bots http://127.0.0.1:8000/s/decisive --people 50 --human delta-rule --noise 0.6
+"""
+
+
+@study_app.command("bots", epilog=_EXAMPLES)
+def bots(
+    study: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE|URL",
+            help="A study file, tried on a site that is thrown away; or the address of a study "
+            "that is open, as participants get it.",
+        ),
+    ],
+    people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
+    human: Annotated[
+        str | None,
+        typer.Option(
+            help=f"How they learn: {', '.join(EVERYBODY)} (default: as those that plans are made "
+            "for).",
+            metavar="NAME",
+            autocompletion=lambda: list(EVERYBODY),
+        ),
+    ] = None,
+    noise: Annotated[
+        float,
+        typer.Option(
+            help="Standard deviation of their answers, in units of the outcome (not for sgd).",
+            min=0.0,
+        ),
+    ] = 0.0,
+    drop_out: Annotated[
+        float, typer.Option(help="Share of them who leave after some case.", min=0.0, max=0.99)
+    ] = 0.0,
+    connections: Annotated[
+        int, typer.Option(help="How many take part at once.", min=1, max=256)
+    ] = 8,
+    prefix: Annotated[
+        str, typer.Option(help="Begins the recruiter's names of them, before five digits.")
+    ] = "bot-",
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check", help="Compare the log of training with a simulation, to the last bit."
+        ),
+    ] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(help="May write.", envvar="PRECEPTOR_TOKEN", metavar="TOKEN"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+) -> None:
+    """Let simulated people go through a study's own pages: consent, quiz, cases, checks, code.
+
+    They are marked as simulated and never count. If it is stopped, the same command goes on where
+    they were.
+    """
+    with readable_errors():
+        need_extra()
+        from preceptor.bots import StudyBots
+        from preceptor.study import Study
+
+        is_address = study.startswith(("http://", "https://"))
+        with nullcontext(study) if is_address else own_site(Study.load(study)) as url:
+            crowd = StudyBots(url, people, None, token, prefix, drop_out)
+            crowd = replace(crowd, human=human_named(crowd.study.problem, human, noise))
+            with spinner("bots") as tell:
+                attended = crowd.play(connections, tell)
+            faults = _checked(crowd, attended) if check else None
+    found = _summary(attended) | ({} if faults is None else {"same_bits": not faults})
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+    else:
+        _print(found)
+    if faults:
+        fail("\n".join(["the log of training is not that of a simulation:", *faults]), code=1)
+
+
+def _checked(crowd: StudyBots, attended: Attended) -> list[str]:
+    with spinner("checking"):
+        faults: list[str] = crowd.check(attended)
+    if not faults:
+        say("Checked: the log of training is that of a simulation with this seed, bit for bit.")
+    return faults
+
+
+def _summary(attended: Attended) -> dict[str, Any]:
+    import numpy as np
+
+    calls = attended.calls
+    return {
+        "people": len(attended.names),
+        "finished": sum(attended.finished),
+        "arms": attended.arms,
+        "answers": sum(attended.answers),
+        "names": [attended.names[0], attended.names[-1]],
+        "seconds": round(attended.seconds, 3),
+        "pages": int(calls.size),
+        "pages_per_second": round(calls.size / attended.seconds, 1),
+        "median_ms": round(1000.0 * float(np.median(calls)), 2),
+    }
+
+
+def _print(found: dict[str, Any]) -> None:
+    first, last = found["names"]
+    arms = ", ".join(f"{arm} {people:,}" for arm, people in found["arms"].items()) or "none"
+    typer.echo(
+        f"{found['people']:,} simulated people ({first} to {last}): {found['finished']:,} "
+        f"finished, {found['answers']:,} cases answered. Arms: {arms}."
+    )
+    typer.echo(
+        f"{found['pages']:,} pages in {found['seconds']:.1f} s, {found['pages_per_second']:.0f} a "
+        f"second; half of them took {found['median_ms']:.1f} ms or less."
+    )

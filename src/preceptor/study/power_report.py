@@ -1,0 +1,151 @@
+"""What power found, as a table in words and as a picture."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from preceptor._base.files import write_bytes
+from preceptor._base.words import counted
+from preceptor.report.plots import (
+    DASHES,
+    GREY,
+    OKABE_ITO,
+    check_picture_path,
+    figure_class,
+    picture_of,
+)
+from preceptor.study.power import Power, Share
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MARKERS = "osD^vP*X"
+
+
+def in_words(found: Power) -> str:
+    """The table, and how many people are needed.
+
+    Parameters
+    ----------
+    found
+        What `power` found.
+
+    Returns
+    -------
+    str
+        For the terminal.
+    """
+    many = counted(found.simulations, "simulation")
+    lines = [
+        f"Measure: {found.measure}; power at level {found.level:g}, by {many} each (seed "
+        f"{found.seed}), with 95% intervals for their number."
+    ]
+    wide = max(len("kind"), *(len(cell.kind) for cell in found.cells))
+    head = f"{'kind':<{wide}}  people an arm  power                  effect   in sd   left out"
+    lines += ["", head]
+    for cell in found.cells:
+        lines.append(
+            f"{cell.kind:<{wide}}  {cell.people:>13}  {_share(cell.power):<21} "
+            f"{cell.effect:>8.3g}  {cell.standardised:>6.2f}  {cell.excluded:>8.0%}"
+        )
+    if found.told:
+        lines += ["", "How people are read (probability of at least 0.9 of learning from outcomes, "
+                  "or of not doing so):"]  # fmt: skip
+        lines.append(f"{'kind':<{wide}}  right                  left open              wrong")
+        lines += [
+            f"{each.kind:<{wide}}  {_share(each.right):<21}  {_share(each.undecided):<21}  "
+            f"{_share(each.wrong)}"
+            for each in found.told
+        ]
+    lines += ["", *needed_in_words(found)]
+    return "\n".join([*lines, *(f"Note: {each}" for each in _notes(found))])
+
+
+def needed_in_words(found: Power) -> list[str]:
+    """A sentence for each kind: how many people an arm the target takes."""
+    lines = []
+    for kind in dict.fromkeys(cell.kind for cell in found.cells):
+        people, known = found.needed(kind)
+        goal = f"a power of {found.target:g}"
+        if people is None:
+            lines.append(f"{kind}: no size that was tried comes near {goal}; there is no effect.")
+        elif known:
+            lines.append(f"{kind}: {people} people an arm reach {goal}.")
+        else:
+            lines.append(
+                f"{kind}: none of these sizes reaches {goal}; by the average effect it takes about "
+                f"{people:,} an arm."
+            )
+    return lines
+
+
+def _notes(found: Power) -> list[str]:
+    notes = []
+    for cell in found.cells:
+        if cell.failed:
+            notes.append(
+                f"{cell.kind}, {cell.people} an arm: the test could not be carried out in "
+                f"{cell.failed} of {cell.power.of} simulations, which count as nothing found."
+            )
+    if found.tutored:
+        notes.append(
+            "People with a tutor were drawn from a bank of three of every kind at every place."
+        )
+    return notes
+
+
+def _share(share: Share) -> str:
+    if math.isnan(share.share):
+        return "-"
+    return f"{share.share:.3f} ({share.low:.3f} to {share.high:.3f})"
+
+
+def plot(found: Power, path: str | Path | None = None) -> Figure:
+    """Power against people an arm, a line for each kind, with intervals.
+
+    Parameters
+    ----------
+    found
+        What `power` found.
+    path
+        Written there too: PNG, PDF or SVG by its ending.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        On its own canvas.
+
+    Raises
+    ------
+    MissingExtra
+        matplotlib is not installed.
+    """
+    if path is not None:
+        check_picture_path(path)
+    figure = figure_class()(figsize=(6.4, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.axhline(found.target, color=GREY, linewidth=1.0, linestyle="dotted")
+    axes.axhline(found.level, color=GREY, linewidth=1.0, linestyle="dotted")
+    for i, kind in enumerate(dict.fromkeys(cell.kind for cell in found.cells)):
+        cells = [cell for cell in found.cells if cell.kind == kind]
+        share = [cell.power.share for cell in cells]
+        below = [cell.power.share - cell.power.low for cell in cells]
+        above = [cell.power.high - cell.power.share for cell in cells]
+        axes.errorbar(
+            [cell.people for cell in cells],
+            share,
+            yerr=[below, above],
+            label=kind,
+            color=OKABE_ITO[i % len(OKABE_ITO)],
+            linestyle=DASHES[i % len(DASHES)],
+            marker=_MARKERS[i % len(_MARKERS)],
+            capsize=3,
+        )
+    axes.set(xlabel="people an arm", ylabel="power", ylim=(-0.02, 1.02))
+    axes.set_title(f"{found.measure}: target {found.target:g}, level {found.level:g}", fontsize=10)
+    axes.legend(frameon=False)
+    if path is not None:
+        write_bytes(path, picture_of(figure, Path(path).suffix))
+    return figure

@@ -1,0 +1,94 @@
+"""Files for the owner: what was registered, and the data."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from fastapi import APIRouter, Request
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from preceptor.service.live import live_of
+from preceptor.store import studies
+from preceptor.study.export import export, must_be_unblinded
+from preceptor.study.freezing import Registration
+from preceptor.study.registered_words import markdown, sections
+from preceptor.study.registration_page import JSON, PAGE, TEXT, page
+from preceptor.web.owner_access import owner_of, owners_page
+from preceptor.web.owner_study import kind_of
+
+router = APIRouter(include_in_schema=False)
+
+_KINDS = {JSON: "application/json", PAGE: "text/html", TEXT: "text/markdown"}
+
+
+@router.get("/studies/{name}/registration")
+async def registration(request: Request, name: str) -> Response:
+    """What was registered, as a page."""
+    owner = await owner_of(request)
+    kept = await live_of(request).store.reading(lambda c: studies.find(c, name))
+    found = Registration(kept.registration)
+    return owners_page(
+        request,
+        owner,
+        "owner_registration.html.j2",
+        kept=kept,
+        title=found.content["title"],
+        sha256=found.sha256,
+        sections=sections(found),
+    )
+
+
+async def _file(request: Request, name: str, file: str) -> Response:
+    await owner_of(request)
+    kept = await live_of(request).store.reading(lambda c: studies.find(c, name))
+    found = Registration(kept.registration)
+    made = {JSON: lambda: found.text, PAGE: lambda: page(found, kept.opened)}
+    text = made.get(file, lambda: markdown(found))()
+    # As a download: the page carries its styles within it, which pages of this site may not.
+    headers = {"Content-Disposition": f'attachment; filename="{file}"'}
+    return Response(text, headers=headers, media_type=_KINDS[file])
+
+
+@router.get(f"/studies/{{name}}/{JSON}")
+async def as_json(request: Request, name: str) -> Response:
+    """The registered file, byte by byte."""
+    return await _file(request, name, JSON)
+
+
+@router.get(f"/studies/{{name}}/{PAGE}")
+async def as_page(request: Request, name: str) -> Response:
+    """The same to read without a network."""
+    return await _file(request, name, PAGE)
+
+
+@router.get(f"/studies/{{name}}/{TEXT}")
+async def as_text(request: Request, name: str) -> Response:
+    """The same for registries such as OSF."""
+    return await _file(request, name, TEXT)
+
+
+@router.get("/studies/{name}/export.zip")
+async def data(request: Request, name: str) -> Response:
+    """All data of one kind of participant, as one file."""
+    owner = await owner_of(request)
+    live, kind = live_of(request), kind_of(request)
+    full = request.query_params.get("full") == "yes"
+    kept = await live.store.reading(lambda c: studies.find(c, name))
+    must_be_unblinded(kept, kind)
+    file = f"{kept.id}-{'full' if full else 'data'}.zip"
+    folder = Path(tempfile.mkdtemp(prefix="preceptor-"))
+    try:
+        made = await live.thinking(
+            lambda: export(
+                live.store, name, folder / file, who=owner.name, kind=kind, full=full, zipped=True
+            )
+        )
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    # Sent piece by piece; the file goes once it has been sent, or once nobody wants it any more.
+    gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+    return FileResponse(made.path, filename=file, media_type="application/zip", background=gone)

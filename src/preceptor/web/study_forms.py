@@ -1,0 +1,153 @@
+"""Forms of participants, read: what they mean, or what is wrong with them in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from preceptor.errors import InvalidInput
+from preceptor.study.config import Instructions
+from preceptor.study.protocol import Step
+from preceptor.web.studies_live import LiveStudy
+from preceptor.web.study_words import number
+
+_LONGEST = 5_000
+Form = Mapping[str, Any]
+
+
+class Unfit(Exception):
+    """A form that cannot be taken as it is: fields, and what is wrong with each, in order."""
+
+    def __init__(self, faults: Mapping[str, str]) -> None:
+        super().__init__("; ".join(faults.values()))
+        self.faults = dict(faults)
+
+
+def text_of(form: Form, name: str) -> str:
+    """A field as text; files and missing fields are empty."""
+    value = form.get(name, "")
+    return value.strip() if isinstance(value, str) else ""
+
+
+def typed_number(typed: str) -> Decimal:
+    """A number as people type it, with a comma or a point.
+
+    >>> typed_number(" -3,5 "), typed_number("1e2")
+    (Decimal('-3.5'), Decimal('1E+2'))
+    """
+    if not typed:
+        raise Unfit({"answer": "Type a number; the field is empty."})
+    plain = typed.replace("−", "-").replace(" ", "").replace("\u00a0", "")
+    if ("," in plain and "." in plain) or plain.count(",") > 1:
+        raise Unfit(
+            {"answer": f"“{_short(typed)}” has several separators; write it like 1234.5 or 1234,5."}
+        )
+    try:
+        found = Decimal(plain.replace(",", ".").removesuffix("%"))
+    except InvalidOperation:
+        found = Decimal("NaN")
+    if not found.is_finite():
+        raise Unfit({"answer": f"“{_short(typed)}” is not a number; type one like 12.5 or 12,5."})
+    return found
+
+
+def _short(typed: str) -> str:
+    return typed if len(typed) <= 40 else typed[:40] + "…"
+
+
+def _answer(here: LiveStudy, step: Step, form: Form) -> float:
+    typed, kind = text_of(form, "answer"), here.study.answer
+    if kind == "yes or no":
+        if typed not in ("0", "1"):
+            raise Unfit({"answer": "Choose one of the two answers."})
+        return float(typed)
+    given = typed_number(typed)
+    if kind == "percent":
+        if not 0 <= given <= 100:
+            raise Unfit({"answer": f"“{_short(typed)}” is not between 0 and 100 percent."})
+        return float(given / 100)
+    look = here.study.configuration.outcome
+    value = float(given)
+    low, high = look.low, look.high
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise Unfit(
+            {"answer": f"“{_short(typed)}” is outside of what is possible: {limits(here)}."}
+        )
+    try:
+        return here.guide.words.answer(value)
+    except InvalidInput:
+        said = f"“{_short(typed)}” is far from anything possible; look at it again."
+        raise Unfit({"answer": said}) from None
+
+
+def limits(here: LiveStudy) -> str:
+    """What an answer may be, in words; empty if anything."""
+    look = here.study.configuration.outcome
+    if here.study.answer == "percent":
+        return "from 0 to 100"
+    low = None if look.low is None else f"{number_as_typed(look.low)}"
+    high = None if look.high is None else f"{number_as_typed(look.high)}"
+    if low is not None and high is not None:
+        return f"from {low} to {high}"
+    if low is not None:
+        return f"at least {low}"
+    return "" if high is None else f"at most {high}"
+
+
+def number_as_typed(value: float) -> str:
+    """A limit, as short as it can be said."""
+    return number(value, 0) if value == int(value) else repr(value).replace("-", "−")
+
+
+def _consent(here: LiveStudy, step: Step, form: Form) -> bool:
+    if text_of(form, "choice") == "no":
+        return False
+    if not text_of(form, "agree"):
+        raise Unfit({"agree": "Tick the box if you agree; if you do not, choose the other button."})
+    return True
+
+
+def _quiz(here: LiveStudy, step: Step, form: Form) -> list[int]:
+    block = here.study.configuration.block[step.block]
+    assert isinstance(block, Instructions)
+    chosen, faults = [], {}
+    for i, question in enumerate(block.question):
+        given = text_of(form, f"question-{i}")
+        if given.isascii() and given.isdigit() and 1 <= int(given) <= len(question.choices):
+            chosen.append(int(given))
+        else:
+            faults[f"question-{i}"] = f"Question {i + 1} has no answer yet."
+    if faults:
+        raise Unfit(faults)
+    return chosen
+
+
+def _check(here: LiveStudy, step: Step, form: Form) -> float:
+    return float(typed_number(text_of(form, "answer")))
+
+
+def _comment(here: LiveStudy, step: Step, form: Form) -> str:
+    said = text_of(form, "comment")
+    if len(said) > _LONGEST:
+        raise Unfit(
+            {"comment": f"Please shorten it to {_LONGEST:,} letters; it has {len(said):,}."}
+        )
+    return said
+
+
+def _nothing(here: LiveStudy, step: Step, form: Form) -> None:
+    return None
+
+
+READ: dict[str, Callable[[LiveStudy, Step, Form], Any]] = {
+    "consent": _consent,
+    "page": _nothing,
+    "quiz": _quiz,
+    "ask": _answer,
+    "told": _nothing,
+    "check": _check,
+    "break": _nothing,
+    "debrief": _comment,
+}
+"""What a step's form says; each raises `Unfit`."""

@@ -1,0 +1,219 @@
+"""Pages of participants: one for each kind of step, one for each way to end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import Request
+from sqlalchemy import Connection
+from starlette.responses import Response
+
+from preceptor.service.refusal import Refusal
+from preceptor.store import participants
+from preceptor.store.refusals import StoreFailure
+from preceptor.study.config import Configuration, Instructions
+from preceptor.study.protocol import Step
+from preceptor.web.pages import page
+from preceptor.web.study_access import Visit
+from preceptor.web.study_forms import limits
+from preceptor.web.study_rounds import with_round
+from preceptor.web.study_words import (
+    answer,
+    choices,
+    outcome_name,
+    paragraphs,
+    results,
+    truth,
+    verdict,
+)
+
+NOTES = {
+    "already": "That was answered already, perhaps in another tab or on another device. The first "
+    "answer counts. The study has gone on; this is where you are now.",
+    "again": "That form could not be used any more, so nothing was changed. This is where you are "
+    "now.",
+    "anew": "You were away for a long time, so the study begins anew.",
+    "back": "Welcome back. You go on where you were.",
+}
+"""Sentences that an address may ask for by name."""
+# Seconds after which a page that waits for a tutor asks again by itself.
+_AGAIN = 2
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A form that was not taken: what was wrong with each field, and what was typed."""
+
+    faults: Mapping[str, str] = field(default_factory=dict)
+    typed: Mapping[str, str] = field(default_factory=dict)
+
+
+async def step_page(
+    request: Request, visit: Visit, note: str = "", wrong: Wrong | None = None
+) -> Response:
+    """The page of the step that somebody is at."""
+    here, who, wrong = visit.here, visit.who, wrong or Wrong()
+    if not who.is_active:
+        return _ended(request, visit)
+    step = here.step(who.stage)
+    if step.kind == "ask":
+        try:
+            visit = await with_round(visit)
+        except (Refusal, StoreFailure):
+            return wait_page(request, visit)
+    template, own = await _content(visit, step)
+    status = 422 if wrong.faults else 200
+    said = {"faults": wrong.faults, "typed": wrong.typed, "note": NOTES.get(note, "")}
+    return page(request, template, status, **{**common(visit), **said, **own})
+
+
+def common(visit: Visit) -> dict[str, Any]:
+    """What all pages of somebody share."""
+    here, who = visit.here, visit.who
+    return {
+        "study": here.study.configuration,
+        "who": who,
+        "csrf": visit.csrf,
+        "done": min(who.stage, here.protocol.end),
+        "steps": here.protocol.end,
+        "note": "",
+        "faults": {},
+    }
+
+
+async def _content(visit: Visit, step: Step) -> tuple[str, dict[str, Any]]:
+    """The template of a step, and what it needs."""
+    here = visit.here
+    block: Any = here.study.configuration.block[step.block]
+    said: dict[str, Any] = {"title": block.title, "block": block}
+    if step.kind in ("consent", "debrief"):
+        return f"study_{step.kind}.html.j2", {**said, "text": paragraphs(block.text)}
+    if step.kind == "page":
+        if isinstance(block, Instructions):
+            said |= {"page_number": step.index + 1, "page_count": len(block.pages)}
+            said["missed"] = await _missed(visit, step, block) if step.index == 0 else []
+            return "study_text.html.j2", {**said, "text": paragraphs(block.pages[step.index])}
+        return "study_text.html.j2", {**said, "text": paragraphs(block.text)}
+    if step.kind == "break":
+        if block.kind == "break":
+            return "study_text.html.j2", {**said, "text": paragraphs(block.text)}
+        rest = f"{step.index} of {here.protocol.length_of(step.block)} cases are done."
+        calm = f"{rest} Take a break if you like. Go on when you are ready."
+        return "study_text.html.j2", {**said, "title": "A break", "text": paragraphs(calm)}
+    if step.kind == "quiz":
+        return "study_quiz.html.j2", said
+    if step.kind == "check":
+        check = block.check[step.index]
+        return "study_check.html.j2", {**said, "text": paragraphs(check.text)}
+    return f"study_{step.kind}.html.j2", {**said, **_case(visit, step)}
+
+
+def _case(visit: Visit, step: Step) -> dict[str, Any]:
+    """A case: where it stands, what is shown of it, and once it may be told, what was true."""
+    here, there, trial = visit.here, visit.round, visit.here.trial(step)
+    assert there is not None
+    look = here.study.configuration.outcome
+    said: dict[str, Any] = {
+        "case": trial.place + 1,
+        "cases": here.protocol.length_of(step.block),
+        "results": results(here, there),
+        "outcome": outcome_name(here),
+        "kind": here.study.answer,
+        "unit": "%" if here.study.answer == "percent" else look.unit,
+        "limits": limits(here),
+        "low": 0.0 if here.study.answer == "percent" else look.low,
+        "high": 100.0 if here.study.answer == "percent" else look.high,
+        "places": 10.0**-look.decimals,
+        "choices": choices(here),
+    }
+    if step.kind == "told":
+        assert there.prediction is not None
+        assert there.outcome is not None
+        said["said"] = answer(here, there.prediction)
+        said["truth"] = truth(here, there.outcome)
+        said["verdict"] = verdict(here, there.prediction, there.outcome)
+    return said
+
+
+async def _missed(visit: Visit, step: Step, block: Instructions) -> list[str]:
+    """Questions that were not right when somebody last took this quiz."""
+    stage = visit.who.stage + len(block.pages)
+
+    def look(connection: Connection) -> list[int]:
+        found = [a for a in participants.answers_of(connection, visit.who.id) if a.stage == stage]
+        return list(found[-1].answer) if found else []
+
+    if not visit.who.quizzes:
+        return []
+    chosen = await visit.live.store.reading(look)
+    asked = list(zip(block.question, chosen, strict=False))
+    return [question.text for question, given in asked if question.right != given]
+
+
+def wait_page(request: Request, visit: Visit) -> Response:
+    """The next case takes a while; the page asks again by itself, and nothing is lost."""
+    answered = page(
+        request,
+        "study_notice.html.j2",
+        503,
+        **common(visit),
+        title="One moment",
+        sentences=["Your next case is being prepared. This page goes on by itself."],
+        again=f"/s/{visit.here.id}/now",
+    )
+    answered.headers["Refresh"] = answered.headers["Retry-After"] = str(_AGAIN)
+    return answered
+
+
+def notice(
+    request: Request, study: Configuration, title: str, *sentences: str, status: int = 200
+) -> Response:
+    """A page that only says something, to whoever it may be."""
+    return page(
+        request,
+        "study_notice.html.j2",
+        status,
+        study=study,
+        who=None,
+        title=title,
+        sentences=sentences,
+        note="",
+        faults={},
+        again=None,
+    )
+
+
+def _ended(request: Request, visit: Visit) -> Response:
+    who, said = visit.who, visit.here.study.configuration
+    title, sentences = _end_words(visit)
+    redirect = None
+    if said.completion.redirect is not None and who.code is not None:
+        redirect = said.completion.redirect.replace("{code}", quote(who.code, safe=""))
+    own = {"title": title, "sentences": sentences, "code": who.code, "redirect": redirect}
+    return page(request, "study_end.html.j2", 200, **common(visit), **own)
+
+
+def _end_words(visit: Visit) -> tuple[str, list[str]]:
+    """Why it ended follows from where somebody was."""
+    who = visit.who
+    if who.status == "completed":
+        return "Thank you", ["You have finished. Your answers have been kept."]
+    if who.status == "no consent":
+        return "You did not agree", ["That is fine. Nothing more is asked, and you can leave."]
+    if who.status == "withdrawn":
+        return "You have withdrawn", ["Nothing more is asked of you."]
+    if who.is_lapsed:
+        return "Too long ago", [
+            "You were away for longer than this study allows, so it cannot be continued."
+        ]
+    if visit.here.step(who.stage).kind == "ask":
+        return "No more people are needed", [
+            "All places have been taken meanwhile. Thank you for your interest, and for your time."
+        ]
+    return "The study ends here for you", [
+        "The questions about the instructions were not answered correctly, so the study cannot go "
+        "on. Thank you for your time."
+    ]

@@ -1,0 +1,115 @@
+"""`preceptor study open` and what follows it, by the command line."""
+
+import json
+import sqlite3
+
+import pytest
+from typer.testing import CliRunner
+
+from preceptor.cli import app
+from preceptor.store import Store
+from preceptor.study import Study
+from tests.study.files import SMALL, small_file
+from tests.study.played import play
+
+RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
+
+
+def run(*arguments):
+    return RUNNER.invoke(app, ["study", *(str(a) for a in arguments)])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a study that is open; commands find its database there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRECEPTOR_DATABASE", str(tmp_path / "live.db"))
+    opened = run("open", small_file(tmp_path))
+    assert opened.exit_code == 0, opened.stderr
+    return tmp_path
+
+
+def test_from_open_to_export(here):
+    registered = json.loads((here / "preregistration.json").read_text())
+    assert registered["id"] == "two-tests"
+    again = run("open", here / "study.toml")
+    assert "nothing has changed" in again.stderr
+    with Store(str(here / "live.db")) as store:
+        play(store, Study.load(here / "study.toml"), 4)
+        play(store, Study.load(here / "study.toml"), 2, kind="bot")
+    status = run("status", "--verify")
+    assert status.exit_code == 0, status.stdout
+    assert again.stdout.strip() in status.stdout
+    assert "4 of 20 people have finished" in status.stdout
+    assert "all follows" in status.stdout
+    assert "Not counted: 2 bots." in status.stdout
+    said = json.loads(run("status", "--json", "--kind", "bot").stdout)
+    assert said["statuses"]["completed"] == 2
+
+    refused = run("export")
+    assert refused.exit_code == 2
+    assert "preceptor study unblind two-tests --reason" in refused.stderr
+    assert run("unblind", "--reason", " ").exit_code == 2
+    assert run("unblind", "--reason", "all are there").exit_code == 0
+    assert run("raise", "--people", 30, "--reason", "more money").exit_code == 0
+    assert run("close", "--arm", "fixed", "--reason", "it hurts").exit_code == 0
+    assert "reason: is empty" in run("close").stderr.replace("--reason", "reason")
+    assert run("close", "--reason", "enough").exit_code == 0
+    assert "nothing has changed" in run("close", "--reason", "enough").stderr
+    assert run("raise", "--people", 40, "--reason", "again").exit_code == 2
+    done = run("export", "--zip")
+    assert done.exit_code == 0, done.stderr
+    assert "Permutation test" in done.stdout
+    assert (here / "two-tests-data.zip").exists()
+    assert run("status", "--verify").exit_code == 0
+
+
+def test_tampering_ends_with_one(here):
+    with sqlite3.connect(here / "live.db") as raw:
+        raw.execute("UPDATE study SET people = 5")
+    raw.close()
+    found = run("status", "--verify")
+    assert found.exit_code == 1
+    assert "people is 5, but what happened makes it 20" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["status", "other"], "study: 'other' is not here; here is two-tests"),
+        (["status", "--kind", "robot"], "--kind: 'robot', must be one of"),
+        (["status", "--database", "none.db"], "--database: none.db is not there"),
+        (["links", "--people", 2], "lets in whoever has its address"),
+        (["close", "--arm", "green", "--reason", "x"], "has no arm 'green'"),
+        (["raise", "--people", 3, "--reason", "x"], "--people: 3, must be more than the 20"),
+        (["open", "missing.toml"], "missing.toml: no such file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(here, arguments, complaint):
+    before = sorted(here.iterdir())
+    refused = run(*arguments)
+    assert refused.exit_code != 0
+    assert complaint in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert sorted(here.iterdir()) == before
+
+
+def test_the_registration_of_another_study_is_kept(here):
+    other = here / "other.toml"
+    other.write_text(SMALL.replace('id = "two-tests"', 'id = "other"'))
+    refused = run("open", other)
+    assert refused.exit_code == 2
+    assert "holds study 'two-tests'" in refused.stderr
+    assert json.loads((here / "preregistration.json").read_text())["id"] == "two-tests"
+
+
+def test_links_lead_to_one_person_each(tmp_path, monkeypatch):
+    monkeypatch.setenv("PRECEPTOR_DATABASE", str(tmp_path / "live.db"))
+    text = SMALL.replace("[exclusions]", '[recruiting]\nentry = "links"\n\n[exclusions]')
+    assert run("open", small_file(tmp_path, text)).exit_code == 0
+    made = run("links", "--people", 3, "--address", "https://lab.example.org/")
+    assert made.exit_code == 0, made.stderr
+    lines = made.stdout.split()
+    assert len(set(lines)) == 3
+    assert all(line.startswith("https://lab.example.org/s/two-tests/p/") for line in lines)
+    assert "3 have a link and have not begun" in run("status").stdout

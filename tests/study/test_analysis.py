@@ -1,0 +1,273 @@
+"""The registered analysis against scipy, statsmodels, enumeration and what is known by hand."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+
+from preceptor._base.parsing import parse_toml
+from preceptor.study import Study
+from preceptor.study.analysis import Result, analyse, compare
+from preceptor.study.beginning import template
+from preceptor.study.measures import reasons, slope_change, training_error
+from preceptor.study.records import Records, together
+from preceptor.study.significance import mixed, permutation, standardised, welch
+
+
+def study_of(name="plan-or-fixed", **analysis):
+    data = copy.deepcopy(dict(parse_toml(template(name))))
+    data["analysis"].update(analysis)
+    return Study.from_dict(data)
+
+
+STUDY = study_of()
+ARMS = ("plan", "fixed")
+
+
+def records_of(study, people=8, seed=0, arms=ARMS):
+    """People who answer at random, half of them in each arm."""
+    rng = np.random.default_rng(seed)
+    trials, n = len(study.protocol.trials), study.problem.size
+    shown = np.zeros((people, trials, n), dtype=bool)
+    shown[..., 0] = True
+    for trial in study.protocol.trials:
+        if trial.show is not None:
+            shown[:, trial.number] = [name in trial.show for name in study.problem.world.labels]
+    values = np.where(shown, 50.0 + 10.0 * rng.standard_normal(shown.shape), np.nan)
+    size = (people, trials)
+    return Records(
+        tuple(f"p{i}" for i in range(people)),
+        np.array([arms[i % len(arms)] for i in range(people)]),
+        np.arange(people) // len(arms),
+        np.ones(people, dtype=bool),
+        np.zeros(people, dtype=int),
+        shown,
+        values,
+        100.0 + 10.0 * rng.standard_normal(size),
+        100.0 + 10.0 * rng.standard_normal(size),
+        np.full(size, 5.0),
+    )
+
+
+def test_a_permutation_test_of_few_people_is_exact():
+    rng = np.random.default_rng(1)
+    first, second = rng.standard_normal(4), rng.standard_normal(3) + 1.0
+    everybody = np.concatenate([first, second])
+    seen = first.mean() - second.mean()
+    differences = []
+    for chosen in itertools.combinations(range(7), 4):
+        rest = [i for i in range(7) if i not in chosen]
+        differences.append(everybody[list(chosen)].mean() - everybody[rest].mean())
+    less = np.mean(np.array(differences) <= seen + 1e-12)
+    more = np.mean(np.array(differences) >= seen - 1e-12)
+    assert permutation(first, second, "less", 0.05, 0).p == pytest.approx(less)
+    both = permutation(first, second, "two-sided", 0.05, 0).p
+    assert both == pytest.approx(min(1.0, 2.0 * min(less, more)))
+
+
+def test_one_group_is_tested_by_flipping_signs():
+    numbers = np.array([1.0, 2.0, -0.5, 3.0, 0.7])
+    means = [np.mean(numbers * signs) for signs in itertools.product((1, -1), repeat=5)]
+    more = np.mean(np.array(means) >= numbers.mean() - 1e-12)
+    assert permutation(numbers, None, "two-sided", 0.05, 0).p == pytest.approx(2.0 * more)
+
+
+def test_too_few_people_to_find_anything_is_said():
+    found = permutation(np.array([1.0, 2.0]), np.array([5.0, 6.0]), "two-sided", 0.05, 0)
+    assert found.p == pytest.approx(2 / 6)
+    assert "smallest p-value that is possible is 0.33" in found.doubts[0]
+
+
+def test_large_permutation_tests_are_seeded():
+    rng = np.random.default_rng(2)
+    first, second = rng.standard_normal(30), rng.standard_normal(30) + 0.5
+    one, other = (permutation(first, second, "two-sided", 0.05, 7, 999).p for _ in range(2))
+    assert one == other
+    assert one == pytest.approx(welch(first, second, "two-sided", 0.05).p, abs=0.03)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "less"])
+def test_welch_is_that_of_scipy(alternative):
+    rng = np.random.default_rng(3)
+    first, second = rng.standard_normal(12), 2.0 * rng.standard_normal(9) + 1.0
+    found = welch(first, second, alternative, 0.1)
+    known = stats.ttest_ind(first, second, equal_var=False, alternative=alternative)
+    assert found.p == pytest.approx(known.pvalue)
+    both = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx((both.low, both.high))
+    assert found.effect == pytest.approx(first.mean() - second.mean())
+
+
+def nested(people=40, rounds=6, effect=-1.0, seed=4):
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), rounds)
+    place, first = person // 2, (person % 2 == 0).astype(float)
+    numbers = (
+        effect * first
+        + rng.standard_normal(people)[place]
+        + 0.7 * rng.standard_normal(people)[person]
+        + rng.standard_normal(person.size)
+    )
+    return numbers, first, person, place
+
+
+def test_the_mixed_model_is_that_of_statsmodels():
+    numbers, first, person, place = nested()
+    found = mixed(numbers, first, person, place, "two-sided", 0.05)
+    table = pd.DataFrame({"y": numbers, "x": first, "w": person, "g": place})
+    fit = smf.mixedlm("y ~ x", table, groups="g", re_formula="1", vc_formula={"w": "0+C(w)"}).fit()
+    assert found.effect == pytest.approx(fit.params["x"], rel=1e-6)
+    assert found.p == pytest.approx(fit.pvalues["x"], rel=1e-4)
+    assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int().loc["x"]), rel=1e-4)
+    half = mixed(numbers, first, person, place, "less", 0.05).p
+    assert half == pytest.approx(found.p / 2)
+
+
+def test_a_balanced_mixed_model_is_the_paired_difference():
+    # With both arms at every place, places cancel: the effect is the mean of paired differences.
+    numbers, first, person, place = nested(rounds=5)
+    means = numbers.reshape(-1, 5).mean(axis=1).reshape(-1, 2)
+    found = mixed(numbers, first, person, place, "two-sided", 0.05)
+    assert found.effect == pytest.approx((means[:, 0] - means[:, 1]).mean(), rel=1e-6)
+
+
+def test_a_mixed_model_that_fails_has_no_p_value():
+    numbers, first, person, place = nested(people=4, rounds=2)
+    found = mixed(numbers, np.ones_like(first), person, place, "two-sided", 0.05)
+    assert np.isnan(found.p)
+    assert any("no p-value" in doubt for doubt in found.doubts)
+
+
+def test_hedges_g_by_hand():
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0, 8.0])
+    # pooled variance (2 x 1 + 2 x 4) / 4, correction 1 - 3 / (4 x 4 - 1)
+    assert standardised(first, second) == pytest.approx(-4.0 / np.sqrt(2.5) * 0.8)
+
+
+def test_errors_are_charges_of_the_risk():
+    records = records_of(STUDY)
+    training = [t.number for t in STUDY.protocol.trials if t.training is not None]
+    squares = (records.answers - records.outcomes)[:, training] ** 2
+    np.testing.assert_allclose(training_error(STUDY, records), squares.mean(axis=1))
+
+
+def test_slope_change_is_that_of_least_squares():
+    study = study_of("decisive", measure="slope change", compare=["amber-alone"])
+    records = records_of(study, 3, arms=("amber-alone",))
+    found = slope_change(study, records)
+    for i in range(3):
+        slopes = []
+        for block in (3, 5):
+            rows = [
+                t.number for t in study.protocol.trials if t.block == block and t.show == ("amber",)
+            ]
+            slopes.append(np.polyfit(records.values[i, rows, 0], records.answers[i, rows], 1)[0])
+        assert found[i] == pytest.approx(slopes[1] - slopes[0])
+
+
+def test_rules_leave_people_out_and_say_why():
+    records = records_of(STUDY)
+    records.finished[0] = False
+    records.failed_checks[1] = 2
+    records.seconds[2] = 0.4
+    records.answers[3] = 100.0
+    records.answers[4] = np.nan
+    why = reasons(STUDY, records)
+    assert why[0] == "unfinished"
+    assert why[1] == "failed 2 checks"
+    assert why[2] == "median answer after 0.40 s"
+    assert why[3] == "same answer in 100% of rounds"
+    assert why[4] == "no answers"
+    assert why[5:] == ("", "", "")
+    result = analyse(STUDY, records)
+    assert result.people == (1, 2)
+    assert np.isnan(result.p)
+    assert any("nothing can be tested" in doubt for doubt in result.doubts)
+    assert "There is no p-value" in result.in_words()
+
+
+@pytest.mark.parametrize("test", ["permutation", "welch", "mixed"])
+def test_an_effect_is_found_and_said(test):
+    study = study_of(test=test)
+    records = records_of(study, 24)
+    worse = records.arms == "fixed"
+    records.answers[worse] += 15.0
+    result = analyse(study, records)
+    assert result.is_significant
+    assert result.effect == pytest.approx(result.means[0] - result.means[1])
+    assert result.low < result.effect < result.high < 0.0
+    assert result.standardised < -1.0
+    assert "below 0.05" in result.in_words()
+    plain = result.to_dict()
+    assert plain["p"] == result.p
+    assert len(plain["participants"]) == 24
+
+
+def test_arms_that_lose_different_people_are_a_doubt():
+    records = records_of(STUDY, 40)
+    records.finished[(records.arms == "fixed") & (records.places < 10)] = False
+    assert any("differ in who is left out" in doubt for doubt in analyse(STUDY, records).doubts)
+
+
+def test_rows_as_exports_have_them_come_back():
+    records = records_of(STUDY, 4)
+    labels = STUDY.problem.world.labels
+    people, rounds = [], []
+    for i, name in enumerate(records.participants):
+        people.append({"participant": name, "arm": records.arms[i], "place": str(i // 2),
+                       "status": "finished", "failed_checks": "0"})  # fmt: skip
+        for t in range(records.answers.shape[1]):
+            seen = np.flatnonzero(records.shown[i, t])
+            rounds.append({"participant": name, "trial": str(t),
+                           "shown": ";".join(labels[j] for j in seen),
+                           "values": ";".join(repr(float(records.values[i, t, j])) for j in seen),
+                           "prediction": repr(float(records.answers[i, t])),
+                           "outcome": repr(float(records.outcomes[i, t])),
+                           "seconds": ""})  # fmt: skip
+    again = Records.from_rows(STUDY, people, rounds)
+    for field in ("shown", "values", "answers", "outcomes", "places", "arms"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(records, field))
+    assert np.isnan(again.seconds).all()
+    rounds[0]["shown"] = "teal"
+    with pytest.raises(Exception, match="teal"):
+        Records.from_rows(STUDY, people, rounds)
+    both = together([records, records])
+    assert len(set(both.participants)) == 8
+
+
+def test_kinds_are_counted():
+    study = study_of("decisive")
+    records = records_of(study, 4, arms=("amber-alone",))
+    # Two come to read amber as blue, as outcomes say; nobody else's answers mean anything.
+    result = analyse(study, records)
+    assert isinstance(result, Result)
+    counted = result.verdicts[0]
+    assert counted.outcomes + counted.others + counted.undecided == 4
+    assert result.slope is not None
+    assert "learn from outcomes" in result.in_words()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("test", ["permutation", "welch"])
+def test_the_level_is_kept_where_there_is_no_effect(test):
+    study, rng = study_of(test=test), np.random.default_rng(5)
+    hits = 0
+    for _ in range(2000):
+        first, second = rng.exponential(size=(2, 12))
+        hits += compare(study, first, second, 499).p < 0.05
+    assert stats.binomtest(hits, 2000, 0.05).pvalue > 0.001 or hits < 100
+
+
+@pytest.mark.slow
+def test_the_level_of_the_mixed_model_is_kept():
+    hits = 0
+    for seed in range(200):
+        numbers, first, person, place = nested(people=30, rounds=4, effect=0.0, seed=seed)
+        hits += mixed(numbers, first, person, place, "two-sided", 0.05).p < 0.05
+    assert stats.binomtest(hits, 200, 0.05).pvalue > 0.001

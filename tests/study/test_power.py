@@ -1,0 +1,237 @@
+"""Power plays the study that will be run: its trials, cases and arms, and its analysis."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import preceptor as pr
+from preceptor._base.parsing import parse_toml
+from preceptor.cli import app
+from preceptor.people.human import Sessions, answer_one_by_one
+from preceptor.simulation import rollout
+from preceptor.study import Study
+from preceptor.study.allocation import Filled, draw
+from preceptor.study.arms import make_arms
+from preceptor.study.assumed import assumptions
+from preceptor.study.beginning import begun, template
+from preceptor.study.design import design
+from preceptor.study.playing import played, recruited, staged
+from preceptor.study.power import EVERYBODY, Share, power
+from preceptor.study.power_report import in_words
+from preceptor.study.tutored_arms import with_banks
+from preceptor.study.variations import Setting, varied
+
+RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
+
+
+def study_of(name="plan-or-fixed", rounds=None, **changes):
+    data = copy.deepcopy(dict(parse_toml(template(name))))
+    for table, new in changes.items():
+        data[table].update(new)
+    study = Study.from_dict(data)
+    return study if rounds is None else varied(study, Setting(rounds=rounds))
+
+
+@pytest.fixture(scope="module")
+def small():
+    return study_of(rounds=12)
+
+
+@pytest.fixture(scope="module")
+def arms(small):
+    return make_arms(small)
+
+
+def test_rounds_without_the_truth_teach_nothing_and_slip_all_the_same():
+    world, rng = pr.World.equicorrelated([1.0, 0.8], 0.8), np.random.default_rng(0)
+    ann = pr.DeltaRule([0.2, 0.3], rate=0.1).acting(world, response_noise=0.5)
+    told = np.array([True, False, False, True, True])
+    which = rng.integers(2, size=(3, 5))
+    cases = world.sample(15, rng)
+    values, truths = cases.features.reshape(3, 5, 2), cases.outcomes.reshape(3, 5)
+    sessions = Sessions(((0,), (0, 1)), which, values, truths, told)
+    rngs = [np.random.default_rng(i) for i in range(3)]
+    at_once = ann.predict_many(sessions, rngs)
+    rngs = [np.random.default_rng(i) for i in range(3)]
+    assert answer_one_by_one(ann, sessions, rngs).tobytes() == at_once.tobytes()
+    everything = Sessions(((0,), (0, 1)), which, values, truths)
+    rngs = [np.random.default_rng(i) for i in range(3)]
+    other = ann.predict_many(everything, rngs)
+    np.testing.assert_array_equal(other[:, :2], at_once[:, :2])
+    assert np.all(other[:, 2:] != at_once[:, 2:])
+
+
+def test_training_is_that_of_a_rollout():
+    study = study_of(rounds=12, assumed={"scatter": 0.0, "drop_out": 0.0, "careless": 0.0})
+    made = make_arms(study)
+    kinds = assumptions(study)
+    stage = staged(study, made, 3)
+    rng = np.random.default_rng(0)
+    who = recruited(stage, kinds, 3, rng)
+    records = played(stage, kinds, who, rng)
+    training = [t.number for t in study.protocol.trials if t.training is not None]
+    for i in range(len(records)):
+        human = kinds[who.kinds[i]].members[who.members[i]].human
+        arm, place = made[who.arms[i]], who.places[i]
+        run = rollout(study.problem, arm.chooser, 12, 3, rng=study.configuration.seed, human=human)
+        rows = run.log.participant == f"p{place + 1:05d}"
+        np.testing.assert_allclose(records.answers[i, training], run.log.prediction[rows])
+        np.testing.assert_array_equal(records.values[i, training], run.log.values[rows])
+        np.testing.assert_array_equal(records.outcomes[i, training], run.log.outcome[rows])
+
+
+def test_places_are_filled_as_the_study_draws_them(small, arms):
+    kinds = assumptions(small)
+    stage = staged(small, arms, 6)
+    who = recruited(stage, kinds, 6, np.random.default_rng(3))
+    done = who.leaves >= stage.trials
+    for arm in range(2):
+        assert sorted(who.places[done & (who.arms == arm)]) == list(range(6))
+    first = who.until(2 * 3, stage.trials)
+    assert np.bincount(who.arms[:first][done[:first]]).tolist() == [3, 3]
+    taken = [set(), set()]
+    for number in range(len(done)):
+        filled = [Filled(n, frozenset(t), 6) for n, t in zip(stage.arms, taken, strict=True)]
+        found = draw(filled, number, small.configuration.seed)
+        assert (stage.arms.index(found.arm), found.place) == (who.arms[number], who.places[number])
+        if done[number]:
+            taken[who.arms[number]].add(found.place)
+
+
+def test_careless_people_and_drop_outs_are_left_out_of_the_analysis(small, arms):
+    careful = study_of(rounds=12, assumed={"drop_out": 0.0, "careless": 0.0})
+    without = power(careful, [8], simulations=10, arms=arms, seed=1)
+    assert all(cell.excluded == 0.0 for cell in without.cells)
+    careless = study_of(rounds=12, assumed={"drop_out": 0.3, "careless": 0.2})
+    found = power(careless, [8], simulations=10, arms=arms, seed=1)
+    expected = 1.0 - 0.7 * 0.8
+    assert np.mean([c.excluded for c in found.cells]) == pytest.approx(expected, abs=0.08)
+
+
+def test_who_cannot_differ_is_found_to_differ_as_often_as_the_level_says(small, arms):
+    # Whoever never learns answers alike in both arms.
+    found = power(small, [10], simulations=40, arms=arms, seed=2)
+    cell = next(c for c in found.cells if c.kind == "no-learning")
+    assert cell.power.low <= 0.05 <= cell.power.high + 0.05
+    assert found.needed("no-learning")[0] is None or found.needed("no-learning")[0] > 500
+
+
+def test_a_large_effect_is_always_found():
+    study = study_of(rounds=20, assumed={"scatter": 0.05})
+    data = study.to_dict()
+    data["assumed"]["kind"] = [{"human": "by-showings", "rate": 0.2}]
+    data["arm"] = [
+        {"name": "plan", "policy": "sets", "sets": [{"show": ["blue"], "rounds": 20}]},
+        {"name": "fixed", "policy": "sets", "sets": [{"show": ["amber"], "rounds": 20}]},
+    ]
+    data["analysis"]["measure"] = "test error"
+    found = power(Study.from_dict(data), [4, 12], simulations=10)
+    assert [cell.kind for cell in found.cells] == ["by-showings 0.2"] * 2
+    assert found.cells[1].power.share == 1.0
+    assert found.needed("by-showings 0.2")[1]
+    assert "reach a power of 0.8" in in_words(found)
+
+
+@pytest.mark.slow
+def test_processes_change_nothing(small, arms):
+    one = power(small, [5, 8], simulations=12, arms=arms, seed=4)
+    two = power(small, [5, 8], simulations=12, arms=arms, seed=4, workers=2)
+    assert one.cells == two.cells
+
+
+def test_a_tutor_s_people_are_played_beforehand():
+    study = study_of("adaptive-or-plan", rounds=4)
+    made = make_arms(study)
+    stage = with_banks(staged(study, made, 2), assumptions(study)[:1], seed=0)
+    bank = stage.bank[0]
+    trials = len(study.protocol.trials)
+    assert bank.which.shape == (1, 2, 3, trials)
+    assert np.isfinite(bank.answers).all()
+    training = [t.number for t in study.protocol.trials if t.training is not None]
+    sizes = {len(stage.sets[i]) for i in np.unique(bank.which[..., training])}
+    assert sizes <= {0, 1}
+    kinds = assumptions(study)[:1]
+    rng = np.random.default_rng(0)
+    records = played(stage, kinds, recruited(stage, kinds, 2, rng), rng)
+    mine = records.arms == "adaptive"
+    assert records.shown[mine][:, training].sum(axis=-1).max() <= 1
+
+
+def test_shares_have_wilson_intervals():
+    share = Share.counted(8, 10)
+    # Wilson, by hand: (p + z²/2n ± z sqrt(p(1-p)/n + z²/4n²)) / (1 + z²/n)
+    z = 1.959963984540054
+    middle, wide = 0.8 + z**2 / 20, z * np.sqrt(0.8 * 0.2 / 10 + z**2 / 400)
+    assert share.low == pytest.approx((middle - wide) / (1 + z**2 / 10))
+    assert share.high == pytest.approx((middle + wide) / (1 + z**2 / 10))
+
+
+def test_numbers_that_make_no_sense_are_refused_together(small):
+    with pytest.raises(pr.errors.InvalidInput) as error:
+        power(small, [1], simulations=2, target=1.5)
+    assert len(error.value.faults) == 3
+
+
+def test_variations_change_one_thing():
+    study = study_of("decisive")
+    world = varied(study, Setting(correlation=0.5)).problem.world
+    assert world.covariance[0, 1] == pytest.approx(0.5)
+    world = varied(study, Setting(weight=-0.2)).problem.world
+    assert world.coefficients.tolist() == [-2.0, 10.0]
+    world = varied(study, Setting(noise=0.25)).problem.world
+    assert world.noise_variance / world.outcome_variance == pytest.approx(0.25)
+    longer = varied(study, Setting(rounds=60))
+    assert longer.training_rounds == 60
+    assert sum(each.rounds for each in longer.configuration.arm[0].sets) == 60
+    assert varied(study, Setting()).sha256 == study.sha256
+
+
+def test_design_ranks_settings_by_how_far_kinds_are_apart(small):
+    found = design(small, correlations=(0.0, 0.8), people=12, seed=1)
+    assert len(found.candidates) == 3  # the file's own among them
+    scores = [each.score for each in found.candidates]
+    assert scores == sorted(scores, reverse=True)
+    kinds = found.best.by_kind
+    assert found.best.score == pytest.approx(max(kinds.values()) - min(kinds.values()))
+    impossible = design(small, correlations=(-0.999999999999,), people=5)
+    assert any(each.problem for each in impossible.candidates) or len(impossible.candidates) == 2
+
+
+def test_the_command_line(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(begun("plan-or-fixed", "try", 1).replace("rounds = 60", "rounds = 50"))
+    ask = ["study", "power", str(path), "--people", "4,6", "--simulations", "10", "--workers", "1"]
+    done = RUNNER.invoke(app, [*ask, "--json", "--plot", str(tmp_path / "power.svg")])
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert {cell["kind"] for cell in found["cells"]} >= {"delta-rule", EVERYBODY}
+    assert (tmp_path / "power.svg").read_text().startswith("<?xml")
+    assert RUNNER.invoke(app, ["study", "power", str(path), "--people", "x"]).exit_code == 2
+    better = tmp_path / "better.toml"
+    done = RUNNER.invoke(
+        app,
+        ["study", "design", str(path), "--rounds", "12", "--people", "6", "--workers", "1",
+         "--output", str(better)],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    assert "A dash: as in the file." in done.stdout
+    assert Study.load(better).training_rounds in (12, 50)
+
+
+@pytest.mark.slow
+def test_the_decisive_experiment_is_right_in_four_of_five():
+    # rho .8, scatter .6 sd, rate .05, 40 rounds; whoever is analysed, of both kinds. Places have
+    # cases of their own, so that there must be many of them.
+    study = study_of("decisive")
+    found = power(study, [150], simulations=10, workers=None, seed=11)
+    right = np.mean([each.right.share for each in found.told])
+    wrong = max(each.wrong.high for each in found.told)
+    people = sum(each.right.of for each in found.told)
+    assert people > 2500
+    assert right - 2.6 * np.sqrt(right * (1.0 - right) / people) >= 0.8
+    assert wrong <= 0.03
