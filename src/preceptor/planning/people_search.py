@@ -102,7 +102,8 @@ def _solve_some(
     """With all sets, or with the promising ones where there are too many."""
     if problem.budget.count(problem.size) <= _MOST_SETS:
         return _solve_listed(problem, watch, max_kicks, seed, objective, progress)
-    floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
+    with watch.proving():
+        floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
     candidates = first_candidates(problem)
     small = problem.replace(budget=listed(problem, candidates))
     plan = _solve_listed(small, watch, max_kicks, seed, objective, progress)
@@ -292,6 +293,7 @@ def _plan(
         status=Status.OPTIMAL if bound == value else watch.status(finished=found.finished),
         method="search",
         seconds=watch.seconds,
+        proved=watch.proved,
         notes=notes,
         options={"seed": seed, "kicks": found.kicks},
     )

@@ -55,7 +55,8 @@ def solve_restricted(
     `solver` plans a problem with listed sets in that many seconds.
     """
     # First, since it is known beforehand how long that takes; a search takes what is left.
-    floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
+    with watch.proving():
+        floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
     candidates = first_candidates(problem)
     best: Plan | None = None
     for turn in range(_ROUNDS_OF_GROWTH):
@@ -72,13 +73,15 @@ def solve_restricted(
             improved = False
         report(progress, "widening", done=(turn + 1) / _ROUNDS_OF_GROWTH, value=best.value)
         new = candidates | neighbours(problem, best.policy.used_sets())
-        # one descent cannot be cut short, so do not begin one that would outlast the time
-        if not improved or watch.left < took or new == candidates:
+        interrupted = watch.interrupted or plan.status is Status.INTERRUPTED
+        # half a search is worth little
+        if interrupted or not improved or watch.left < 0.5 * took or new == candidates:
             break
         keep = set(best.policy.used_sets())
         candidates = keep | most_promising(problem, new, 3 * _KEPT)
     assert best is not None
-    return _over_all_sets(problem, best, len(candidates), floor)
+    plan = _over_all_sets(problem, best, len(candidates), floor)
+    return replace(plan, seconds=watch.seconds, proved=watch.proved)
 
 
 def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) -> Plan:
