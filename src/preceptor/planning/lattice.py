@@ -152,7 +152,7 @@ def lattice_plan(
         seconds=watch.seconds - started,
         states=int(np.prod(chosen + 1)),
         notes=notes,
-        options={"caps": chosen.tolist(), "capping_error": error},
+        options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
     )
 
 
