@@ -46,7 +46,7 @@ class SetTree:
 
     @cached_property
     def cuts(self) -> IntArray:
-        """Where the walk can be cut into pieces of about a size, whole branches of the root each."""
+        """Where the walk can be cut into pieces of about a size, whole branches each."""
         begins = np.flatnonzero(self.depth <= 1)
         wanted = np.linspace(0, self.depth.size, _PIECES + 1)[1:-1]
         inner = begins[np.minimum(np.searchsorted(begins, wanted), begins.size - 1)]
