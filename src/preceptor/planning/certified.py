@@ -9,10 +9,9 @@ truncated plan instead, whichever proves more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,17 +22,17 @@ from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
-from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch, watching
+from preceptor.plan import ROUNDING, Plan
+from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.certified_person import certify_person, why_not_certified
-from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
-from preceptor.planning.lattice import solve_lattice
+from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, finite_plan
+from preceptor.planning.lattice import lattice_plan
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.truncated import solve_truncated
+from preceptor.planning.truncated import truncated_plan
 from preceptor.planning.warm_up import compile_for, compile_proof, compile_search
 from preceptor.policies import Policy
 from preceptor.problem import Problem
@@ -47,6 +46,8 @@ DEFAULT_GAP = 1e-4
 _SWEPT_BYTES = 256 * 2**20
 # States x sets that an exact method gets through in a second, whatever the risk.
 _STATES_A_SECOND = 5e6
+# The same for a risk of somebody's own, each a sum over hundreds of residuals.
+_SLOW_STATES_A_SECOND = 1e5
 # Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
 _SHARES = (0.12, 0.33)
 _LARGE_SHARES = (0.25, 0.62)
@@ -134,6 +135,8 @@ def solve_certified(
         work = _Work(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
+        with watch.proving():
+            work.instant = instant_bound(problem, watch)
         if shape.why_not_geometric:
             work.without_dual(shape.why_not_geometric)
         else:
@@ -162,6 +165,7 @@ class _Work:
     policy: Policy | None = None
     value: float = np.inf
     bound: float = -np.inf
+    instant: float = -np.inf
     states: int = 0
     _dual_so_far: float = -np.inf
     finished: bool = True
@@ -181,21 +185,25 @@ class _Work:
         path, commit = self._search(first)
         if self._done():
             return
-        instance = to_instance(problem)
-        bound = solve_dual(
-            instance,
-            path,
-            time_limit=min(watch.share(shares[1]), 1e9),
-            max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
-            progress=self._watch_dual,
-            should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
-        )
-        self._raise_bound(bound.value)
-        self.certificate = certificate_of(bound)
+        instance, seconds = to_instance(problem), min(watch.share(shares[1]), 1e9)
+        with watch.proving(), watch.halting(seconds) as halt:
+            bound = solve_dual(
+                instance,
+                path,
+                time_limit=seconds,
+                max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
+                progress=self._watch_dual,
+                should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
+                halt=halt,
+            )
         self.finished &= bound.status != "time_limit"
-        if self._done() or watch.stop():
-            return
-        self._beam(bound, path, commit)
+        if np.isfinite(bound.value):  # else not one pass over all sets was finished
+            self._raise_bound(bound.value)
+            self.certificate = certificate_of(bound)
+            if self._done() or watch.stop():
+                return
+            with watch.proving():
+                self._beam(bound, path, commit)
         if not self._done() and not watch.stop() and self.max_iterations is None:
             self._search(watch.left, start=self._path())
 
@@ -243,21 +251,24 @@ class _Work:
         self.notes = (f"No dual bound: {why_not}.",)
         with suppress(NotApplicable):  # a user's own risk, say
             self._search(self.watch.share(0.4))
-        exact = solve_finite if self.problem.horizon is not None else solve_lattice
-        solvers: list[tuple[Callable[..., Plan], dict[str, Any]]] = [
-            (exact, {}),
-            # the paper's rule for the suffix: weighing every end state can take minutes
-            (solve_truncated, {"suffix": "last"}),
-        ]
-        for solver, options in solvers:
+        if self.policy is None:
+            self._take_best_fixed()
+        compiled = self.problem.oracle.forms() is not None
+        rate = _STATES_A_SECOND if compiled else _SLOW_STATES_A_SECOND
+        for solver in (_exactly, _first_rounds):
             if self._done() or self.watch.stop():
                 break
-            affordable = min(self.watch.left, 1e6) * _STATES_A_SECOND / len(self.problem.sets)
-            budget = min(self.memory_limit, _SWEPT_BYTES, int(9 * affordable) + 2**16)
+            work = min(self.watch.left, 1e6) * rate
+            budget = int(9 * work / len(self.problem.sets)) + 2**16
+            budget = min(self.memory_limit, _SWEPT_BYTES, budget)
             try:
-                plan = solver(self.problem, memory_limit=budget, **options)
+                with self.watch.proving():
+                    plan = solver(self.problem, self.watch, budget, int(work))
             except TooLarge:
                 continue
+            except OutOfTime:
+                self.finished = False
+                break
             self._raise_bound(plan.lower_bound)
             self.states += plan.states
             if plan.value < self.value:
@@ -269,10 +280,15 @@ class _Work:
             raise NotApplicable(
                 "certified: found no method for this problem; use method='lattice' or 'truncated'"
             )
-        bound = min(max(self.bound, instant_bound(self.problem)), self.value)
+        bound = min(max(self.bound, self.instant), self.value)
         closed = self.value - bound <= self.target_gap * abs(bound)
         finished = self.finished and not self.watch.stop()
-        status = Status.OPTIMAL if closed else self.watch.status(finished=finished)
+        if self.value - bound <= ROUNDING * abs(bound):
+            status = Status.OPTIMAL
+        elif closed:
+            status = Status.WITHIN_TARGET
+        else:
+            status = self.watch.status(finished=finished)
         return Plan(
             problem=self.problem,
             policy=self.policy,
@@ -281,6 +297,7 @@ class _Work:
             status=status,
             method="certified",
             seconds=self.watch.seconds,
+            proved=self.watch.proved,
             states=self.states,
             notes=self.notes,
             options={"target_gap": self.target_gap, "seed": self.seed},
@@ -299,6 +316,13 @@ class _Work:
         )
         self._take(found.path, found.commit)
         return found.path, found.commit
+
+    def _take_best_fixed(self) -> None:
+        """Some plan, should there be no time for any other: a set that reads well, forever."""
+        problem = self.problem
+        now = problem.oracle.losses(problem.initial_errors[None, :])[0]
+        for chosen in {int(now.argmin()), int(problem.oracle.floors().argmin())}:
+            self._take(np.array([chosen], dtype=np.int64), chosen)
 
     def _take(self, path: IntArray, commit: int) -> None:
         final = int(path[-1]) if commit < 0 else commit
@@ -338,6 +362,17 @@ class _Work:
             value=best if np.isfinite(best) else None,
             lower_bound=lower if np.isfinite(lower) else None,
         )
+
+
+def _exactly(problem: Problem, watch: Watch, memory: int, _work: int) -> Plan:
+    if problem.horizon is not None:
+        return finite_plan(problem, memory, watch)
+    return lattice_plan(problem, watch, memory_limit=memory)
+
+
+def _first_rounds(problem: Problem, watch: Watch, memory: int, work: int) -> Plan:
+    # the paper's rule for the suffix: weighing every end state can take minutes
+    return truncated_plan(problem, watch, suffix="last", memory_limit=memory, most_work=work)
 
 
 CERTIFIED = Solver(
