@@ -23,6 +23,8 @@ from preceptor.engine._count_round_kernels import (
 
 # Sets that weigh less than this in a round are left out of its curvature.
 SMALL = 1e-4
+# So many wide temperatures above the least one, a set weighs less than that.
+WINDOW = 9.3
 
 
 @jit
@@ -52,6 +54,8 @@ def soft_pieces(
     places = grid.size + 2
     e, f = np.empty((n, 2, places)), np.empty((n, 2, places))
     X, counts = np.empty((n, 2, places, 6)), np.empty((n, 2), dtype=np.int64)
+    hull_e, hull_f = np.empty((n, 2, places)), np.empty((n, 2, places))
+    hull_counts = np.empty((n, 2), dtype=np.int64)
     square, lines = np.empty((2, k, k)), np.empty((5, k))
     root, B, q = square[0], square[1], lines[0]
     W, of_tests = np.empty((k, n)), np.empty((2, n))
@@ -65,6 +69,15 @@ def soft_pieces(
             reach[p], theta[now[p]], theta[later[p]], psi, err, low, high, caps, grid, delta, e, f,
             X, counts,
         )  # fmt: skip
+        # soft minima are below minima by no more than this
+        soft_by = 0.0
+        for i in range(n):
+            soft_by += tc * math.log(counts[i, 0])
+            for s in range(2):
+                size = counts[i, s]
+                copy_into(hull_e[i, s, :size], e[i, s, :size])
+                copy_into(hull_f[i, s, :size], f[i, s, :size])
+                hull_counts[i, s] = keep_hull(hull_e[i, s], hull_f[i, s], size)
         C = sizes[p]
         value = np.empty(C)
         least = np.inf
@@ -72,10 +85,19 @@ def soft_pieces(
         for step in range(C):
             c = (start + step) % C  # last winner first: it gives the others an early exit
             S = lists[p, c]
+            limit = least + WINDOW * wide * temp
+            value[c] = (
+                set_bound(
+                    y0[p, c], floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S],
+                    hull_e, hull_f, hull_counts, 0.0, q, mean, spread, weight,
+                )
+                - soft_by
+            )  # fmt: skip
+            if value[c] >= limit:
+                continue
             value[c] = climb(
                 y0[p, c], floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e,
-                f, counts, tc, least + 12.0 * wide * temp, 1e-3 * tc, steps, q, mean, spread, weight,
-                root, W, B, lines,
+                f, counts, tc, limit, 1e-3 * tc, steps, q, mean, spread, weight, root, W, B, lines,
             )  # fmt: skip
             if value[c] < least:
                 least = value[c]

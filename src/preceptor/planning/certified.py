@@ -367,7 +367,7 @@ class _Work:
         return min(self.memory_limit, _SWEPT_BYTES, int(9 * states) + 2**16)
 
     def _price(self, path: IntArray, commit: int) -> float:
-        final = int(path[-1]) if commit < 0 or not path.size else commit
+        final = int(path[-1]) if commit < 0 else commit
         return evaluate(self.problem, as_policy(self.problem, path, final))
 
     def without_dual(self, why_not: str) -> None:

@@ -1,0 +1,49 @@
+"""Bounds by potentials of the counts: never above the exact optimum, whatever the problem."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.planning import certified
+from preceptor.planning.counting import to_counts, why_not_counted
+from tests.planning.random_problems import random_problem
+
+QUICK = {"time_limit": None, "max_iterations": 6, "width": 20, "target_gap": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def _no_way_around(monkeypatch):
+    """Small problems are solved exactly otherwise, and the potentials never asked."""
+    monkeypatch.setattr(certified._Work, "_exactly", lambda self: None)
+    monkeypatch.setattr(certified, "shape_of", _never_geometric)
+
+
+def _never_geometric(problem):
+    shape = certified_shape(problem)
+    return dataclasses.replace(shape, why_not_geometric=shape.why_not_geometric or "not asked")
+
+
+certified_shape = certified.shape_of
+
+
+def check(seed: int) -> float:
+    """Lower bound <= optimum <= value; how far the bound is below, as a share."""
+    problem = random_problem(seed)
+    assert why_not_counted(problem) == ""
+    method = "lattice" if problem.horizon is None else "finite"
+    options = {"caps": 40} if problem.horizon is None else {}
+    exact = pr.solve(problem, method, **options)
+    plan = pr.solve(problem, "certified", **QUICK)
+    slack = 1e-9 * (1.0 + exact.value)
+    assert plan.lower_bound <= exact.value + slack, seed
+    assert plan.certificate.value <= exact.value + slack, seed
+    assert exact.lower_bound <= plan.value + slack, seed
+    return (exact.value - plan.lower_bound) / exact.value
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_bounds_hold_on_random_problems(part):
+    for seed in range(6 * part, 6 * part + 6):
+        check(seed)
