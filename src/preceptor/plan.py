@@ -58,7 +58,12 @@ class Plan(Value):
     method
         The name of the solver.
     seconds
-        How long it took.
+        How long it took, without compiling: looking for plans (`explored`) and for bounds
+        (`proved`).
+    compiled
+        Seconds of compiling, which happens once per machine and counts in no limit.
+    proved
+        Seconds spent on the lower bound. 0 where finding the plan is the proof.
     states
         How many states the solver looked at.
     reason
@@ -102,6 +107,13 @@ class Plan(Value):
     regrets: Regrets | None = None
     seen_before: tuple[int, ...] | None = None
     rounds_before: int = 0
+    compiled: float = 0.0
+    proved: float = 0.0
+
+    @property
+    def explored(self) -> float:
+        """Seconds spent looking for plans: all that were not spent on the bound."""
+        return max(self.seconds - self.proved, 0.0)
 
     @property
     def gap(self) -> float:
@@ -375,6 +387,7 @@ class Plan(Value):
             "status": self.status.value,
             "method": self.method,
             "seconds": self.seconds,
+            **{name: time for name in ("compiled", "proved") if (time := getattr(self, name))},
             "states": self.states,
             "reason": self.reason,
             "notes": list(self.notes),
@@ -479,7 +492,7 @@ class Plan(Value):
 
 def _number_faults(fields: Mapping[str, Any]) -> list[str]:
     """Numbers that are none, or that contradict each other."""
-    numbers = ("value", "lower_bound", "seconds", "states")
+    numbers = ("value", "lower_bound", "seconds", "states", "compiled", "proved")
     wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
     if not wrong and fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
         return [

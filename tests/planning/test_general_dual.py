@@ -2,12 +2,11 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.planning import certified
-from preceptor.planning.counting import to_counts, why_not_counted
+from preceptor.planning import certified, certified_counts
+from preceptor.planning.counting import why_not_counted
 from tests.planning.random_problems import random_problem
 
 QUICK = {"time_limit": None, "max_iterations": 6, "width": 20, "target_gap": 0.0}
@@ -16,7 +15,7 @@ QUICK = {"time_limit": None, "max_iterations": 6, "width": 20, "target_gap": 0.0
 @pytest.fixture(autouse=True)
 def _no_way_around(monkeypatch):
     """Small problems are solved exactly otherwise, and the potentials never asked."""
-    monkeypatch.setattr(certified._Work, "_exactly", lambda self: None)
+    monkeypatch.setattr(certified_counts, "sweep_if_small", lambda work: None)
     monkeypatch.setattr(certified, "shape_of", _never_geometric)
 
 

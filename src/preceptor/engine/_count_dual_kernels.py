@@ -41,13 +41,14 @@ def add_outer(H, v, scale):
 def soft_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
     reading, prices, code, tau, knots, shown, lists, sizes, temp, wide, order, y0, soft, best,
-    grad, hess,
+    grad, hess, halt,
 ):  # fmt: skip
     """Soft minimum of pieces first..stop-1 over their listed sets; derivatives up to `order`.
 
     temp is the temperature of the sets and twice that of the counts; curvature is read at `wide`
     times both. soft (R,), best (R,) the least one's place in its list, grad (R, 6n), hess
-    (R, 6n, 6n) lower halves; y0 (R, C, rows) is read as a start and overwritten.
+    (R, 6n, 6n) lower halves; y0 (R, C, rows) is read as a start and overwritten. Pieces that are
+    not done when halt[0] is set are left as they are.
     """
     n = caps.size
     k = shift.shape[1]
@@ -65,6 +66,8 @@ def soft_pieces(
     centres, crosses, covs = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6, 6))
     tc, steps = 0.5 * temp, np.int64(8)
     for p in range(first, stop):
+        if halt[0]:
+            return
         round_points(
             reach[p], theta[now[p]], theta[later[p]], psi, err, low, high, caps, grid, delta, e, f,
             X, counts,
@@ -254,8 +257,8 @@ def exact_pieces(
             for z in range(cool.size):
                 climb(
                     y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,
-                    counts, cool[z], np.inf, 1e-2 * cool[z], steps, q, mean, spread, weight, root, W,
-                    B, lines,
+                    counts, cool[z], np.inf, 1e-2 * cool[z], steps, q, mean, spread, weight, root,
+                    W, B, lines,
                 )  # fmt: skip
                 found = set_bound(
                     y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Positive
-from preceptor._base.values import FloatArray, Kind
+from preceptor._base.values import FloatArray, Kind, remembered
 from preceptor.errors import InvalidProblem
 
 
@@ -326,9 +326,19 @@ class ResidualRisk(NumberRisk):
         return _steepest(grid, self.charge(grid))
 
     def deviation_slope(self, largest: float) -> float:
-        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
-        grid = np.linspace(0.0, largest, 401)
-        return _steepest(grid, self.expected(grid**2))
+        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at.
+
+        For deviations of about the same size it is worked out once, for the largest of them.
+        """
+        if not 0.0 < largest < math.inf:
+            return 0.0
+        step = math.ceil(math.log(largest) / math.log(_SAME_SIZE))
+
+        def slope() -> float:
+            grid = np.linspace(0.0, _SAME_SIZE**step, 401)
+            return _steepest(grid, self.expected(grid**2))
+
+        return remembered(self, f"deviation slope {step}", slope)
 
     def expected(self, variance: npt.ArrayLike) -> FloatArray:
         """Gauss-Legendre on panels that end at every kink."""
@@ -352,6 +362,10 @@ class ResidualRisk(NumberRisk):
         charges = self.charge(sigma[:, None, None] * z)
         total: FloatArray = np.sum(charges * density * half * weights, axis=(1, 2))
         return total
+
+
+# Sizes up to this ratio are taken for the larger one.
+_SAME_SIZE = 1.1
 
 
 def _steepest(grid: FloatArray, values: FloatArray) -> float:

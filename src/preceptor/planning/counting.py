@@ -108,8 +108,8 @@ def _caps(problem: Problem, left: FloatArray) -> IntArray:
         moves = curve.to_move(problem.start_counts[i] + steps)
         settled = np.flatnonzero(moves <= _SETTLED * abs(left[i, 0]))
         if settled.size:
-            caps[i] = max(int(settled[0]), 1)
-    return np.minimum(caps, length)
+            caps[i] = min(max(int(settled[0]), 1), length)
+    return caps
 
 
 def _beyond(
