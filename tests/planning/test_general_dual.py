@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 import preceptor as pr
@@ -32,12 +33,15 @@ def check(seed: int) -> float:
     problem = random_problem(seed)
     assert why_not_counted(problem) == ""
     method = "lattice" if problem.horizon is None else "finite"
-    options = {"caps": 40} if problem.horizon is None else {}
+    # a risk of one's own is integrated state by state
+    caps = 15 if problem.risk.code < 0 else 40
+    options = {"caps": caps} if problem.horizon is None else {}
     exact = pr.solve(problem, method, **options)
     plan = pr.solve(problem, "certified", **QUICK)
     slack = 1e-9 * (1.0 + exact.value)
     assert plan.lower_bound <= exact.value + slack, seed
-    assert plan.certificate.value <= exact.value + slack, seed
+    if plan.certificate is not None:  # None: an instant bound was enough
+        assert plan.certificate.value <= exact.value + slack, seed
     assert exact.lower_bound <= plan.value + slack, seed
     return (exact.value - plan.lower_bound) / exact.value
 
@@ -46,3 +50,10 @@ def check(seed: int) -> float:
 def test_bounds_hold_on_random_problems(part):
     for seed in range(6 * part, 6 * part + 6):
         check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(24))
+def test_bounds_hold_on_a_thousand_random_problems(part):
+    gaps = [check(seed) for seed in range(50 * part, 50 * part + 50)]
+    assert np.median(gaps) < 1e-6
