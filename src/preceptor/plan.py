@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 FORMAT = "preceptor-plan/1"
 # Gaps above this say nothing that a reader could use.
 _WIDE = 10.0
-# Gaps up to this are rounding.
-_ROUNDING = 1e-12
+# Gaps up to this are rounding: bounds take some of it off themselves.
+ROUNDING = 1e-10
 # When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
 _CASES, _CHANGES, _SETS, _TESTS = 10_000, 3, 3, 4
 # Cases and rows of the timeline in a notebook.
@@ -133,13 +133,13 @@ class Plan(Value):
     def how_sure(self) -> str:
         """Status and gap in a few words; for a crowd, what the worst off loses."""
         if self.regrets is not None:
-            if self.regrets.worst <= _ROUNDING:
+            if self.regrets.worst <= ROUNDING:
                 return "nobody was found to do better with a plan of their own"
             return (
                 f"nobody loses more than {percent(self.regrets.worst)} beyond the best plan found "
                 "for them"
             )
-        if self.status is Status.OPTIMAL and self.gap <= _ROUNDING:
+        if self.status is Status.OPTIMAL and self.gap <= ROUNDING:
             return "no plan can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
@@ -161,6 +161,7 @@ class Plan(Value):
         problem = self.problem
         per_case = self.value / total_weight(problem.discount, problem.horizon)
         ended = {
+            Status.WITHIN_TARGET: ", as close as was asked for",
             Status.TIME_LIMIT: ", stopped by its time limit",
             Status.INTERRUPTED: ", interrupted",
         }

@@ -12,7 +12,7 @@ every count, without any smoothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +42,8 @@ WIDE = 3.0
 STEPS = 30  # at most, at one temperature
 # A whole cycle from a hot restart that brings less than this share is the last one.
 RESTART_GAIN = 1e-4
+# Families larger than this begin with potentials that stand still over blocks of t / COARSE rounds.
+FEW_SETS, COARSE = 60, 15
 # Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
 APART = 0.06
 
@@ -256,8 +258,31 @@ class _Best:
     """The best potentials so far, one row a round, and what they prove."""
 
     theta: FloatArray
-    y0: FloatArray
+    y0: FloatArray | None
     value: float = -np.inf
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Temperatures, from one to another, on a timeline."""
+
+    times: Timeline
+    hot: float
+    cold: float
+
+
+def stages_of(instance: CountInstance) -> Iterator[_Stage]:
+    """Blocks of rounds first where there are many sets, then every round; then hot restarts."""
+    fine = timeline(instance.length, instance.has_tail)
+    warm = HOT
+    if instance.actions.size > FEW_SETS:
+        coarse = timeline(instance.length, instance.has_tail, COARSE)
+        if coarse.rows < fine.rows:
+            warm = HOT * COOLING
+            yield _Stage(coarse, HOT, warm)
+    yield _Stage(fine, warm, COLD)
+    while True:
+        yield _Stage(fine, HOT, COLD)
 
 
 def solve_general_dual(
@@ -276,22 +301,24 @@ def solve_general_dual(
     """
     began = time.perf_counter()
     fine = timeline(instance.length, instance.has_tail)
-    ascent, exact = Ascent.start(instance, fine, halt), Exact.start(instance, fine)
-    best = _Best(np.zeros((fine.rows, instance.n_tests, 3)), exact.y0)
+    best = _Best(np.zeros((fine.rows, instance.n_tests, 3)), None)
     rounds = _rounds_that_count(instance)
-    status, iterations = "converged", 0
+    status, iterations, theta, previous = "converged", 0, best.theta, -np.inf
+    ascent, exact = None, Exact.start(instance, fine)
 
     def over() -> str:
-        if ascent.halt[0] or time.perf_counter() - began > time_limit:
+        if (halt is not None and halt[0]) or time.perf_counter() - began > time_limit:
             return "time_limit"
         if iterations >= max_iterations:
             return "iteration_limit"
         return "stopped" if should_stop is not None and should_stop() else ""
 
-    previous, theta = -np.inf, best.theta
-    while status == "converged":
-        temp, damping = HOT, 0.1
-        while temp >= COLD and status == "converged":
+    for stage in stages_of(instance):
+        times, temp, damping = stage.times, stage.hot, 0.1
+        if ascent is None or ascent.times.rows != times.rows:
+            ascent, exact = Ascent.start(instance, times, halt), Exact.start(instance, times)
+            theta = theta[np.searchsorted(times.row, np.arange(times.rows))]
+        while temp >= 0.99 * stage.cold and status == "converged":
             for _ in range(STEPS):
                 status = over() or status
                 if status != "converged":
@@ -302,16 +329,23 @@ def solve_general_dual(
                     break
             exact.y0[:] = ascent.y0
             minima, _ = exact.minima(theta, loss * temp * np.array([0.1]))
-            value = constants(instance, fine, theta, minima)[0] + start_value(instance, theta)
+            value = constants(instance, times, theta, minima)[0] + start_value(instance, theta)
             if value > best.value:
-                best.value, best.theta, best.y0 = value, theta, exact.y0.copy()
+                best.value, best.theta = value, theta[times.row]
+                best.y0 = exact.y0[times.piece[: fine.now.size]]
             if progress is not None:
                 progress("dual", iterations, best.value)
             temp *= COOLING
+        theta = theta[times.row]
         # A cooled run can stall short of the optimum of this concave problem, so "converged" is
         # only said after a whole cycle from a hot restart has brought next to nothing.
-        if best.value - previous < RESTART_GAIN * abs(best.value):
+        gained = best.value - previous
+        if status != "converged" or (
+            stage.cold == COLD and gained < RESTART_GAIN * abs(best.value)
+        ):
             break
         previous = best.value
-    exact.y0[:] = best.y0
+    exact = Exact.start(instance, fine)
+    if best.y0 is not None:
+        exact.y0[:] = best.y0
     return certify(instance, best.theta, exact, loss, status, iterations)

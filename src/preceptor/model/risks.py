@@ -314,11 +314,15 @@ class ResidualRisk(NumberRisk):
     def is_increasing(self) -> bool:
         """Looked at on a fine grid of variances; convex functions always pass."""
         values = self.expected(np.geomspace(1e-8, 1e4, 400))
-        return bool(np.all(np.diff(values) >= -1e-12 * np.abs(values[1:])))
+        # Charges that outgrow all numbers grow; where they begin to, nothing can be said of more.
+        known = int(np.argmin(np.append(np.isfinite(values), False)))
+        grows = np.diff(values[:known]) >= -1e-12 * np.abs(values[1:known])
+        return bool(np.all(grows) and np.all(np.isposinf(values[known:])))
 
     def charge(self, residual: FloatArray) -> FloatArray:
-        """The user's function."""
-        return np.asarray(self.function(residual), dtype=np.float64)
+        """The user's function; infinite where it is too large for a number."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.function(residual), dtype=np.float64)
 
     def charge_slope(self, largest: float) -> float:
         """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
@@ -360,7 +364,9 @@ class ResidualRisk(NumberRisk):
         z = middle + half * nodes
         density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
         charges = self.charge(sigma[:, None, None] * z)
-        total: FloatArray = np.sum(charges * density * half * weights, axis=(1, 2))
+        # Panels of no width, between kinks beyond all residuals, weigh nothing at any charge.
+        weighed = np.where(half > 0.0, charges, 0.0)
+        total: FloatArray = np.sum(weighed * density * half * weights, axis=(1, 2))
         return total
 
 
@@ -371,4 +377,6 @@ _SAME_SIZE = 1.1
 def _steepest(grid: FloatArray, values: FloatArray) -> float:
     if grid[-1] == grid[0]:
         return 0.0
+    if not np.all(np.isfinite(values)):
+        return math.inf
     return 1.1 * float(np.max(np.abs(np.diff(values) / np.diff(grid))))

@@ -22,8 +22,8 @@ from preceptor.problem import Problem
 DEFAULT_SECONDS = 10.0
 # States x sets that an exact method gets through in a few seconds.
 _EXACT_WORK = 10**9
-# The same for a risk of somebody's own, each a sum over hundreds of residuals.
-_SLOW_EXACT_WORK = 10**6
+# How much slower a risk of somebody's own is, each a sum over hundreds of residuals.
+_SLOWER = 1000
 # Share of the time limit that an exact method may take before a search gets the rest.
 _EXACT_SHARE = 0.8
 
@@ -85,7 +85,7 @@ def solve_auto(
     assert exact.work is not None
     work = exact.work(problem)
     compiled = problem.oracle.forms() is not None
-    most = _EXACT_WORK if compiled else _SLOW_EXACT_WORK
+    most = _EXACT_WORK if compiled else _EXACT_WORK // _SLOWER
     if work.bytes <= memory_limit and work.states * len(problem.sets) <= most:
         with suppress(OutOfTime):
             if problem.horizon is not None:

@@ -28,7 +28,7 @@ from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
-from preceptor.plan import Plan
+from preceptor.plan import ROUNDING, Plan
 from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.certified_counts import affordable_bytes, prove_by_counts
@@ -147,7 +147,7 @@ def solve_certified(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
         with watch.proving():
-            work.bound = instant_bound(problem, watch)
+            work.instant = instant_bound(problem, watch)
         with one_blas_thread():
             if shape.has_dual:
                 work.with_dual()
@@ -178,6 +178,7 @@ class _Work:  # a `Proof`
     policy: Policy | None = None
     value: float = np.inf
     bound: float = -np.inf
+    instant: float = -np.inf
     states: int = 0
     dual_so_far: float = -np.inf
     finished: bool = True
@@ -295,10 +296,15 @@ class _Work:  # a `Proof`
             raise NotApplicable(
                 "certified: found no method for this problem; use method='lattice' or 'truncated'"
             )
-        bound = min(self.bound, self.value)
+        bound = min(max(self.bound, self.instant), self.value)
         closed = self.value - bound <= self.target_gap * abs(bound)
         finished = self.finished and not self.watch.stop()
-        status = Status.OPTIMAL if closed else self.watch.status(finished=finished)
+        if self.value - bound <= ROUNDING * abs(bound):
+            status = Status.OPTIMAL
+        elif closed:
+            status = Status.WITHIN_TARGET
+        else:
+            status = self.watch.status(finished=finished)
         return Plan(
             problem=self.problem,
             policy=self.policy,

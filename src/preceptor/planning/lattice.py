@@ -152,7 +152,7 @@ def lattice_plan(
         seconds=watch.seconds - started,
         states=int(np.prod(chosen + 1)),
         notes=notes,
-        options={"caps": chosen.tolist(), "capping_error": error},
+        options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
     )
 
 
@@ -277,14 +277,15 @@ def sweep(
     caps: IntArray,
     edge: EdgeBounds | None = None,
     *,
-    watch: Watch,
+    watch: Watch | None = None,
 ) -> tuple[float, CountPolicy]:
-    """V at the start and the policy over the whole box.
+    """V at the start and the policy over the whole box; raises `OutOfTime` if the watch stops it.
 
     With `edge`, states at the edge of the box take its lower bounds, and V is a lower bound.
     """
     from preceptor.planning._lattice_kernels import sweep
 
+    watch = Watch(None) if watch is None else watch
     # Rows along the longest side: fewer of them, and longer loops.
     order = np.argsort(-caps, kind="stable")
     place = np.empty_like(order)
