@@ -17,7 +17,7 @@ from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import counted, in_seconds, labelled, listed, percent, times
-from preceptor.certificate import Certificate
+from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy, runs
@@ -103,7 +103,7 @@ class Plan(Value):
     reason: str = ""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Certificate | LinearCertificate | None = None
+    certificate: Certificate | PotentialCertificate | LinearCertificate | None = None
     regrets: Regrets | None = None
     seen_before: tuple[int, ...] | None = None
     rounds_before: int = 0
@@ -532,8 +532,10 @@ def _read_before(fields: dict[str, Any]) -> None:
     InvalidFile.raise_if(faults)
 
 
-def _certificate(data: object) -> Certificate | LinearCertificate:
-    """Either kind, told apart by what it holds."""
+def _certificate(data: object) -> Certificate | PotentialCertificate | LinearCertificate:
+    """Any kind, told apart by what it holds."""
     if not isinstance(data, Mapping):
         raise InvalidFile(f"certificate: got {data!r}, expected a table")
+    if "potentials" in data:
+        return PotentialCertificate.from_dict(data)
     return (Certificate if "log_weight" in data else LinearCertificate).from_dict(data)

@@ -105,8 +105,8 @@ def test_progress_tells_value_bound_and_gap():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"risk": pr.Huber(1.0)}, "risk is Huber"),
-        ({"loss": pr.Empirical(64)}, "sample"),
+        ({"risk": pr.ResidualRisk(lambda r: np.minimum(r * r, 1.0), [-1, 1])}, "not convex"),
+        ({"risk": pr.Huber(1.0), "loss": pr.Empirical(64)}, "sample"),
     ],
 )
 def test_without_a_dual_it_says_so_and_still_bounds(change, words):
