@@ -26,6 +26,7 @@ from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
+from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate, worst_loss
 from preceptor.loss import DeviationForms
@@ -108,12 +109,13 @@ def solve_lattice(
     # The sweep itself adds up as many roundings as rounds matter.
     rounding = 1e-13 * abs(values)
     bound = max(values - error - rounding, instant_bound(problem))
+    certificate: Certificate | None = None
     if value - bound > 2 * tolerance * abs(value) and edge_seconds > 0:
         edge = edge_bounds(problem, chosen, edge_seconds)
         if edge is not None:
             below, _ = sweep(problem, effects, chosen, edge)
             if below - rounding > bound:
-                bound = below - rounding
+                bound, certificate = below - rounding, edge.certificate
                 notes = (*notes, "The bound uses dual bounds at the edge of the box.")
     bound = min(bound, value)
     close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
@@ -127,7 +129,8 @@ def solve_lattice(
         seconds=time.perf_counter() - started,
         states=int(np.prod(chosen + 1)),
         notes=notes,
-        options={"caps": chosen.tolist(), "capping_error": error},
+        options={"caps": chosen.tolist(), "capping_error": error, "tolerance": tolerance},
+        certificate=certificate,
     )
 
 
@@ -308,6 +311,7 @@ class EdgeBounds:
 
     potentials: FloatArray  # (bounds, n, counts)
     constants: FloatArray  # (bounds,)
+    certificate: Certificate  # what proves them
 
 
 def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds | None:
@@ -331,7 +335,10 @@ def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds 
     if not rounds:
         return None
     potentials = np.stack([bound.potential(t, largest) for t in rounds])
-    return EdgeBounds(potentials, bound.constants[rounds])
+    left_behind = Certificate(
+        bound.kappa, bound.r, bound.N, bound.constants, bound.round_minima, bound.value
+    )
+    return EdgeBounds(potentials, bound.constants[rounds], left_behind)
 
 
 def _in_order(

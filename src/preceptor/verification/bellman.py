@@ -289,24 +289,36 @@ def _in_box(
     """W (states,) of states whose followers are known."""
     discount = losses.problem.discount
     errors = counted.errors(table, counts)
-    at_edge = np.flatnonzero(capped.any(axis=1))
-    # Columns of tests whose own count is at its cap.
-    beyond = np.where(counted.place >= 0, capped[at_edge][:, counted.place], False)
-    low = np.where(beyond, interval[0], errors[at_edge])
-    high = np.where(beyond, interval[1], errors[at_edge])
+    at_edge = capped.any(axis=1)
+    inside, outside = np.flatnonzero(~at_edge), np.flatnonzero(at_edge)
     new = np.full(index.size, np.inf)
+    if edge is not None and outside.size:
+        per_test = np.where(counted.place >= 0, counts[outside][:, counted.place], 0)
+        new[outside] = edge(per_test)
+        outside = outside[:0]
+    # Columns of tests whose own count is at its cap.
+    beyond = np.where(counted.place >= 0, capped[outside][:, counted.place], False)
+    low = np.where(beyond, interval[0], errors[outside])
+    high = np.where(beyond, interval[1], errors[outside])
+    within, beyond_errors = errors[inside], errors[outside]
+    best, best_outside = np.full(inside.size, np.inf), np.full(outside.size, np.inf)
     for row in range(len(losses.sets)):
-        cost = losses.losses(row, errors)
-        if edge is None:
-            cost[at_edge] = losses.least(row, errors[at_edge], low, high)
-        step = np.where(capped, 0, counted.moves[row])
-        stays = ~step.any(axis=1)
-        onward = np.where(stays, 0.0, values[index + step @ strides])
-        total = np.where(stays, cost / (1.0 - discount), cost + discount * onward)
-        np.minimum(new, total, out=new)
-    if edge is not None and at_edge.size:
-        per_test = np.where(counted.place >= 0, counts[at_edge][:, counted.place], 0)
-        new[at_edge] = edge(per_test)
+        step = int(counted.moves[row] @ strides)
+        if inside.size:
+            cost = losses.losses(row, within)
+            if step:
+                cost = cost + discount * values[index[inside] + step]
+            else:
+                cost = cost / (1.0 - discount)
+            np.minimum(best, cost, out=best)
+        if outside.size:
+            cost = losses.least(row, beyond_errors, low, high)
+            steps = np.where(capped[outside], 0, counted.moves[row]) @ strides
+            onward = np.where(steps == 0, 0.0, values[index[outside] + steps])
+            total = np.where(steps == 0, cost / (1.0 - discount), cost + discount * onward)
+            np.minimum(best_outside, total, out=best_outside)
+    new[inside] = best
+    new[outside] = best_outside
     return new
 
 

@@ -26,8 +26,8 @@ from preceptor.verification.tangents import Open, climb
 _EPS = float(np.finfo(np.float64).eps)
 # Additions and products in one number h, each of which may be off by a half of eps.
 _OPERATIONS = 16.0
-# Sets per round that get better tangents at a time, and how often.
-_AT_A_TIME, _PASSES = 6, 40
+# Sets per round that get better tangents at a time, and how often; how often each set does.
+_AT_A_TIME, _PASSES, _PATIENCE = 6, 60, 3
 # Numbers in a batch of rounds whose planes are improved together.
 _NUMBERS = 1_000_000
 
@@ -109,7 +109,7 @@ class _Rounds:
         shape = (self.rounds, self.active.size, losses.shift.shape[1])
         self.tangent = np.zeros(shape)
         self.proven = np.full(shape[:2], -np.inf)
-        self.climbed = np.zeros(shape[:2], dtype=np.bool_)
+        self.climbed = np.zeros(shape[:2], dtype=np.int64)
         self.places = 0
         for t in range(self.rounds):
             points = potentials.points(t)
@@ -135,11 +135,12 @@ class _Rounds:
         self.proven[t, chosen[better]] = proven[better]
 
     def improve(self, enough: FloatArray) -> bool:
-        """Better planes for the lowest sets of all rounds that have none yet; False if all do."""
+        """Better planes for the lowest sets of all rounds; False if everything was tried."""
         todo: list[tuple[int, IntArray]] = []
         for t in range(self.rounds):
             lowest = np.argsort(self.proven[t], kind="stable")[:_AT_A_TIME]
-            short = ~self.climbed[t, lowest] & (self.proven[t, lowest] < enough[t])
+            tired = self.climbed[t, lowest] >= _PATIENCE
+            short = ~tired & (self.proven[t, lowest] < enough[t])
             if short.any():
                 todo.append((t, lowest[short]))
         batch: list[tuple[int, IntArray, Points]] = []
@@ -158,11 +159,12 @@ class _Rounds:
     def _climb(self, batch: list[tuple[int, IntArray, Points]]) -> None:
         start = np.concatenate([self.tangent[t, sets] for t, sets, _ in batch])
         sought = Open.of(self.losses, [(points, self.active[sets]) for _, sets, points in batch])
-        found = climb(self.losses, sought, start)
+        patience = 1 + int(max(self.climbed[t, sets].max() for t, sets, _ in batch))
+        found = climb(self.losses, sought, start, patience)
         first = 0
         for t, sets, points in batch:
             self._try(t, points, found[first : first + sets.size], sets)
-            self.climbed[t, sets] = True
+            self.climbed[t, sets] += 1
             first += sets.size
 
     def proof(self) -> DualProof:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -141,15 +142,16 @@ def _attempts(
     losses: OwnLosses, claimed: float, hints: Hints, slack: float
 ) -> Iterator[Attempt]:
     """A certificate first, since it must hold; then what costs least."""
+    dual = cache(lambda: _dual(losses, hints, slack))
     if hints.certificate is not None:
-        yield lambda: _by_certificate(losses, hints, slack)
+        yield lambda: _by_certificate(losses, hints, dual(), slack)
     yield lambda: Proven(floor_bound(losses), "floors of all sets computed again")
     yield lambda: Proven(projected_bound(losses), "bound of every single round computed again")
     yield lambda: Proven(
         uncorrelated_bound(losses), "tests are uncorrelated: least sum of scores computed again"
     )
     if losses.problem.horizon is None:
-        yield from _endless_attempts(losses, hints, slack)
+        yield from _endless_attempts(losses, hints, dual)
     yield from _finite_attempts(losses, hints)
 
 
@@ -172,14 +174,16 @@ def _finite(losses: OwnLosses, length: int) -> Proven:
     return Proven(proof.value, proof.in_words())
 
 
-def _endless_attempts(losses: OwnLosses, hints: Hints, slack: float) -> Iterator[Attempt]:
+def _endless_attempts(
+    losses: OwnLosses, hints: Hints, dual: Callable[[], Dual]
+) -> Iterator[Attempt]:
     if hints.method == "truncated":
         return
     if isinstance(hints.policy, CountPolicy):
         caps = _caps_of(losses, hints.policy.shape)
         yield lambda: _in_box(losses, caps)
         if hints.certificate is not None and hints.method == "lattice":
-            yield lambda: _in_box_with_edge(losses, caps, hints, slack)
+            yield lambda: _in_box_with_edge(losses, caps, dual())
     for states in _BOXES:
         yield lambda states=states: _in_box(losses, box_caps(losses, states))  # type: ignore[misc]
 
@@ -202,9 +206,9 @@ def _listed(caps: IntArray) -> str:
     return " x ".join(str(int(cap)) for cap in caps)
 
 
-def _in_box_with_edge(losses: OwnLosses, caps: IntArray, hints: Hints, slack: float) -> Proven:
+def _in_box_with_edge(losses: OwnLosses, caps: IntArray, dual: Dual) -> Proven:
     """The same with a dual's bounds for states at the edge of the box."""
-    potentials, proof, fault = _dual(losses, hints, slack)
+    potentials, proof, fault = dual
     top = int(caps.max())
     if fault or top > potentials.length:
         return Proven(-np.inf, fault or "the box is longer than the certificate", fault=fault)
@@ -218,9 +222,10 @@ def _in_box_with_edge(losses: OwnLosses, caps: IntArray, hints: Hints, slack: fl
     return Proven(found.value, f"{found.in_words()}; {proof.in_words()}")
 
 
-def _dual(
-    losses: OwnLosses, hints: Hints, slack: float
-) -> tuple[Potentials, DualProof, str]:
+Dual = tuple[Potentials, DualProof, str]
+
+
+def _dual(losses: OwnLosses, hints: Hints, slack: float) -> Dual:
     """The potentials of a certificate, what they prove, and what of its claims does not hold."""
     certificate = hints.certificate
     assert certificate is not None
@@ -279,11 +284,11 @@ def _path(losses: OwnLosses, policy: Policy, rounds: int) -> FloatArray:
     return np.asarray(table[np.arange(losses.problem.size), counts])
 
 
-def _by_certificate(losses: OwnLosses, hints: Hints, slack: float) -> Proven:
+def _by_certificate(losses: OwnLosses, hints: Hints, dual: Dual, slack: float) -> Proven:
     """What the potentials prove, and the beam that they guide."""
     certificate = hints.certificate
     assert certificate is not None
-    potentials, proof, fault = _dual(losses, hints, slack)
+    potentials, proof, fault = dual
     if fault:
         return Proven(-np.inf, f"dual certificate FAILS: {fault}", fault=fault)
     how = f"dual certificate: {proof.in_words()}"

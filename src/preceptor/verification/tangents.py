@@ -18,8 +18,8 @@ from preceptor.verification.own_losses import OwnLosses, expected_charge, slope_
 from preceptor.verification.potentials import Points
 
 # Temperatures in units of a round's loss, and Newton steps at each of them.
-_HOT, _COLD, _FACTOR, _STEPS = 3e-2, 1e-12, 0.15, 2
-_HALVINGS = 3
+_HOT, _COLD, _FACTOR, _STEPS = 1e-1, 1e-12, 0.2, 3
+_HALVINGS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +52,19 @@ class Open:
         )
 
 
-def climb(losses: OwnLosses, todo: Open, start: FloatArray) -> FloatArray:
-    """Better deviations (pairs, widest) for planes than those at `start`."""
+def climb(losses: OwnLosses, todo: Open, start: FloatArray, patience: int = 1) -> FloatArray:
+    """Better deviations (pairs, widest) for planes than those at `start`.
+
+    With more `patience` temperatures fall more slowly, and more steps are made at each.
+    """
+    factor = _FACTOR ** (1.0 / patience)
     best, best_value = start.copy(), _sums(losses, todo, start, 0.0)[0]
     y = start.copy()
     loss = max(losses.scale, 1e-300)
     temperature = _HOT * loss
     while temperature > _COLD * loss:
         value, mean, spread = _sums(losses, todo, y, temperature)
-        for _ in range(_STEPS):
+        for _ in range(patience * _STEPS):
             step = _newton(losses, todo.rows, y, mean, spread / temperature)
             length = np.ones(len(y))
             for _ in range(_HALVINGS):
@@ -69,12 +73,15 @@ def climb(losses: OwnLosses, todo: Open, start: FloatArray) -> FloatArray:
                 falls = after < value
                 if not falls.any():
                     break
-                length[falls] *= 0.3
+                length[falls] *= 0.2
+            else:
+                tried = np.where(falls[:, None], y, y + length[:, None] * step)
+                after, mean, spread = _sums(losses, todo, tried, temperature)
             y, value = tried, after
         exact = _sums(losses, todo, y, 0.0)[0]
         better = exact > best_value
         best[better], best_value[better] = y[better], exact[better]
-        temperature *= _FACTOR
+        temperature *= factor
     return best
 
 
