@@ -192,8 +192,15 @@ class GaussianOracle:
 
     def forms(self) -> DeviationForms | None:
         """Dense forms, where the risk has a code and they fit in memory."""
+        return None if self._risk.code < 0 else self._dense_forms(self._risk)
+
+    def deviations(self) -> DeviationForms | None:
+        """The forms of squared error: floors and deviations, whatever is charged for them."""
+        return self._dense_forms(SquaredError())
+
+    def _dense_forms(self, risk: NumberRisk) -> DeviationForms | None:
         count, widest = self.sets.members.shape
-        if self._risk.code < 0 or count * widest * self._world.size * 8 > MAX_FORM_BYTES:
+        if count * widest * self._world.size * 8 > MAX_FORM_BYTES:
             return None
         readings = self._readings
         rows = self._imputes[np.maximum(self.sets.members, 0)]  # padding meets zeros in factor
@@ -202,7 +209,7 @@ class GaussianOracle:
             shift=readings.shift,
             reading=np.matmul(readings.factor, rows),
             prices=self.sets.prices,
-            risk=CompiledRisk.of_number(self._risk),
+            risk=CompiledRisk.of_number(risk),
         )
 
 

@@ -1,10 +1,16 @@
 """Search, then a proof: dual multipliers, a beam that they guide, and search again.
 
-Every plan is followed by a lower bound that holds for all policies. The dual (multipliers for each
-round) bounds what any continuation must cost; the beam walks the count states in order of that
-bound, pruning what cannot beat the plan at hand, and so raises the bound and often finds a better
-plan. For problems without that form the bound comes from the lattice or from a
-truncated plan instead, whichever proves more.
+Every plan is followed by a lower bound that holds for all policies. A dual bounds what any
+continuation must cost; the beam walks the count states in order of that bound, pruning what cannot
+beat the plan at hand, and so raises the bound and often finds a better plan. There are two duals:
+
+- where every showing divides an error by a constant, errors are squared and nobody imputes wrongly,
+  multipliers of each round (`engine.dual`);
+- for any other curve, imputation and convex risk, potentials of the counts
+  (`engine.general_dual`), unless the whole box of counts is small enough to be swept outright.
+
+What is left (yes or no, charges that are not convex, samples of a risk other than squared error)
+has neither; the bound then comes from the lattice or from a truncated plan, whichever proves more.
 """
 
 from __future__ import annotations
@@ -17,10 +23,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
-from preceptor.certificate import Certificate
+from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
@@ -28,25 +35,42 @@ from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.certified_person import certify_person, why_not_certified
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
-from preceptor.planning.lattice import solve_lattice
+from preceptor.planning.counting import to_counts, why_not_counted
+from preceptor.planning.lattice import DEFAULT_TOLERANCE, solve_lattice, states_needed
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import solve_truncated
-from preceptor.planning.warm_up import compile_for, compile_proof, compile_search
+from preceptor.planning.stationary import solve_stationary
+from preceptor.planning.warm_up import (
+    compile_counts,
+    compile_for,
+    compile_proof,
+    compile_search,
+)
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
+    from preceptor.engine.certified_beam import BeamResult
     from preceptor.engine.dual import DualBound
+    from preceptor.engine.potentials import PotentialBound
 
 DEFAULT_SECONDS = 30.0
 DEFAULT_GAP = 1e-4
 # A box of so many states is swept outright instead of being bounded by a dual.
-_SWEPT_BYTES = 256 * 2**20
-# States x sets that an exact method gets through in a second, whatever the risk.
-_STATES_A_SECOND = 5e6
+_SWEPT_BYTES = 2**30
+# States x sets that an exact method gets through in a second, by the code of the risk; a charge
+# without a closed form is integrated for each of them.
+_STATES_A_SECOND = {0: 2.5e8, 1: 2e7, 2: 8e7, 3: 5e6, -1: 1e5}
+# Of the time that is left, what an exact method may take.
+_EXACT_SHARE = 1 / 3
+# Shares of the time with the general dual: first search, dual, beam; the search gets the rest.
+_GENERAL_SHARES = (0.08, 0.5, 0.9)
+_GENERAL_FIRST_SEARCH = 2.0
+# Tangent points that are worth keeping in a plan's file.
+_MOST_TANGENTS = 500_000
 # Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
 _SHARES = (0.12, 0.33)
 _LARGE_SHARES = (0.25, 0.62)
@@ -118,9 +142,12 @@ def solve_certified(
                 progress=progress,
             )
     shape = shape_of(problem)
+    general = not shape.has_dual and not why_not_counted(problem)
     if shape.has_dual:
         compile_search()
         compile_proof()
+    elif general:
+        compile_counts()
     with watching(time_limit) as watch:
         if shape.too_many_sets:
             plan = solve_search(
@@ -134,11 +161,13 @@ def solve_certified(
         work = _Work(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
-        if shape.why_not_geometric:
-            work.without_dual(shape.why_not_geometric)
-        else:
-            with one_blas_thread():
+        with one_blas_thread():
+            if shape.has_dual:
                 work.with_dual()
+            elif general:
+                work.with_general_dual()
+            else:
+                work.without_dual(why_not_counted(problem))
         return work.plan()
 
 
@@ -147,6 +176,14 @@ def certificate_of(bound: DualBound) -> Certificate:
     return Certificate(
         bound.kappa, bound.r, bound.N, bound.constants, bound.round_minima, bound.value
     )
+
+
+def certificate_of_potentials(bound: PotentialBound) -> PotentialCertificate:
+    """The same for a bound by potentials of the counts."""
+    tangents = bound.tangents
+    if tangents.size > _MOST_TANGENTS:
+        tangents = np.zeros((0, 0, 0))
+    return PotentialCertificate(bound.theta, bound.instance.caps, tangents, bound.value)
 
 
 @dataclass
@@ -166,7 +203,7 @@ class _Work:
     _dual_so_far: float = -np.inf
     finished: bool = True
     notes: tuple[str, ...] = ()
-    certificate: Certificate | None = None
+    certificate: Certificate | PotentialCertificate | None = None
     options: dict[str, object] = field(default_factory=dict)
 
     def with_dual(self) -> None:
@@ -204,13 +241,8 @@ class _Work:
         from preceptor.engine.dual import DualBound
 
         assert isinstance(bound, DualBound)
-        actions = len(bound.instance.actions())
         most = memory_width(bound.instance, bound.length, self.memory_limit / 2e6)
-        if self.width is not None:
-            widths = [max(self.width, 8)]  # what a beam keeps at the least
-        else:
-            widths = [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
-        for width in widths:
+        for width in self._widths(len(bound.instance.actions())):
             left = 0.94 * self.watch.left if np.isfinite(self.watch.left) else 1e9
             result = certified_beam(
                 bound,
@@ -224,22 +256,122 @@ class _Work:
             if result.value < self.value:
                 path, commit = result.schedule, result.commit
                 self._take(path, commit)
-            if self._raise_bound(result.lower_bound):
-                assert self.certificate is not None
-                self.certificate = self.certificate.with_beam(
-                    min(width, most), result.layers, result.lower_bound
-                )
-            self.states += result.widest
-            cut = result.status != "complete"
-            self.finished = not cut and (self.finished or result.exhausted)
-            if self._done() or cut or result.exhausted or width >= most:
-                break
-            if self.watch.left < 0.05 * self.watch.seconds:
-                self.finished = False
+            if self._after_beam(result, min(width, most)) or width >= most:
                 break
 
+    def with_general_dual(self) -> None:
+        """Any curve, imputation and convex risk: exactly if that is quick, else by potentials."""
+        from preceptor.engine.general_dual import solve_general_dual
+
+        problem, watch = self.problem, self.watch
+        self._exactly()
+        if self._done() or watch.stop():
+            return
+        shares = _GENERAL_SHARES
+        path, commit = self._first_plan(min(watch.share(shares[0]), _GENERAL_FIRST_SEARCH))
+        instance = to_counts(problem)
+        per_round = self.value / total_weight(problem.discount, problem.horizon)
+        bound = solve_general_dual(
+            instance,
+            per_round,
+            time_limit=min(watch.share(shares[1]), 1e9),
+            max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
+            progress=self._watch_dual,
+            should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
+        )
+        self._raise_bound(bound.value)
+        self.certificate = certificate_of_potentials(bound)
+        self.finished &= bound.status != "time_limit"
+        if self._done() or watch.stop():
+            return
+        self._count_beam(bound, path, commit)
+        if not self._done() and not watch.stop() and self.max_iterations is None:
+            with suppress(NotApplicable):
+                self._search(watch.left, start=self._path())
+
+    def _count_beam(self, bound: PotentialBound, path: IntArray, commit: int) -> None:
+        """Ever wider passes, each against the best plan of the one before."""
+        from preceptor.engine.count_beam import count_beam, memory_width
+
+        most = memory_width(bound.instance, self.memory_limit / 2e6)
+        for width in self._widths(len(bound.instance.actions)):
+            left = self.watch.left - self.watch.share(1.0 - _GENERAL_SHARES[2])
+            result = count_beam(
+                bound,
+                path,
+                commit,
+                self.value,
+                self._price,
+                min(width, most),
+                left if np.isfinite(left) else 1e9,
+                progress=lambda stage, _, value: self._tell(stage, None),
+                should_stop=self.watch.stop,
+            )
+            path, commit = result.schedule, result.commit
+            self._take(path, commit)
+            if self._after_beam(result, min(width, most)) or width >= most:
+                break
+
+    def _widths(self, actions: int) -> list[int]:
+        if self.width is not None:
+            return [max(self.width, 8)]  # what a beam keeps at the least
+        return [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
+
+    def _after_beam(self, result: BeamResult, width: int) -> bool:
+        """Keep what a pass proved; whether it was the last one."""
+        if self._raise_bound(result.lower_bound):
+            assert isinstance(self.certificate, (Certificate, PotentialCertificate))
+            self.certificate = self.certificate.with_beam(width, result.layers, result.lower_bound)
+        self.states += result.widest
+        cut = result.status != "complete"
+        self.finished = not cut and (self.finished or result.exhausted)
+        if self._done() or cut or result.exhausted:
+            return True
+        if self.watch.left < 0.05 * self.watch.seconds:
+            self.finished = False
+            return True
+        return False
+
+    def _first_plan(self, seconds: float) -> tuple[IntArray, int]:
+        """A plan to begin with: searched for, or the best fixed set."""
+        try:
+            return self._search(seconds)
+        except NotApplicable:  # a user's own risk, say
+            policy = solve_stationary(self.problem).policy
+            shown = self.problem.sets.index(policy.schedule(1)[0])
+            path = np.full(self.problem.horizon or 1, shown, dtype=np.int64)
+            self._take(path, shown)
+            return path, shown
+
+    def _exactly(self) -> None:
+        """Every state there is, where they are few enough."""
+        problem = self.problem
+        budget = self._affordable_bytes(_EXACT_SHARE)
+        try:
+            if problem.horizon is not None:
+                plan = solve_finite(problem, memory_limit=budget)
+            elif states_needed(problem, DEFAULT_TOLERANCE)[1] <= budget:
+                plan = solve_lattice(problem, memory_limit=budget)
+            else:
+                return
+        except TooLarge:
+            return
+        self._raise_bound(plan.lower_bound)
+        self.states += plan.states
+        self.policy, self.value = plan.policy, plan.value
+
+    def _affordable_bytes(self, share: float) -> int:
+        """What tables may take so that filling them takes no more than a share of the time left."""
+        rate = _STATES_A_SECOND[self.problem.risk.code]
+        states = min(share * self.watch.left, 1e6) * rate / len(self.problem.sets)
+        return min(self.memory_limit, _SWEPT_BYTES, int(9 * states) + 2**16)
+
+    def _price(self, path: IntArray, commit: int) -> float:
+        final = int(path[-1]) if commit < 0 or not path.size else commit
+        return evaluate(self.problem, as_policy(self.problem, path, final))
+
     def without_dual(self, why_not: str) -> None:
-        """Other curves, risks and imputations: exact methods where they fit, else what bounds."""
+        """Whatever else there is: exact methods where they fit, else what bounds."""
         self.notes = (f"No dual bound: {why_not}.",)
         with suppress(NotApplicable):  # a user's own risk, say
             self._search(self.watch.share(0.4))
@@ -252,10 +384,8 @@ class _Work:
         for solver, options in solvers:
             if self._done() or self.watch.stop():
                 break
-            affordable = min(self.watch.left, 1e6) * _STATES_A_SECOND / len(self.problem.sets)
-            budget = min(self.memory_limit, _SWEPT_BYTES, int(9 * affordable) + 2**16)
             try:
-                plan = solver(self.problem, memory_limit=budget, **options)
+                plan = solver(self.problem, memory_limit=self._affordable_bytes(1.0), **options)
             except TooLarge:
                 continue
             self._raise_bound(plan.lower_bound)

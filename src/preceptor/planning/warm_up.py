@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from preceptor.engine.counted import CountInstance
     from preceptor.engine.instance import DualInstance
     from preceptor.problem import Problem
 
@@ -30,6 +31,18 @@ def compile_proof() -> None:
     path = np.zeros(4, dtype=np.int64)
     bound = solve_dual(instance, path, time_limit=60.0, max_iterations=1)
     certified_beam(bound, path, 0, width=8, time_limit=60.0)
+
+
+@cache
+def compile_counts() -> None:
+    """The same for the general dual and its beam."""
+    from preceptor.engine.count_beam import count_beam
+    from preceptor.engine.general_dual import solve_general_dual
+
+    instance = _tiny_counts()
+    bound = solve_general_dual(instance, 1.0, time_limit=60.0, max_iterations=1)
+    path = np.zeros(1, dtype=np.int64)
+    count_beam(bound, path, 0, 1e9, lambda _path, _commit: 1e9, width=8, time_limit=60.0)
 
 
 def compile_for(problem: Problem) -> None:
@@ -64,6 +77,30 @@ def _tiny() -> DualInstance:
         alpha=np.array([1.5, 1.5]),
         members=np.array([[-1], [0], [1]], dtype=np.int64),
         set_cost=np.array([2.0, 0.5, 0.6]),
+        discount=0.5,
+        horizon=None,
+    )
+
+
+def _tiny_counts() -> CountInstance:
+    from preceptor.engine.counted import CountInstance
+
+    left = np.array([[1.0, 0.5, 0.25, 0.125, 0.0625]] * 2)
+    return CountInstance(
+        floor=np.array([2.0, 0.5, 0.6]),
+        shift=np.zeros((3, 1)),
+        reading=np.array([[[0.0, 0.0]], [[1.0, 0.5]], [[0.5, 1.0]]]),
+        prices=np.zeros(3),
+        shown=np.array([[False, False], [True, False], [False, True]]),
+        code=0,
+        tau=0.0,
+        knots=np.zeros((0, 3)),
+        errors=left,
+        basis=np.stack([left, 1.0 - left, 1.0 - left**2], axis=2),
+        caps=np.full(2, 4, dtype=np.int64),
+        low=np.zeros(2),
+        high=left[:, 4],
+        length=4,
         discount=0.5,
         horizon=None,
     )
