@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.verification.dual_check import DualProof
 from preceptor.verification.own_losses import OwnLosses
@@ -29,8 +30,7 @@ def beam_again(
     layers give a valid bound.
     """
     problem, discount = losses.problem, losses.problem.discount
-    active = np.flatnonzero(losses.member_of.any(axis=1))
-    stopping = _stopping(losses)
+    active = [row for row in range(len(losses.sets)) if row != losses.waiting_row]
     layers = min(layers, potentials.length)
     errors = losses.errors_after(range(layers + 1))
     settled = _settled_after(losses, layers)
@@ -41,14 +41,14 @@ def beam_again(
     least = np.inf  # of all that was dropped, and of stopping
     for t in range(layers):
         rest = problem.horizon - t if problem.horizon is not None else None
-        least = min(least, float(prefix.min()) + discount**t * stopping(rest))
+        least = min(least, float(prefix.min()) + discount**t * _stopping(losses, rest))
         table = potentials.at(t + 1, np.broadcast_to(np.arange(t + 2), (problem.size, t + 2)))
         here = table[tests, counts].sum(axis=1)
         people = errors[tests, counts]
         parents, shown, costs, f = [], [], [], []
         for row in active:
             members = list(losses.sets[row])
-            cost = prefix + discount**t * losses.losses(int(row), people)
+            cost = prefix + discount**t * losses.losses(row, people)
             steps = table[members, counts[:, members] + 1] - table[members, counts[:, members]]
             later = here + steps.sum(axis=1) + proof.constants[t + 1]
             bound = cost + discount ** (t + 1) * later
@@ -60,7 +60,7 @@ def beam_again(
         parent, chosen = np.concatenate(parents), np.concatenate(shown)
         cost, bound = np.concatenate(costs), np.concatenate(f)
         if not parent.size:
-            return _lowered(min(value, least), losses, value)
+            return _lowered(min(value, least), losses)
         children = counts[parent] + losses.member_of[chosen]
         keep = _cheapest(np.minimum(children, settled), cost, hashes)
         if keep.size > width:
@@ -68,7 +68,7 @@ def beam_again(
             least = min(least, float(bound[order[width]]))
             keep = order[:width]
         counts, prefix, bounds = children[keep], cost[keep], bound[keep]
-    return _lowered(min(value, least, float(bounds.min())), losses, value)
+    return _lowered(min(value, least, float(bounds.min())), losses)
 
 
 def _cheapest(states: IntArray, costs: FloatArray, hashes: IntArray) -> IntArray:
@@ -94,27 +94,17 @@ def _settled_after(losses: OwnLosses, layers: int) -> IntArray:
     return settled
 
 
-def _stopping(losses: OwnLosses):  # type: ignore[no-untyped-def]
+def _stopping(losses: OwnLosses, rounds: int | None) -> float:
     """What showing nothing costs over so many rounds (None: forever); infinite if not allowed."""
-    problem, empty = losses.problem, np.flatnonzero(~losses.member_of.any(axis=1))
-    price = np.inf
-    if empty.size:
-        price = float(losses.losses(int(empty[0]), np.zeros((1, problem.size)))[0])
-
-    def cost(rounds: int | None) -> float:
-        if not np.isfinite(price):
-            return np.inf
-        if rounds is None:
-            return price / (1.0 - problem.discount)
-        return price * float(np.sum(problem.discount ** np.arange(rounds)))
-
-    return cost
+    row = losses.waiting_row
+    if row is None:
+        return np.inf
+    price = float(losses.losses(row, losses.first_errors[None, :])[0])
+    return price * total_weight(losses.problem.discount, rounds)
 
 
-def _lowered(bound: float, losses: OwnLosses, value: float) -> float:
-    """Less what rounding may have added, unless the plan itself is the bound."""
-    if bound >= value:
-        return value
+def _lowered(bound: float, losses: OwnLosses) -> float:
+    """Less what rounding may have added to prefixes and potentials."""
     problem = losses.problem
-    rounds = problem.horizon or 1.0 / (1.0 - problem.discount)
-    return bound - rounds * losses.slack - 64.0 * _EPS * abs(bound)
+    weight = total_weight(problem.discount, problem.horizon)
+    return bound - weight * losses.slack - 64.0 * _EPS * abs(bound)

@@ -100,8 +100,9 @@ def finite_bound(losses: OwnLosses, rounds: int, kind: str) -> BellmanProof:
     later = _later_floor(losses, rounds)
     counted = Counted.of(losses)
     waits = _waiting(losses)
-    rows = np.flatnonzero(losses.member_of.any(axis=1)) if waits is not None else None
-    rows = np.arange(len(losses.sets)) if rows is None else rows
+    rows = np.arange(len(losses.sets))
+    if waits is not None:
+        rows = np.delete(rows, losses.waiting_row)
     layers = _Layers.of(counted.moves[rows], rounds)
     table = losses.errors_after(range(rounds + 1))
     costs = np.empty((rows.size, layers.size))
@@ -142,15 +143,11 @@ def _later_floor(losses: OwnLosses, rounds: int) -> float:
 
 
 def _waiting(losses: OwnLosses) -> float | None:
-    """What showing nothing costs, where it may be shown beside other sets and costs always the same."""
-    empty = np.flatnonzero(~losses.member_of.any(axis=1))
-    if not empty.size or len(losses.sets) < 2:
+    """What showing nothing costs, where there are other sets too and it costs always the same."""
+    row = losses.waiting_row
+    if row is None or len(losses.sets) < 2:
         return None
-    row, n = int(empty[0]), losses.problem.size
-    sizes = np.abs(losses.first_errors)
-    if losses.shared and np.any(losses.problem.oracle.sensitivity_of(sizes, ())):
-        return None
-    return float(losses.losses(row, np.zeros((1, n)))[0])
+    return float(losses.losses(row, losses.first_errors[None, :])[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.verification.own_losses import OwnLosses, expected_charge, slope_over_deviation
+from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import Points, Potentials
 from preceptor.verification.tangents import Open, climb
 
@@ -105,7 +105,9 @@ class _Rounds:
         self.potentials, self.losses = potentials, losses
         self.endless = losses.problem.horizon is None
         self.rounds = potentials.length + self.endless
-        self.active = np.flatnonzero(losses.member_of.any(axis=1))
+        self.active = np.arange(len(losses.sets))
+        if losses.waiting_row is not None:
+            self.active = np.delete(self.active, losses.waiting_row)
         shape = (self.rounds, self.active.size, losses.shift.shape[1])
         self.tangent = np.zeros(shape)
         self.proven = np.full(shape[:2], -np.inf)
@@ -188,11 +190,10 @@ class _Rounds:
 
     def _stopping(self, t: int) -> float:
         """Showing nothing from round t on, less the largest potential; infinite if not allowed."""
-        problem = self.losses.problem
-        if self.active.size == len(self.losses.sets):
+        problem, row = self.losses.problem, self.losses.waiting_row
+        if row is None:
             return np.inf
-        empty = int(np.flatnonzero(~self.losses.member_of.any(axis=1))[0])
-        price = float(self.losses.losses(empty, np.zeros((1, problem.size)))[0])
+        price = float(self.losses.losses(row, self.losses.first_errors[None, :])[0])
         price -= self.losses.slack
         if problem.horizon is None:
             rounds = 1.0 / (1.0 - problem.discount)
@@ -205,11 +206,9 @@ def least_sums(
     losses: OwnLosses, points: Points, rows: IntArray, tangent: FloatArray
 ) -> FloatArray:
     """h (sets,) of the sets `rows` with planes that touch at `tangent` (sets, widest)."""
-    risk = losses.problem.risk
-    variance = losses.floor[rows] + np.sum(tangent * tangent, axis=1)
-    deviation = np.sqrt(variance)
-    plane = slope_over_deviation(risk, deviation)[:, None] * tangent  # type: ignore[arg-type]
-    charge = expected_charge(risk, variance) + losses.price[rows]  # type: ignore[arg-type]
+    square = np.sum(tangent * tangent, axis=1)
+    plane = losses.pull(rows, square)[:, None] * tangent
+    charge = losses.charged(rows, square)
     total = charge + np.sum(plane * (losses.shift[rows] - tangent), axis=1)
     size = np.abs(charge) + np.sum(np.abs(plane) * (np.abs(losses.shift[rows] - tangent)), axis=1)
     pull = np.einsum("sk,skn->sn", plane, losses.reading[rows])

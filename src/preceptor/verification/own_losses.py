@@ -32,7 +32,10 @@ _EPS = float(np.finfo(np.float64).eps)
 # Rounding of one loss, in units of eps times the number of tests: products, sums and a square.
 _OPERATIONS = 64.0
 # Risks whose expected charge is convex in the deviation and has a slope in closed form.
-CONVEX = (SquaredError, AbsoluteError, Huber)
+CLOSED = (SquaredError, AbsoluteError, Huber)
+# What numerical integration of any other risk may add to a loss, relatively.
+_QUADRATURE = 1e-11
+_PANELS = np.linspace(-12.0, 12.0, 33)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,10 +101,26 @@ class OwnLosses:
             reading[rows, :size] = deviation
             shift[rows, :size] = best - deviation @ world.coefficients
         rounding = _OPERATIONS * _EPS * (n + widest) * worst
-        risk = problem.risk if isinstance(problem.risk, NumberRisk) else None
+        if isinstance(problem.risk, NumberRisk) and not isinstance(problem.risk, CLOSED):
+            rounding += _QUADRATURE
         if problem.loss.kind != "closed-form":
-            risk = None
+            return cls._of_sample(problem, listed, price, rounding)
+        risk = problem.risk if isinstance(problem.risk, NumberRisk) else None
         return cls(problem, listed, floor, shift, reading, price, rounding, risk)
+
+    @classmethod
+    def _of_sample(
+        cls, problem: Problem, sets: tuple[TestSet, ...], price: FloatArray, rounding: float
+    ) -> OwnLosses:
+        """Mean squares of a sample have deviations, too; other losses are asked for one by one."""
+        n, oracle = problem.size, problem.oracle
+        forms = [oracle.squared_form_of(shown) for shown in sets]
+        floor, shift, reading = np.zeros(len(sets)), np.zeros((len(sets), n)), np.zeros((len(sets), n, n))
+        for row, form in enumerate(forms):
+            if form is None:
+                return cls(problem, sets, floor, shift, reading, price, rounding, None)
+            floor[row], shift[row], reading[row] = form.floor, form.shift, form.reading
+        return cls(problem, sets, floor, shift, reading, price, rounding, SquaredError())
 
     @property
     def shared(self) -> str:
@@ -112,10 +131,44 @@ class OwnLosses:
             return "with losses from the sample that defines them"
         return ""
 
-    @property
+    @cached_property
     def is_convex(self) -> bool:
-        """Whether a tangent at any deviation lies below the loss everywhere."""
-        return isinstance(self._risk, CONVEX)
+        """Whether a tangent at any deviation lies below the loss everywhere.
+
+        A risk of somebody's own is looked at on a grid, out to twelve times the largest miss.
+        """
+        if self._risk is None or isinstance(self._risk, CLOSED):
+            return self._risk is not None
+        reach = 12.0 * math.sqrt(float(np.max(self.floor + self._reach() ** 2)))
+        charges = self._risk.charge(np.linspace(-reach, reach, 20_001))
+        bend = charges[2:] - 2.0 * charges[1:-1] + charges[:-2]
+        return bool(np.all(bend >= -1e-9 * np.abs(charges[1:-1]) - 1e-12))
+
+    @property
+    def assumed(self) -> str:
+        """What is taken for granted, in words; empty if nothing."""
+        if self._risk is None or isinstance(self._risk, CLOSED):
+            return ""
+        return "the risk is integrated numerically, and its shape was looked at on a grid"
+
+    @cached_property
+    def waiting_row(self) -> int | None:
+        """The set that shows nothing, where that costs the same in every state; else None."""
+        empty = np.flatnonzero(~self.member_of.any(axis=1))
+        if not empty.size:
+            return None
+        if self._risk is not None:
+            constant = not self.reading[empty[0]].any()
+        else:
+            sizes = np.abs(self.first_errors)
+            constant = not np.any(self.problem.oracle.sensitivity_of(sizes, ()))
+        return int(empty[0]) if constant else None
+
+    def _reach(self) -> FloatArray:
+        """No deviation of a set is longer (sets,) while errors are no larger than at first."""
+        lengths = np.linalg.norm(self.reading, axis=1)
+        reach = np.linalg.norm(self.shift, axis=1) + lengths @ np.abs(self.first_errors)
+        return np.asarray(reach)
 
     @property
     def is_increasing(self) -> bool:
@@ -125,6 +178,21 @@ class OwnLosses:
     def charged(self, rows: IntArray, square: FloatArray) -> FloatArray:
         """What sets cost with a deviation of that squared length, price included (sets,)."""
         return self._charge(self.floor[rows] + square) + self.price[rows]
+
+    def pull(self, rows: IntArray, square: FloatArray) -> FloatArray:
+        """(sets,) by what to multiply deviations of that squared length for the loss's gradient."""
+        return slope_over_deviation(self._risk, np.sqrt(self.floor[rows] + square))
+
+    def bend(self, rows: IntArray, square: FloatArray) -> FloatArray:
+        """(sets,) G'' there; only roughly for a risk of somebody's own."""
+        size = np.sqrt(np.maximum(self.floor[rows] + square, 1e-300))
+        if isinstance(self._risk, AbsoluteError):
+            return np.zeros_like(size)
+        pull = slope_over_deviation(self._risk, size)
+        if not isinstance(self._risk, Huber):
+            return pull
+        z = np.minimum(self._risk.threshold / size, 1e100)
+        return np.asarray(pull - 2.0 * z * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi))
 
     @cached_property
     def first_errors(self) -> FloatArray:
@@ -145,9 +213,7 @@ class OwnLosses:
         if self._risk is None:
             sizes = np.abs(self.first_errors)
             return max(self.problem.oracle.ceiling_of(sizes, shown) for shown in self.sets)
-        reach = np.linalg.norm(self.shift, axis=1)
-        reach = reach + np.linalg.norm(self.reading, axis=1) @ np.abs(self.first_errors)
-        return float(np.max(self._charge(self.floor + reach**2) + self.price))
+        return float(np.max(self._charge(self.floor + self._reach() ** 2) + self.price))
 
     @property
     def slack(self) -> float:
@@ -179,7 +245,7 @@ class OwnLosses:
         """What set number `row` costs people with errors (states, n), price included."""
         if self._risk is None:
             return self.problem.oracle.loss_of(errors, self.sets[row])
-        width = max(len(self.sets[row]), 1)
+        width = self._width(row)
         deviation = self.shift[row, :width] + errors @ self.reading[row, :width].T
         variance = self.floor[row] + np.sum(deviation * deviation, axis=1)
         return self._charge(variance) + self.price[row]
@@ -200,13 +266,19 @@ class OwnLosses:
             with np.errstate(invalid="ignore"):
                 fall = np.where(apart > 0.0, apart * slopes, 0.0)
             return np.maximum(here - fall.sum(axis=1), self.floors[row])
-        width = max(len(self.sets[row]), 1)
+        width = self._width(row)
         deviation = self.shift[row, :width] + errors @ self.reading[row, :width].T
         variance = self.floor[row] + np.sum(deviation * deviation, axis=1)
         pull = slope_over_deviation(self._risk, np.sqrt(variance))[:, None]
         slopes = (pull * deviation) @ self.reading[row, :width]
         fall = np.minimum(slopes * (low - errors), slopes * (high - errors))
         return np.maximum(here + fall.sum(axis=1), self.floors[row])
+
+    def _width(self, row: int) -> int:
+        """Rows of the deviation of a set that are not just padding."""
+        if self.problem.loss.kind != "closed-form":
+            return int(self.shift.shape[1])
+        return max(len(self.sets[row]), 1)
 
     @cached_property
     def floors(self) -> FloatArray:
@@ -267,7 +339,24 @@ def slope_over_deviation(risk: NumberRisk | None, deviation: FloatArray) -> Floa
     if isinstance(risk, AbsoluteError):
         safe = np.maximum(deviation, 1e-300)
         return np.where(deviation > 0.0, math.sqrt(2.0 / math.pi) / safe, 0.0)
-    assert isinstance(risk, Huber)
+    if not isinstance(risk, Huber):
+        return _integrated_slope(risk, deviation)
     from scipy.special import erf
 
     return np.asarray(erf(risk.threshold / (math.sqrt(2.0) * np.maximum(deviation, 1e-300))))
+
+
+def _integrated_slope(risk: NumberRisk | None, deviation: FloatArray) -> FloatArray:
+    """The same for any risk: the density of sZ changes with s by (z² - 1)/s, so that is integrated."""
+    assert risk is not None
+    size = np.maximum(np.asarray(deviation, dtype=np.float64), 1e-12)[:, None]
+    kinks = np.clip(np.asarray(getattr(risk, "kinks", (0.0,)))[None, :] / size, -12.0, 12.0)
+    fixed = np.broadcast_to(_PANELS, (len(size), _PANELS.size))
+    edges = np.sort(np.concatenate([fixed, kinks], axis=1), axis=1)
+    nodes, weights = np.polynomial.legendre.leggauss(16)
+    half = np.diff(edges, axis=1)[:, :, None] / 2.0
+    z = (edges[:, 1:] + edges[:, :-1])[:, :, None] / 2.0 + half * nodes
+    bell = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    charges = risk.charge(size[:, :, None] * z)
+    slope = np.sum(charges * (z * z - 1.0) * bell * half * weights, axis=(1, 2))
+    return np.maximum(np.asarray(slope / size[:, 0] ** 2), 0.0)

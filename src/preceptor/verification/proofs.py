@@ -95,9 +95,9 @@ def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) ->
     else:
         if missed:
             best = Proven(best.bound, f"{best.how}; NOT CHECKED beyond that: {missed}")
-    if losses.shared:
-        return _with_shared(losses, best)
-    return best
+    if losses.assumed:
+        best = Proven(best.bound, f"{best.how}; {losses.assumed}")
+    return _with_shared(losses, best) if losses.shared else best
 
 
 def _can_be_listed(problem: Problem) -> bool:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.model.risks import Huber, SquaredError
-from preceptor.verification.own_losses import OwnLosses, expected_charge, slope_over_deviation
+from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import Points
 
 # Temperatures in units of a round's loss, and Newton steps at each of them.
@@ -90,10 +89,9 @@ def _sums(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """h (pairs,) with soft minima, and mean and variance (pairs, n) of the errors they weigh."""
     rows, error = todo.rows, todo.error
-    risk = losses.problem.risk
-    variance = losses.floor[rows] + np.sum(y * y, axis=1)
-    plane = slope_over_deviation(risk, np.sqrt(variance))[:, None] * y  # type: ignore[arg-type]
-    total = expected_charge(risk, variance) + np.sum(plane * (losses.shift[rows] - y), axis=1)  # type: ignore[arg-type]
+    square = np.sum(y * y, axis=1)
+    plane = losses.pull(rows, square)[:, None] * y
+    total = losses.charged(rows, square) + np.sum(plane * (losses.shift[rows] - y), axis=1)
     pull = np.einsum("sk,skn->sn", plane, losses.reading[rows])
     parts = pull[:, :, None] * error + todo.table
     least = parts.min(axis=2)
@@ -120,17 +118,8 @@ def _newton(
 
 def _curvature(losses: OwnLosses, rows: IntArray, y: FloatArray) -> FloatArray:
     """Second derivatives (sets, widest, widest) of G(sqrt(floor + |y|²)) in y."""
-    risk = losses.problem.risk
-    deviation = np.sqrt(np.maximum(losses.floor[rows] + np.sum(y * y, axis=1), 1e-300))
-    pull = slope_over_deviation(risk, deviation)  # type: ignore[arg-type]
-    identity = np.eye(y.shape[1])
-    if isinstance(risk, SquaredError):
-        return np.asarray(pull[:, None, None] * identity)
-    bend = np.zeros_like(deviation)  # G''
-    if isinstance(risk, Huber):
-        z = np.minimum(risk.threshold / deviation, 1e100)
-        bell = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
-        bend = pull - 2.0 * z * bell
-    along = (bend - pull) / deviation**2
+    square = np.sum(y * y, axis=1)
+    pull, bend = losses.pull(rows, square), losses.bend(rows, square)
+    along = (bend - pull) / np.maximum(losses.floor[rows] + square, 1e-300)
     outer = y[:, :, None] * y[:, None, :]
-    return np.asarray(pull[:, None, None] * identity + along[:, None, None] * outer)
+    return np.asarray(pull[:, None, None] * np.eye(y.shape[1]) + along[:, None, None] * outer)
