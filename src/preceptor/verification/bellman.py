@@ -225,7 +225,9 @@ def _how_many(dimensions: int, most: int, total: int) -> int:
     )
 
 
-def box_bound(losses: OwnLosses, caps: IntArray, kind: str, edge: Edge | None = None) -> BellmanProof:
+def box_bound(
+    losses: OwnLosses, caps: IntArray, kind: str, edge: Edge | None = None
+) -> BellmanProof:
     """The infinite horizon on counts up to `caps` (counts of `Counted`), each visited once.
 
     With `edge`, states with a count at its cap take its lower bounds on the cost of going on from
@@ -322,7 +324,9 @@ def _in_box(
 def box_caps(losses: OwnLosses, most_states: int) -> IntArray:
     """Caps for `box_bound` within that many states: equal shares of what capping can change."""
     counted, discount = Counted.of(losses), losses.problem.discount
-    longest = 1 if discount == 0.0 else min(100_000, math.ceil(math.log(1e-18) / math.log(discount)))
+    longest = (
+        1 if discount == 0.0 else min(100_000, math.ceil(math.log(1e-18) / math.log(discount)))
+    )
     counts = np.arange(1, longest + 1)
     steep = np.max([losses.steepest(row) for row in range(len(losses.sets))], axis=0)
     steep = np.minimum(steep, 1e300)

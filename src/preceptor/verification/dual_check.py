@@ -128,7 +128,9 @@ class _Rounds:
         rows = self.active
         return np.asarray(self.losses.shift[rows] + self.losses.reading[rows] @ errors)
 
-    def _try(self, t: int, points: Points, tangent: FloatArray, which: IntArray | None = None) -> None:
+    def _try(
+        self, t: int, points: Points, tangent: FloatArray, which: IntArray | None = None
+    ) -> None:
         """Keep these planes of the sets `which` (all if left out) where they prove more."""
         chosen = np.arange(self.active.size) if which is None else which
         proven = least_sums(self.losses, points, self.active[chosen], tangent)
@@ -184,9 +186,7 @@ class _Rounds:
                 constants[t] = min(constants[t], self._stopping(t))
         start = self.potentials.at(0, np.zeros((problem.size, 1), dtype=np.int64))[:, 0]
         value = _down(float(constants[0]), *start.tolist())
-        return DualProof(
-            minima, constants, value, self.rounds, self.active.size, self.places
-        )
+        return DualProof(minima, constants, value, self.rounds, self.active.size, self.places)
 
     def _stopping(self, t: int) -> float:
         """Showing nothing from round t on, less the largest potential; infinite if not allowed."""
@@ -217,7 +217,10 @@ def least_sums(
         used = np.isfinite(points.hidden[i])
         error = points.error[i, used]
         largest = float(np.abs(error).max())
-        for table, chosen in ((points.hidden[i, used], ~member[:, i]), (points.shown[i, used], member[:, i])):
+        for table, chosen in (
+            (points.hidden[i, used], ~member[:, i]),
+            (points.shown[i, used], member[:, i]),
+        ):
             if chosen.any():
                 total[chosen] += np.min(pull[chosen, i, None] * error + table, axis=1)
                 size[chosen] += np.abs(pull[chosen, i]) * largest + float(np.abs(table).max())

@@ -115,7 +115,11 @@ class OwnLosses:
         """Mean squares of a sample have deviations, too; other losses are asked for one by one."""
         n, oracle = problem.size, problem.oracle
         forms = [oracle.squared_form_of(shown) for shown in sets]
-        floor, shift, reading = np.zeros(len(sets)), np.zeros((len(sets), n)), np.zeros((len(sets), n, n))
+        floor, shift, reading = (
+            np.zeros(len(sets)),
+            np.zeros((len(sets), n)),
+            np.zeros((len(sets), n, n)),
+        )
         for row, form in enumerate(forms):
             if form is None:
                 return cls(problem, sets, floor, shift, reading, price, rounding, None)
@@ -250,9 +254,7 @@ class OwnLosses:
         variance = self.floor[row] + np.sum(deviation * deviation, axis=1)
         return self._charge(variance) + self.price[row]
 
-    def least(
-        self, row: int, errors: FloatArray, low: FloatArray, high: FloatArray
-    ) -> FloatArray:
+    def least(self, row: int, errors: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """No more than the set costs anybody whose errors lie between `low` and `high`.
 
         All have shape (states, n), `errors` within the others. Where the loss is convex the tangent

@@ -165,7 +165,9 @@ class LogPotentials(_Shared):
         n, horizon = self.losses.problem.size, self.losses.problem.horizon
         rows = (certificate.log_weight, certificate.linear_weight, certificate.square_weight)
         if T < 1 or any(row.shape != (T + 1, n) for row in rows):
-            return f"multipliers have shapes {[row.shape for row in rows]}, must be (rounds + 1, {n})"
+            return (
+                f"multipliers have shapes {[row.shape for row in rows]}, must be (rounds + 1, {n})"
+            )
         if certificate.constants.shape != (T + 1,):
             return f"{certificate.constants.shape} constants for {T} rounds"
         if certificate.round_minima.shape != (T + self._endless,):

@@ -40,8 +40,10 @@ from preceptor.verification.slow_value import slow_loss
 # Sets whose deviations are written out; beyond that only their floors are looked at.
 _MOST_SETS, _MOST_NUMBERS = 300_000, 80_000_000
 # Boxes and lengths tried where nobody says which: states, rounds.
-_BOXES = (20_000, 400_000, 6_000_000, 40_000_000)
-_LENGTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+_BOXES = (20_000, 400_000, 6_000_000)
+_LENGTHS = (4, 16, 64, 256, 1024)
+# Methods whose bounds cost no search.
+_INSTANT = ("stationary", "independent", "beam", "search")
 # States in which tabulated charges are compared with brute force.
 _COMPARED = 40
 
@@ -73,6 +75,9 @@ class Proven:
 
 def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) -> Proven:
     """The best bound that could be proven on the way to `claimed`."""
+    tabulated = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+    if not claimed <= hints.value + slack * abs(hints.value) + tabulated:
+        return Proven(-np.inf, "it is more than the policy itself costs", fault="above the value")
     if not _can_be_listed(problem):
         floor, how = least_round(problem)
         return Proven(floor * total_weight(problem.discount, problem.horizon), how)
@@ -138,9 +143,7 @@ def table_off(losses: OwnLosses) -> float:
 Attempt = Callable[[], Proven]
 
 
-def _attempts(
-    losses: OwnLosses, claimed: float, hints: Hints, slack: float
-) -> Iterator[Attempt]:
+def _attempts(losses: OwnLosses, claimed: float, hints: Hints, slack: float) -> Iterator[Attempt]:
     """A certificate first, since it must hold; then what costs least."""
     dual = cache(lambda: _dual(losses, hints, slack))
     if hints.certificate is not None:
@@ -150,19 +153,22 @@ def _attempts(
     yield lambda: Proven(
         uncorrelated_bound(losses), "tests are uncorrelated: least sum of scores computed again"
     )
+    if hints.method in _INSTANT:
+        return
     if losses.problem.horizon is None:
         yield from _endless_attempts(losses, hints, dual)
-    yield from _finite_attempts(losses, hints)
+    if hints.method != "lattice":
+        yield from _finite_attempts(losses, hints)
 
 
 def _finite_attempts(losses: OwnLosses, hints: Hints) -> Iterator[Attempt]:
     horizon = losses.problem.horizon
     lengths = [length for length in _LENGTHS if horizon is None or length < horizon]
     hinted = hints.options.get("length")
+    if horizon is not None:
+        lengths = [horizon] if hints.method == "finite" else [horizon, *lengths]
     if isinstance(hinted, int) and hinted >= 1:
         lengths = [hinted if horizon is None else min(hinted, horizon)]
-    if horizon is not None and horizon not in lengths:
-        lengths = [*lengths, horizon] if isinstance(hinted, int) else [horizon, *lengths]
     for length in lengths:
         yield lambda length=length: _finite(losses, length)  # type: ignore[misc]
 
@@ -184,7 +190,7 @@ def _endless_attempts(
         yield lambda: _in_box(losses, caps)
         if hints.certificate is not None and hints.method == "lattice":
             yield lambda: _in_box_with_edge(losses, caps, dual())
-    for states in _BOXES:
+    for states in () if hints.method == "lattice" else _BOXES:
         yield lambda states=states: _in_box(losses, box_caps(losses, states))  # type: ignore[misc]
 
 
