@@ -1,8 +1,8 @@
-"""A triangular root of a covariance in doubled precision, so that near copies keep their difference.
+"""A root of a covariance in doubled precision, so that near copies keep their difference.
 
-Tests with a correlation of 1 - 1e-12 differ by a variance of 2e-12, of which 1 - ρ² in doubles keeps
-four digits. Here every number is the sum of two doubles while it is decomposed; the root is rounded
-to doubles at the end, and then small pivots are as exact as large ones.
+Tests with a correlation of 1 - 1e-12 differ by a variance of 2e-12, of which 1 - ρ² in doubles
+keeps four digits. Here every number is the sum of two doubles while it is decomposed; the root is
+rounded to doubles at the end, and then small pivots are as exact as large ones.
 """
 
 from __future__ import annotations

@@ -1,20 +1,22 @@
 """Exact bounds proven again: one inequality for every set in every state that can be reached.
 
-A function W of the counts is never above the cost of going on if, in every state m and for every set,
+A function W of the counts is never above the cost of going on if, in every state m and for every
+set,
 
     W(m) <= L_S(m) + δ W(m + 1_S).
 
 Here W is built backward as large as these inequalities allow, in NumPy, from losses that are the
 checkers' own (`own_losses.py`), so W at the start is proven whatever a solver did.
 
-Over finitely many rounds W also depends on the round, and after the last one it is 0, or the floor of
-all later rounds where only the first ones are looked at. Over infinitely many rounds counts are
-looked at up to a cap. A state at its cap stands for all counts from there on: the errors lie between
-that at the cap and their limit, and the loss counts with its least over that interval
+Over finitely many rounds W also depends on the round, and after the last one it is 0, or the floor
+of all later rounds where only the first ones are looked at. Over infinitely many rounds counts are
+looked at up to a cap. A state at its cap stands for all counts from there on: the errors lie
+between that at the cap and their limit, and the loss counts with its least over that interval
 (`OwnLosses.least`). A set that moves no count below its cap may be shown forever, L / (1 - δ).
 
-Where showing nothing costs the same in every state it is put off to the end: waiting first costs c + δX,
-waiting last X + δ^h c, and X is at most what waiting for all h rounds costs, so the second is no more.
+Where showing nothing costs the same in every state it is put off to the end: waiting first costs c
++ δX, waiting last X + δ^h c, and X is at most what waiting for all h rounds costs, so the second is
+no more.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
@@ -101,7 +104,7 @@ def finite_bound(losses: OwnLosses, rounds: int, kind: str) -> BellmanProof:
     counted = Counted.of(losses)
     waits = _waiting(losses)
     rows = np.arange(len(losses.sets))
-    if waits is not None:
+    if waits is not None and losses.waiting_row is not None:
         rows = np.delete(rows, losses.waiting_row)
     layers = _Layers.of(counted.moves[rows], rounds)
     table = losses.errors_after(range(rounds + 1))
@@ -202,7 +205,7 @@ class _Layers:
         """Where the counts are that somebody may have in round t."""
         return slice(int(self.ends[t]) if self.fixed else 0, int(self.ends[t + 1]))
 
-    def following(self, moves: IntArray) -> IntArray:
+    def following(self, moves: IntArray) -> NDArray[np.int32]:
         """(sets, states) where a set leads; meaningless after the last round."""
         order = np.argsort(self.keys, kind="stable")
         sorted_keys = self.keys[order]

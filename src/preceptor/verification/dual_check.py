@@ -5,11 +5,11 @@ Potentials p and constants C bound the cost of going on if no round undercuts it
     L_S(m) + δ φ_{t+1}(m + 1_S) - φ_t(m) >= g_t    for every set S and all counts m possible in t.
 
 The loss is convex in the deviation y = shift + D e, so a plane q'y that touches it at any y0 lies
-below it. With that plane in place of the loss the sum falls apart into tests, and each test's part is
-the least of finitely many numbers: one for each count, and one for each end of where its error may
-lie. So h_S(y0), the sum of these, is a lower bound for every y0, and a poor y0 can only make the check
-fail. Hints from a certificate are tried first; where they do not prove enough, better ones are sought
-here (`tangents.py`).
+below it. With that plane in place of the loss the sum falls apart into tests, and each test's part
+is the least of finitely many numbers: one for each count, and one for each end of where its error
+may lie. So h_S(y0), the sum of these, is a lower bound for every y0, and a poor y0 can only make
+the check fail. Hints from a certificate are tried first; where they do not prove enough, better
+ones are sought here (`tangents.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What no round can go below, whichever of very many sets is shown, set by set in NumPy.
 
 Where sets are too many to be listed, bounds rest on the floor of each: what its best reader leaves.
-Given tests P, let C be the covariance of all tests, c that of each with the outcome's score, v what is
-left of its variance (Schur complements). Two more tests i and j explain
+Given tests P, let C be the covariance of all tests, c that of each with the outcome's score, v what
+is left of its variance (Schur complements). Two more tests i and j explain
 
     (c_i² C_jj - 2 c_i c_j C_ij + c_j² C_ii) / (C_ii C_jj - C_ij²),
 
@@ -137,7 +137,7 @@ def _given(state: State, test: int) -> State:
 def _prefixes(
     problem: Problem, root: State | None
 ) -> Iterator[tuple[tuple[int, ...], float, State | None]]:
-    """Sets of at most two tests fewer than the most, what they cost, and what is left given them."""
+    """Sets of at most two tests fewer than the most, what they cost, what is left given them."""
     _, most, costs, limit = _most(problem)
     n = problem.size
     stack: list[tuple[tuple[int, ...], float, State | None]] = [((), 0.0, root)]
@@ -201,13 +201,13 @@ def _walked(problem: Problem) -> float:
         pair = np.where(sure, over / np.where(sure, under, 1.0), left)
         look(left - pair, paid + prices[rest[i]] + prices[rest[j]], size + 2)
     if free:
-        for size in np.flatnonzero(np.isfinite(lowest)):
-            best = min(best, _charge(problem, lowest[size : size + 1], np.zeros(1), int(size)))
+        for size in np.flatnonzero(np.isfinite(lowest)).tolist():
+            best = min(best, _charge(problem, lowest[size : size + 1], np.zeros(1), size))
     return best
 
 
 def eigenvalue_floor(problem: Problem) -> float:
-    """A floor of all sets of at most k tests at once, from the least eigenvalue of the correlations.
+    """A floor of all sets of at most k tests at once, from the least eigenvalue of correlations.
 
     With R = λI + BB' every test is noise of its own, of variance λ, and a mix B_i'f of common
     factors with |B_i|² = 1 - λ. Who sees k tests does not know the own noise of the others, and the

@@ -1,11 +1,12 @@
 """Bounds that cost no search, worked out anew in NumPy.
 
-Every round costs at least the floor of the best set, and the first one, whose state is known, exactly
-what its cheapest set costs. Where losses are in closed form there is more: a deviation y(e) =
-shift + D e has |y(e)| >= d'y(e) / |d| for any d. Taken at the first one, d = y(e(0)), d'y cannot fall
-below |d|² by more than showings can take off the positive y_i = (D'd)_i e_i(0). In round t no test was shown more than t times and all together no more than kt times, so
-that is at most the sum of the kt largest of all single gains. Where errors fall in jumps, gains are
-sorted first, which can only take off more.
+Every round costs at least the floor of the best set, and the first one, whose state is known,
+exactly what its cheapest set costs. Where losses are in closed form there is more: a deviation y(e)
+= shift + D e has |y(e)| >= d'y(e) / |d| for any d. Taken at the first one, d = y(e(0)), d'y cannot
+fall below |d|² by more than showings can take off the positive y_i = (D'd)_i e_i(0). In round t no
+test was shown more than t times and all together no more than kt times, so that is at most the sum
+of the kt largest of all single gains. Where errors fall in jumps, gains are sorted first, which can
+only take off more.
 
 For uncorrelated tests whose errors only shrink the optimum itself has a short proof
 (`uncorrelated_bound`).
@@ -119,10 +120,11 @@ def uncorrelated_bound(losses: OwnLosses) -> float:
     """The optimum for uncorrelated tests; -inf where tests tell something about each other.
 
     A round costs a constant plus c_i(m_i) for every test shown, and c_i never grows. Let test i be
-    shown in rounds t_0 < t_1 < ..., at a cost of Σ_j δ^{t_j} c_i(j). Since δ^{t_j - j} and c_i(j) both
-    never grow in j, Chebyshev's inequality for sums, with weights δ^j, says that this is at least
-    (Σ_j δ^{t_j} / Σ_j δ^j) Σ_j δ^j c_i(j). So a schedule costs at least the average, over its rounds and
-    with their weights, of Σ_{i in S} Σ_j δ^j c_i(j), and no less than the least of these over all sets.
+    shown in rounds t_0 < t_1 < ..., at a cost of Σ_j δ^{t_j} c_i(j). Since δ^{t_j - j} and c_i(j)
+    both never grow in j, Chebyshev's inequality for sums, with weights δ^j, says that this is at
+    least (Σ_j δ^{t_j} / Σ_j δ^j) Σ_j δ^j c_i(j). So a schedule costs at least the average, over its
+    rounds and with their weights, of Σ_{i in S} Σ_j δ^j c_i(j), and no less than the least of these
+    over all sets.
     """
     problem, discount = losses.problem, losses.problem.discount
     world = problem.world

@@ -1,7 +1,7 @@
 """What a round costs, worked out for the checkers alone.
 
-Nothing here comes from the room `loss`. With R'R = Σ (`exact_root.py`) and R_S = Q T, the columns of
-the shown tests, a person with errors e who is shown S is wrong by a variance of
+Nothing here comes from the room `loss`. With R'R = Σ (`exact_root.py`) and R_S = Q T, the columns
+of the shown tests, a person with errors e who is shown S is wrong by a variance of
 
     v = σ² + |Ra - QQ'Ra|² + |shift + D e|²,    D = T Ω_SS⁻¹ Ω_S,    shift = Q'Ra - D a,
 
@@ -252,7 +252,7 @@ class OwnLosses:
         width = self._width(row)
         deviation = self.shift[row, :width] + errors @ self.reading[row, :width].T
         variance = self.floor[row] + np.sum(deviation * deviation, axis=1)
-        return self._charge(variance) + self.price[row]
+        return np.asarray(self._charge(variance) + self.price[row])
 
     def least(self, row: int, errors: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
         """No more than the set costs anybody whose errors lie between `low` and `high`.
@@ -267,14 +267,14 @@ class OwnLosses:
             apart = np.maximum(errors - low, high - errors)
             with np.errstate(invalid="ignore"):
                 fall = np.where(apart > 0.0, apart * slopes, 0.0)
-            return np.maximum(here - fall.sum(axis=1), self.floors[row])
+            return np.asarray(np.maximum(here - fall.sum(axis=1), self.floors[row]))
         width = self._width(row)
         deviation = self.shift[row, :width] + errors @ self.reading[row, :width].T
         variance = self.floor[row] + np.sum(deviation * deviation, axis=1)
         pull = slope_over_deviation(self._risk, np.sqrt(variance))[:, None]
         slopes = (pull * deviation) @ self.reading[row, :width]
         fall = np.minimum(slopes * (low - errors), slopes * (high - errors))
-        return np.maximum(here + fall.sum(axis=1), self.floors[row])
+        return np.asarray(np.maximum(here + fall.sum(axis=1), self.floors[row]))
 
     def _width(self, row: int) -> int:
         """Rows of the deviation of a set that are not just padding."""
@@ -349,7 +349,7 @@ def slope_over_deviation(risk: NumberRisk | None, deviation: FloatArray) -> Floa
 
 
 def _integrated_slope(risk: NumberRisk | None, deviation: FloatArray) -> FloatArray:
-    """The same for any risk: the density of sZ changes with s by (z² - 1)/s, so that is integrated."""
+    """The same for any risk: the density of sZ changes with s by (z² - 1)/s."""
     assert risk is not None
     size = np.maximum(np.asarray(deviation, dtype=np.float64), 1e-12)[:, None]
     kinks = np.clip(np.asarray(getattr(risk, "kinks", (0.0,)))[None, :] / size, -12.0, 12.0)
@@ -361,4 +361,4 @@ def _integrated_slope(risk: NumberRisk | None, deviation: FloatArray) -> FloatAr
     bell = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
     charges = risk.charge(size[:, :, None] * z)
     slope = np.sum(charges * (z * z - 1.0) * bell * half * weights, axis=(1, 2))
-    return np.maximum(np.asarray(slope / size[:, 0] ** 2), 0.0)
+    return np.asarray(np.maximum(slope / size[:, 0] ** 2, 0.0))

@@ -1,7 +1,8 @@
 """Potentials of the counts, whatever certificate they come from, as tables that one can scan.
 
-A dual certificate says: going on from counts m in round t costs at least Σ_i p_ti(m_i) + C_t. The two
-kinds of certificate differ only in how they write p. Counts are showings since the problem's start.
+A dual certificate says: going on from counts m in round t costs at least Σ_i p_ti(m_i) + C_t. The
+two kinds of certificate differ only in how they write p. Counts are showings since the problem's
+start.
 """
 
 from __future__ import annotations
@@ -88,9 +89,11 @@ class TablePotentials(_Shared):
 
     @property
     def length(self) -> int:
+        """T."""
         return len(self.certificate.potentials) - 1
 
     def faults(self) -> str:
+        """Shapes, numbers, and what is owed after the end."""
         theta, caps = self.certificate.potentials, self.certificate.caps
         n, horizon = self.losses.problem.size, self.losses.problem.horizon
         if theta.ndim != 3 or theta.shape[1:] != (n, 3) or len(theta) < 2:
@@ -106,6 +109,7 @@ class TablePotentials(_Shared):
         return ""
 
     def at(self, t: int, counts: IntArray) -> FloatArray:
+        """Read off the certificate."""
         within = np.minimum(counts, self.certificate.caps[:, None])
         left = self._retention(within)
         theta = self.certificate.potentials[t]
@@ -117,6 +121,7 @@ class TablePotentials(_Shared):
         return table
 
     def points(self, t: int) -> Points:
+        """Every count that is possible, and the ends of what lies beyond."""
         n, caps = self.losses.problem.size, self.certificate.caps
         repeats = self._endless and t == self.length
         following = t if repeats else t + 1
@@ -140,6 +145,7 @@ class TablePotentials(_Shared):
         )
 
     def largest(self, t: int) -> float:
+        """Test by test."""
         top = self.certificate.caps
         if not (self._endless and t == self.length):
             top = np.minimum(top, t)
@@ -158,9 +164,11 @@ class LogPotentials(_Shared):
 
     @property
     def length(self) -> int:
+        """T."""
         return len(self.certificate.log_weight) - 1
 
     def faults(self) -> str:
+        """Shapes, numbers, and what is owed after the end."""
         certificate, T = self.certificate, self.length
         n, horizon = self.losses.problem.size, self.losses.problem.horizon
         rows = (certificate.log_weight, certificate.linear_weight, certificate.square_weight)
@@ -189,6 +197,7 @@ class LogPotentials(_Shared):
         return np.asarray(self._retention(counts) / _safe(start[:, 0])[:, None])
 
     def at(self, t: int, counts: IntArray) -> FloatArray:
+        """Read off the certificate."""
         return self._of(t, self._relative(counts))
 
     def _of(self, t: int, u: FloatArray) -> FloatArray:
@@ -224,6 +233,7 @@ class LogPotentials(_Shared):
         return np.asarray(np.sqrt(limit / _safe(at_start)))
 
     def points(self, t: int) -> Points:
+        """Every count that is possible, and the ends of what lies beyond."""
         repeats = self._endless and t == self.length
         following = t if repeats else t + 1
         counts = self._scanned(t)
@@ -235,8 +245,8 @@ class LogPotentials(_Shared):
         error = u * start * self.losses.first_errors[:, None]
         if not repeats:
             return Points(error, hidden, shown)
-        # Below the last count lie u in [0, end] that end up at u' in [0, u]; both logarithms read the
-        # same there. What is left is linear in the error but for squares, whose least is taken off.
+        # Below the last count lie u in [0, end] that end up at u' in [0, u]; logarithms read both
+        # the same. The rest is linear in the error but for squares, whose least is taken off.
         end = u[:, -1:]
         square = self.certificate.square_weight[t][:, None] * end * end
         linear = self.certificate.linear_weight[t][:, None] * end
@@ -253,6 +263,7 @@ class LogPotentials(_Shared):
         )
 
     def largest(self, t: int) -> float:
+        """Test by test."""
         counts = self._scanned(t)
         top = self.at(t, counts).max(axis=1)
         if self._endless and t == self.length:

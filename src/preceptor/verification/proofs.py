@@ -124,7 +124,7 @@ def _with_shared(losses: OwnLosses, best: Proven) -> Proven:
 
 
 def table_off(losses: OwnLosses) -> float:
-    """By how much more than they allow tabulated charges differ from integrals; 0 if they do not."""
+    """By how much more than stated tabulated charges differ from integrals; 0 if they do not."""
     problem = losses.problem
     rng = np.random.default_rng(0)
     worst = 0.0
@@ -222,7 +222,8 @@ def _in_box_with_edge(losses: OwnLosses, caps: IntArray, dual: Dual) -> Proven:
 
     def edge(counts: IntArray) -> FloatArray:
         tables = [potentials.at(int(t), counts.T).sum(axis=0) for t in rounds]
-        return np.max(np.stack(tables) + proof.constants[rounds][:, None], axis=0)
+        best: FloatArray = np.max(np.stack(tables) + proof.constants[rounds][:, None], axis=0)
+        return best
 
     found = box_bound(losses, caps, f"counts up to {_listed(caps)}, a dual beyond", edge)
     return Proven(found.value, f"{found.in_words()}; {proof.in_words()}")
@@ -316,7 +317,7 @@ def _by_certificate(losses: OwnLosses, hints: Hints, dual: Dual, slack: float) -
 
 
 def people_bound(problem: Problem) -> tuple[float, str]:
-    """What no plan goes below for people who do not learn by showings: their average, one by one."""
+    """What no plan goes below for people who do not learn by showings, person by person."""
     if isinstance(problem.learner, Crowd):
         members = problem.learner.members
         bounds = [m.weight * people_bound(problem.replace(learner=m.person))[0] for m in members]

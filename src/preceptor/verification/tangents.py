@@ -1,9 +1,9 @@
 """Where a plane should touch the loss of a round, so that what is left after it is large.
 
 The best plane solves y = shift + D e(y), where e_i(y) is the error at which test i's part is least
-given the plane at y. That jumps from count to count, so e is first averaged over counts with weights
-exp(-part/τ), and Newton's method is repeated while τ falls. Nothing here needs to be right: whatever
-comes out is scanned over all counts by whoever asked.
+given the plane at y. That jumps from count to count, so e is first averaged over counts with
+weights exp(-part/τ), and Newton's method is repeated while τ falls. Nothing here needs to be right:
+whatever comes out is scanned over all counts by whoever asked.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Checking a plan as a sceptic would.
 
-Four things are looked at: that the policy shows only what is allowed, that it costs what the plan says,
-that nothing can cost less than the plan's lower bound, and that a plan which calls itself optimal is.
-Losses, values and bounds are worked out here anew, in NumPy and from the problem alone; what the plan
-says about how it was found is a hint. The problem's own definitions are shared with the solvers: its
-curves, sets, prices and risks. What else is shared, and what could not be checked, is said in words.
+Four things are looked at: that the policy shows only what is allowed, that it costs what the plan
+says, that nothing can cost less than the plan's lower bound, and that a plan which calls itself
+optimal is. Losses, values and bounds are worked out here anew, in NumPy and from the problem alone;
+what the plan says about how it was found is a hint. The problem's own definitions are shared with
+the solvers: its curves, sets, prices and risks. What else is shared, and what could not be checked,
+is said in words.
 """
 
 from __future__ import annotations
