@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +21,16 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 ASSETS = Path(__file__).with_name("assets") / "explore"
 TABLE = Path(__file__).parents[1] / "tests" / "body_fat" / "body_fat.csv"
-ARGUMENTS = [TABLE.name, "--outcome", "brozek", "--drop", "siri", "--drop", "density"]
+EXPLORE = ("explore", TABLE.name, "--outcome", "brozek", "--drop", "siri", "--drop", "density")
+WIDE = {"viewport": {"width": 1200, "height": 1000}}
 COLOURS = 160
 PATIENCE = 120_000
 
 
 @contextmanager
-def explorer() -> Iterator[str]:
-    """The address of an explorer that runs as long as it is needed."""
-    command = [sys.executable, "-m", "preceptor", "explore", *ARGUMENTS, "--no-browser"]
+def running(*arguments: str) -> Iterator[str]:
+    """The address of a command that serves pages as long as they are needed."""
+    command = [sys.executable, "-m", "preceptor", *arguments]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=TABLE.parent) as process:
         assert process.stderr is not None
         for line in process.stderr:
@@ -61,25 +63,34 @@ def keep(name: str, png: bytes) -> None:
 
 def main() -> None:
     ASSETS.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright, explorer() as address:
-        chromium = shutil.which("chromium")
+    chromium = shutil.which("chromium")
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        wide = {"viewport": {"width": 1200, "height": 1000}}
-        page = visit(browser, f"{address}/explore?preset=two-tests", **wide)
-        keep("two-tests", page.screenshot())
-        page = visit(browser, f"{address}/explore?preset=own&half_life=10", **wide)
-        keep("body-fat", page.screenshot())
-        keep("people", page.locator("#people").screenshot())
-        keep("take", page.locator("#take").screenshot())
-        phone = {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"}
-        page = visit(browser, f"{address}/explore?preset=five-tests", **phone)
-        page.locator("#result").scroll_into_view_if_needed()
-        page.evaluate("document.querySelector('#result').scrollIntoView()")
-        keep("phone", page.screenshot())
-        page = browser.new_page(**wide)
-        page.goto(f"{address}/explore?half_life=fast&tests=9")
-        keep("refused", page.screenshot(clip={"x": 0, "y": 0, "width": 1200, "height": 260}))
+        with running("serve", "--port", "0", "--database", f"{folder}/live.db") as address:
+            page = browser.new_page(**WIDE)
+            page.goto(address)
+            keep("start", page.screenshot(clip={"x": 0, "y": 0, "width": 1200, "height": 560}))
+        with running(*EXPLORE, "--no-browser") as address:
+            look_around(browser, address)
         browser.close()
+
+
+def look_around(browser: Browser, address: str) -> None:
+    """The explorer's pages, one after the other."""
+    page = visit(browser, f"{address}/explore?preset=two-tests", **WIDE)
+    keep("two-tests", page.screenshot())
+    page = visit(browser, f"{address}/explore?preset=own&half_life=10", **WIDE)
+    keep("body-fat", page.screenshot())
+    keep("people", page.locator("#people").screenshot())
+    keep("take", page.locator("#take").screenshot())
+    phone = {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"}
+    page = visit(browser, f"{address}/explore?preset=five-tests", **phone)
+    page.locator("#result").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('#result').scrollIntoView()")
+    keep("phone", page.screenshot())
+    page = browser.new_page(**WIDE)
+    page.goto(f"{address}/explore?half_life=fast&tests=9")
+    keep("refused", page.screenshot(clip={"x": 0, "y": 0, "width": 1200, "height": 260}))
 
 
 if __name__ == "__main__":

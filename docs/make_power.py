@@ -57,11 +57,15 @@ def studies() -> dict[str, dict[str, Any]]:
     return {"two tests": data_of("plan-or-fixed"), "five tests": five, "body fat (13, 3)": wide}
 
 
-def needed(size: float) -> str:
-    """People an arm, by the normal approximation; with the sign of the effect."""
-    if not abs(size) > 0.02:
-        return "-"
-    return f"{math.ceil(2.0 * (REACH / size) ** 2) + 1:,}"
+def needed(first: FloatArray, second: FloatArray) -> str:
+    """People an arm, compared place by place, with the effect in standard deviations of people."""
+    differences = first - second
+    signal = float(differences.mean() / differences.std(ddof=1))
+    size = standardised(first, second)
+    # So far the average can be off by chance.
+    if abs(signal) < 2.0 / math.sqrt(len(first)):
+        return f"- ({size:+.2f})"
+    return f"{math.ceil((REACH / signal) ** 2) + 1:,} ({size:+.2f})"
 
 
 def sizes(people: int) -> None:
@@ -83,16 +87,13 @@ def sizes(people: int) -> None:
                 costs = charged(study, records)
                 training = np.flatnonzero(trials_of(study, "training error"))
                 rows = (training, np.flatnonzero(trials_of(study, "test error")), training[-10:])
-                found = [_effect(records.arms, costs[:, row], study) for row in rows]
-                cells = [f"{needed(g)} ({g:+.2f})" for g in found]
+                compare = study.configuration.analysis.compare
+                cells = []
+                for row in rows:
+                    means = costs[:, row].mean(axis=1)
+                    cells.append(needed(*(means[records.arms == name] for name in compare)))
                 print(f"| {name} | {kind.name.split()[0]} | {scatter} | {' | '.join(cells)} |")
                 sys.stdout.flush()
-
-
-def _effect(arms: Any, costs: FloatArray, study: Study) -> float:
-    means = costs.mean(axis=1)
-    first, second = (means[arms == name] for name in study.configuration.analysis.compare)
-    return standardised(first, second)
 
 
 def decisive(people: int) -> None:

@@ -27,7 +27,7 @@ def study_of(name="plan-or-fixed", **analysis):
     return Study.from_dict(data)
 
 
-STUDY = study_of()
+STUDY = study_of(measure="training error")
 ARMS = ("plan", "fixed")
 
 

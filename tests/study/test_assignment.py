@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from preceptor.plan import Plan
+from preceptor.service.advising import Advice
 from preceptor.service.guides import Guide
+from preceptor.service.live import Live
+from preceptor.service.opening import open_round
+from preceptor.service.schemas import Opening
+from preceptor.service.settings import Settings
 from preceptor.store import Store, participants, plans, studies
+from preceptor.store.refusals import Conflict
 from preceptor.study.arms import kept_arms
 from preceptor.web.studies_live import LiveStudy
 from preceptor.web.study_moves import advance
+from preceptor.web.study_rounds import answer_round, shown
 from tests.postgres import cluster, fresh_database
 from tests.study.opened import open_study, small_study
 
@@ -64,6 +72,40 @@ def test_stores_that_race_for_places_never_give_one_twice(address):
         assert sorted(each.draw for each in given) == list(range(PEOPLE))
         kept = first.read(lambda c: [plans.case_list_of(c, f"small.{p}") for p in range(12)])
         assert {each.size for each in kept} == {len(study.protocol.trials)}
+
+
+def test_a_tab_that_comes_late_opens_no_other_round(tmp_path):
+    """What was settled for one round must never be shown in the next."""
+    study, database = small_study(), str(tmp_path / "live.db")
+    with Store(database) as store:
+        open_study(store, study)
+        here = live_study(store, study)
+
+        def enter(connection):
+            who, _ = participants.join(connection, study.id, kind="real")
+            return advance(connection, here, who, here.protocol.assigned_at)
+
+        who = store.write(enter)
+
+    async def late():
+        live = Live(Settings(database, expire_after=0.0), Store(database))
+        try:
+            opened = [
+                await open_round(live, who.id, Opening(), Advice((0,), ""), 0) for _ in range(2)
+            ]
+            assert [each.is_new for each in opened] == [True, False]  # and it does not expire
+            live.store.write(lambda c: _answered(c, here, who.id))
+            with pytest.raises(Conflict, match="round 0: is over; round 1 is next"):
+                await open_round(live, who.id, Opening(), Advice((0,), ""), 0)
+        finally:
+            await live.close()
+
+    asyncio.run(late())
+
+
+def _answered(connection, here, who):
+    shown(connection, here, who, here.protocol.trials[0])
+    answer_round(connection, here, who, here.protocol.trials[0], 1.0)
 
 
 def test_previews_and_bots_never_fill_a_place(tmp_path):

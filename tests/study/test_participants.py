@@ -10,7 +10,7 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from preceptor.cli import app
-from preceptor.store import Store, participants, studies, tokens
+from preceptor.store import Store, erasing, participants, studies, tokens
 from preceptor.store.tables import event, participant, participant_link, person, round_
 from preceptor.study.cases import case_list
 from tests.service.servers import start
@@ -202,6 +202,20 @@ def test_comments_are_kept_as_they_are(somebody, database):
         return [a.answer for a in said if a.what == "comment"]
 
     assert read(database, comments) == ["Fine & <good>"]
+
+
+def test_everything_about_a_participant_can_be_had(somebody, database):
+    somebody().join("export-1").until("Case 2 of 3")
+    me = read(database, lambda c: participants.everyone(c, "small"))[-1]
+    kept = read(database, lambda c: erasing.export(c, me.id))
+    assert kept["participant"]["stage"] == me.stage
+    assert [each["what"] for each in kept["said"]] == ["consent", "quiz", "check"]
+    assert len(kept["rounds"]) == 3
+    somebody().join("export-2")
+    other = read(database, lambda c: participants.everyone(c, "small"))[-1]
+    kept = read(database, lambda c: erasing.export(c, other.id))
+    assert kept["person"] is None
+    assert [each["kind"] for each in kept["events"]] == ["joined"]
 
 
 def test_withdrawal_erases_everything(somebody, database):

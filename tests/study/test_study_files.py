@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from preceptor.study.arms import Arm, make_arms
 from preceptor.study.beginning import begun, placeholders, template, template_names
 from preceptor.study.checking import doubts, overview
 
+ROOT = Path(__file__).parents[2]
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 
 
@@ -158,10 +160,25 @@ def test_what_is_doubtful_is_said():
         if block["kind"] == "training":
             block["check"][0]["after"] = 1
     data["exclusions"]["failed_checks"] = 3
+    data["analysis"]["measure"] = "training error"
     data["people"] = 6
     found = "\n".join(doubts(Study.from_dict(data), [arm("plan", (0,)), arm("fixed", (1,))]))
     for part in ("no consent", "no test after", "after the first round", "2 checks", "6 people"):
         assert part in found
+
+
+def test_yes_or_no_is_looked_at_too():
+    data = data_of()
+    problem = dict(parse_toml((ROOT / "examples" / "diagnosis.toml").read_text("utf-8")))
+    data |= {"problem": problem | {"horizon": 60}, "tests": {}, "outcome": {}}
+    for block in data["block"]:
+        if block["kind"] in ("practice", "test"):
+            block["show"] = [[name] for name in problem["world"]["names"]]
+    study = Study.from_dict(data)
+    found = list(doubts(study, [arm("plan", (0,)), arm("fixed", (1,))]))
+    assert any("answers are yes or no" in each for each in found)
+    data["analysis"]["measure"] = "kind"
+    assert any("outcome is a number" in fault for fault in faults_of(data))
 
 
 def test_nothing_is_left_to_look_at_once_it_is_filled_in():

@@ -133,8 +133,8 @@ def test_axe_finds_nothing_serious_on_any_screen(visitor):
 def table(tmp_path_factory):
     """Forty cases of two tests."""
     path = tmp_path_factory.mktemp("tables") / "cases.csv"
-    rows = [f"{i % 7},{(i * 5) % 11},{i % 7 + 0.3 * (i % 3)}" for i in range(40)]
-    path.write_text("\n".join(["bmi,age,risk", *rows]) + "\n")
+    rows = [f"{i % 7},{(i * 5) % 11},{i % 7 + 0.3 * (i % 3)},{i * i}" for i in range(40)]
+    path.write_text("\n".join(["bmi,age,risk,id", *rows]) + "\n")
     return path
 
 
@@ -142,6 +142,7 @@ def bring(page: Page, table, outcome: str) -> None:
     page.goto("/explore?half_life=3&cases=10&ends=yes")
     page.get_by_label("Table", exact=True).set_input_files(table)
     page.get_by_label("Column to predict").fill(outcome)
+    page.get_by_label("Columns to ignore").fill("id, ")
     page.get_by_role("button", name="Explore this table").click()
 
 
@@ -156,7 +157,9 @@ def test_own_table_is_carried_by_the_page(visitor, table):
     assert timeline(page) != before
     assert page.url.endswith("/explore/table")
     expect(page.get_by_text("No link can hold a table of your own")).to_be_visible()
-    expect(page.locator("#command")).to_contain_text("preceptor plan cases.csv --outcome risk")
+    expect(page.locator("#command")).to_contain_text(
+        "preceptor plan cases.csv --outcome risk --drop id"
+    )
 
 
 def test_own_table_without_javascript(visitor, table):
@@ -179,7 +182,7 @@ def test_wrong_columns_are_named(visitor, table):
 def test_words_of_a_table_stay_words(site, table):
     """What stands in a file never becomes a part of the page."""
     _, *rows = table.read_text().splitlines()
-    content = "\n".join(['<script>a</script>,"b"" onload=x",y', *rows]).encode()
+    content = "\n".join(['<script>a</script>,"b"" onload=x",y,id', *rows]).encode()
     answer = site.http.post(
         "/explore/table",
         files={"file": ("<b>x</b>.csv", content)},

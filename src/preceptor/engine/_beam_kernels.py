@@ -100,12 +100,12 @@ def threshold(F, wanted, bins):
 
 @jit
 def merge_children(
-    m, F, G, members, actions, cut, words, bits, best_of, parent_of, action_of, key_of, table
+    m, F, G, members, actions, most, cut, words, bits, best_of, parent_of, action_of, key_of, table
 ):
     """Merge children below `cut` that have equal counts; how many remain, and the least F dropped.
 
-    Keys are the counts themselves packed into `words` 64-bit words; the hash only chooses where
-    to look.
+    Counts stand still at `most` (n,). Keys are the counts themselves packed into `words` 64-bit
+    words; the hash only chooses where to look.
     """
     K, n = m.shape
     per = 64 // bits
@@ -130,7 +130,7 @@ def merge_children(
             copy_into(key, base)
             for j in range(members.shape[1]):
                 i = members[actions[c], j]
-                if i >= 0:
+                if i >= 0 and m[p, i] < most[i]:
                     key[i // per] += np.uint64(1) << np.uint64(bits * (i % per))
             h = np.uint64(0)
             for w in range(words):

@@ -130,6 +130,7 @@ def _one_pass(
         if stop_at_once < value:
             value, best, best_commit_set = stop_at_once, np.full(1, empty, dtype=np.int64), empty
     counts, prefix = np.zeros((1, n), dtype=np.int64), np.zeros(1)
+    most = np.full(n, T + 1, dtype=np.int64)
     bits = max(1, int(T + 1).bit_length())
     words = -(-n // (64 // bits))
     layers = _Layers([], [])
@@ -160,7 +161,7 @@ def _one_pass(
         parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
         kept, lost = kernels.merge_children(
-            counts, F, G, instance.members, actions, cut, words, bits, best_of, parent_of,
+            counts, F, G, instance.members, actions, most, cut, words, bits, best_of, parent_of,
             action_of, key_of, table,
         )  # fmt: skip
         dropped = min(dropped, lost)

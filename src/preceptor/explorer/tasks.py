@@ -6,7 +6,7 @@ import base64
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -58,7 +58,7 @@ def lose(preset: str, carried: str | None, said: Mapping[str, str]) -> dict[str,
     return losers(ground, choice, _proven(preset, carried, ground, choice))
 
 
-def read(name: str, content: str, outcome: str | None) -> dict[str, Any]:
+def read(name: str, content: str, outcome: str, drop: Sequence[str]) -> dict[str, Any]:
     """A table that somebody sent, as text that their page carries from then on.
 
     Readers of tables read files, so it is one for as long as that takes.
@@ -72,7 +72,7 @@ def read(name: str, content: str, outcome: str | None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
         path = Path(folder) / f"table{suffix}"
         path.write_bytes(base64.b64decode(content))
-        ground = ground_of_table(path, outcome, called=called)
+        ground = ground_of_table(path, outcome, called=called, drop=drop)
     return {"carried": as_text(ground)}
 
 

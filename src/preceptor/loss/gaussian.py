@@ -8,8 +8,8 @@ the residual has variance
 
 The first two terms are the floor: what even the best reader of S gets wrong. The last one is a
 squared length, |shift + F·(Ωe)_S|², with F = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and
-F = L⁻¹, which is the paper's e'M_S e. Working with factors, never with inverses, keeps eleven
-digits at a condition number of 1e10.
+F = L⁻¹, which is the paper's e'M_S e. Both are sums of squares; `model/readings.py` says how many
+digits that keeps between near copies.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
@@ -30,6 +31,8 @@ from preceptor.model.sets import SetFamily
 
 # Dense forms hold sets x k x n numbers; beyond this solvers ask for losses in batches instead.
 MAX_FORM_BYTES = 256 * 2**20
+# So many losses are worked out before another core has begun.
+_ONE_CORE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class GaussianOracle:
         tree = self.tree
         if tree is not None:
             by_set = np.empty((len(sets), errors.shape[0]))
-            tree_losses(
+            arguments = (
                 self._imputes @ errors.T,
                 tree.depth,
                 tree.test,
@@ -128,6 +131,12 @@ class GaussianOracle:
                 *risk,
                 by_set,
             )
+            cuts = tree.cuts if by_set.size > _ONE_CORE else tree.cuts[[0, -1]]
+
+            def work(part: slice) -> None:
+                tree_losses(cuts[part.start], cuts[part.stop], *arguments)
+
+            in_threads(work, cuts.size - 1, piece=1)
             out = by_set.T
         else:
             out = np.empty((errors.shape[0], len(sets)))
@@ -192,8 +201,15 @@ class GaussianOracle:
 
     def forms(self) -> DeviationForms | None:
         """Dense forms, where the risk has a code and they fit in memory."""
+        return None if self._risk.code < 0 else self._dense_forms(self._risk)
+
+    def deviations(self) -> DeviationForms | None:
+        """The forms of squared error: floors and deviations, whatever is charged for them."""
+        return self._dense_forms(SquaredError())
+
+    def _dense_forms(self, risk: NumberRisk) -> DeviationForms | None:
         count, widest = self.sets.members.shape
-        if self._risk.code < 0 or count * widest * self._world.size * 8 > MAX_FORM_BYTES:
+        if count * widest * self._world.size * 8 > MAX_FORM_BYTES:
             return None
         readings = self._readings
         rows = self._imputes[np.maximum(self.sets.members, 0)]  # padding meets zeros in factor
@@ -202,7 +218,7 @@ class GaussianOracle:
             shift=readings.shift,
             reading=np.matmul(readings.factor, rows),
             prices=self.sets.prices,
-            risk=CompiledRisk.of_number(self._risk),
+            risk=CompiledRisk.of_number(risk),
         )
 
 

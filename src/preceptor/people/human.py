@@ -171,7 +171,18 @@ class Sessions:
         )
 
     def is_told(self, t: int) -> bool:
-        """Whether the truth of round t is heard."""
+        """Whether the truth of a round is heard.
+
+        Parameters
+        ----------
+        t
+            The round, from 0.
+
+        Returns
+        -------
+        bool
+            Always True where nothing is said about it.
+        """
         return self.told is None or bool(self.told[t])
 
 

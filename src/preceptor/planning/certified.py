@@ -1,18 +1,23 @@
 """Search, then a proof: dual multipliers, a beam that they guide, and search again.
 
-Every plan is followed by a lower bound that holds for all policies. The dual (multipliers for each
-round) bounds what any continuation must cost; the beam walks the count states in order of that
-bound, pruning what cannot beat the plan at hand, and so raises the bound and often finds a better
-plan. For problems without that form the bound comes from the lattice or from a
-truncated plan instead, whichever proves more.
+Every plan is followed by a lower bound that holds for all policies. A dual bounds what any
+continuation must cost; the beam walks the count states in order of that bound, pruning what cannot
+beat the plan at hand, and so raises the bound and often finds a better plan. There are two duals:
+
+- where every showing divides an error by a constant, errors are squared and nobody imputes wrongly,
+  multipliers of each round (`engine.dual`);
+- for any other curve, imputation and convex risk, potentials of the counts
+  (`engine.general_dual`), unless the whole box of counts is small enough to be swept outright.
+
+What is left (yes or no, charges that are not convex, samples of a risk other than squared error)
+has neither; the bound then comes from the lattice or from a truncated plan, whichever proves more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,33 +25,37 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
-from preceptor.certificate import Certificate
+from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
-from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch, watching
+from preceptor.plan import ROUNDING, Plan
+from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.certified_counts import affordable_bytes, prove_by_counts
 from preceptor.planning.certified_person import certify_person, why_not_certified
-from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, solve_finite
-from preceptor.planning.lattice import solve_lattice
+from preceptor.planning.counting import why_not_counted
+from preceptor.planning.finite import DEFAULT_MEMORY, as_policy, finite_plan
+from preceptor.planning.lattice import lattice_plan
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.truncated import solve_truncated
-from preceptor.planning.warm_up import compile_for, compile_proof, compile_search
+from preceptor.planning.truncated import truncated_plan
+from preceptor.planning.warm_up import (
+    compile_counts,
+    compile_for,
+    compile_proof,
+    compile_search,
+)
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
+    from preceptor.engine.certified_beam import BeamResult
     from preceptor.engine.dual import DualBound
 
 DEFAULT_SECONDS = 30.0
 DEFAULT_GAP = 1e-4
-# A box of so many states is swept outright instead of being bounded by a dual.
-_SWEPT_BYTES = 256 * 2**20
-# States x sets that an exact method gets through in a second, whatever the risk.
-_STATES_A_SECOND = 5e6
 # Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
 _SHARES = (0.12, 0.33)
 _LARGE_SHARES = (0.25, 0.62)
@@ -118,9 +127,12 @@ def solve_certified(
                 progress=progress,
             )
     shape = shape_of(problem)
+    general = not shape.has_dual and not why_not_counted(problem)
     if shape.has_dual:
         compile_search()
         compile_proof()
+    elif general:
+        compile_counts()
     with watching(time_limit) as watch:
         if shape.too_many_sets:
             plan = solve_search(
@@ -134,11 +146,15 @@ def solve_certified(
         work = _Work(
             problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
         )
-        if shape.why_not_geometric:
-            work.without_dual(shape.why_not_geometric)
-        else:
-            with one_blas_thread():
+        with watch.proving():
+            work.instant = instant_bound(problem, watch)
+        with one_blas_thread():
+            if shape.has_dual:
                 work.with_dual()
+            elif general:
+                prove_by_counts(work)
+            else:
+                work.without_dual(why_not_counted(problem))
         return work.plan()
 
 
@@ -150,7 +166,7 @@ def certificate_of(bound: DualBound) -> Certificate:
 
 
 @dataclass
-class _Work:
+class _Work:  # a `Proof`
     problem: Problem
     watch: Watch
     target_gap: float
@@ -162,11 +178,12 @@ class _Work:
     policy: Policy | None = None
     value: float = np.inf
     bound: float = -np.inf
+    instant: float = -np.inf
     states: int = 0
-    _dual_so_far: float = -np.inf
+    dual_so_far: float = -np.inf
     finished: bool = True
     notes: tuple[str, ...] = ()
-    certificate: Certificate | None = None
+    certificate: Certificate | PotentialCertificate | None = None
     options: dict[str, object] = field(default_factory=dict)
 
     def with_dual(self) -> None:
@@ -178,39 +195,38 @@ class _Work:
         first = watch.share(shares[0])
         if problem.size <= _LARGE and np.isfinite(first):
             first = min(first, _FIRST_SEARCH)  # the rest of the search comes after the proof
-        path, commit = self._search(first)
-        if self._done():
+        path, commit = self.look_for_plans(first)
+        if self.done():
             return
-        instance = to_instance(problem)
-        bound = solve_dual(
-            instance,
-            path,
-            time_limit=min(watch.share(shares[1]), 1e9),
-            max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
-            progress=self._watch_dual,
-            should_stop=lambda: watch.stop() or self._done(self._dual_so_far),
-        )
-        self._raise_bound(bound.value)
-        self.certificate = certificate_of(bound)
+        instance, seconds = to_instance(problem), min(watch.share(shares[1]), 1e9)
+        with watch.proving(), watch.halting(seconds) as halt:
+            bound = solve_dual(
+                instance,
+                path,
+                time_limit=seconds,
+                max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
+                progress=self.watch_dual,
+                should_stop=lambda: watch.stop() or self.done(self.dual_so_far),
+                halt=halt,
+            )
         self.finished &= bound.status != "time_limit"
-        if self._done() or watch.stop():
-            return
-        self._beam(bound, path, commit)
-        if not self._done() and not watch.stop() and self.max_iterations is None:
-            self._search(watch.left, start=self._path())
+        if np.isfinite(bound.value):  # else not one pass over all sets was finished
+            self.raise_bound(bound.value)
+            self.certificate = certificate_of(bound)
+            if self.done() or watch.stop():
+                return
+            with watch.proving():
+                self._beam(bound, path, commit)
+        if not self.done() and not watch.stop() and self.max_iterations is None:
+            self.look_for_plans(watch.left, start=self.path())
 
     def _beam(self, bound: object, path: IntArray, commit: int) -> None:
         from preceptor.engine.certified_beam import certified_beam, memory_width
         from preceptor.engine.dual import DualBound
 
         assert isinstance(bound, DualBound)
-        actions = len(bound.instance.actions())
         most = memory_width(bound.instance, bound.length, self.memory_limit / 2e6)
-        if self.width is not None:
-            widths = [max(self.width, 8)]  # what a beam keeps at the least
-        else:
-            widths = [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
-        for width in widths:
+        for width in self.widths(len(bound.instance.actions())):
             left = 0.94 * self.watch.left if np.isfinite(self.watch.left) else 1e9
             result = certified_beam(
                 bound,
@@ -218,47 +234,58 @@ class _Work:
                 commit,
                 width=min(width, most),
                 time_limit=left,
-                progress=lambda stage, _, value: self._tell(stage, None),
+                progress=lambda stage, _, value: self.tell(stage, None),
                 should_stop=self.watch.stop,
             )
             if result.value < self.value:
                 path, commit = result.schedule, result.commit
-                self._take(path, commit)
-            if self._raise_bound(result.lower_bound):
-                assert self.certificate is not None
-                self.certificate = self.certificate.with_beam(
-                    min(width, most), result.layers, result.lower_bound
-                )
-            self.states += result.widest
-            cut = result.status != "complete"
-            self.finished = not cut and (self.finished or result.exhausted)
-            if self._done() or cut or result.exhausted or width >= most:
-                break
-            if self.watch.left < 0.05 * self.watch.seconds:
-                self.finished = False
+                self.take(path, commit)
+            if self.after_beam(result, min(width, most)) or width >= most:
                 break
 
+    def widths(self, actions: int) -> list[int]:
+        """How wide beams are to be, one after the other."""
+        if self.width is not None:
+            return [max(self.width, 8)]  # what a beam keeps at the least
+        return [max(1000 * 3**j * 15 // actions, 8) for j in range(20)]
+
+    def after_beam(self, result: BeamResult, width: int) -> bool:
+        """Keep what a beam proved; whether it was the last one."""
+        if self.raise_bound(result.lower_bound):
+            assert self.certificate is not None
+            self.certificate = self.certificate.with_beam(width, result.layers, result.lower_bound)
+        self.states += result.widest
+        cut = result.status != "complete"
+        self.finished = not cut and (self.finished or result.exhausted)
+        if self.done() or cut or result.exhausted:
+            return True
+        if self.watch.left < 0.05 * self.watch.seconds:
+            self.finished = False
+            return True
+        return False
+
     def without_dual(self, why_not: str) -> None:
-        """Other curves, risks and imputations: exact methods where they fit, else what bounds."""
+        """What neither dual covers: exact methods where they fit, else what bounds."""
         self.notes = (f"No dual bound: {why_not}.",)
         with suppress(NotApplicable):  # a user's own risk, say
-            self._search(self.watch.share(0.4))
-        exact = solve_finite if self.problem.horizon is not None else solve_lattice
-        solvers: list[tuple[Callable[..., Plan], dict[str, Any]]] = [
-            (exact, {}),
-            # the paper's rule for the suffix: weighing every end state can take minutes
-            (solve_truncated, {"suffix": "last"}),
-        ]
-        for solver, options in solvers:
-            if self._done() or self.watch.stop():
+            self.look_for_plans(self.watch.share(0.4))
+        if self.policy is None:
+            self.take_best_fixed()
+        for solver in (_exactly, _first_rounds):
+            if self.done() or self.watch.stop():
                 break
-            affordable = min(self.watch.left, 1e6) * _STATES_A_SECOND / len(self.problem.sets)
-            budget = min(self.memory_limit, _SWEPT_BYTES, int(9 * affordable) + 2**16)
+            rate = 5e6 if self.problem.oracle.forms() is not None else 1e5
+            work = int(min(self.watch.left, 1e6) * rate)
+            budget = affordable_bytes(self.problem, self.watch, self.memory_limit, 1.0)
             try:
-                plan = solver(self.problem, memory_limit=budget, **options)
+                with self.watch.proving():
+                    plan = solver(self.problem, self.watch, budget, work)
             except TooLarge:
                 continue
-            self._raise_bound(plan.lower_bound)
+            except OutOfTime:
+                self.finished = False
+                break
+            self.raise_bound(plan.lower_bound)
             self.states += plan.states
             if plan.value < self.value:
                 self.policy, self.value = plan.policy, plan.value
@@ -269,10 +296,15 @@ class _Work:
             raise NotApplicable(
                 "certified: found no method for this problem; use method='lattice' or 'truncated'"
             )
-        bound = min(max(self.bound, instant_bound(self.problem)), self.value)
+        bound = min(max(self.bound, self.instant), self.value)
         closed = self.value - bound <= self.target_gap * abs(bound)
         finished = self.finished and not self.watch.stop()
-        status = Status.OPTIMAL if closed else self.watch.status(finished=finished)
+        if self.value - bound <= ROUNDING * abs(bound):
+            status = Status.OPTIMAL
+        elif closed:
+            status = Status.WITHIN_TARGET
+        else:
+            status = self.watch.status(finished=finished)
         return Plan(
             problem=self.problem,
             policy=self.policy,
@@ -281,54 +313,62 @@ class _Work:
             status=status,
             method="certified",
             seconds=self.watch.seconds,
+            proved=self.watch.proved,
             states=self.states,
             notes=self.notes,
             options={"target_gap": self.target_gap, "seed": self.seed},
             certificate=self.certificate,
         )
 
-    def _search(self, seconds: float, start: IntArray | None = None) -> tuple[IntArray, int]:
+    def look_for_plans(self, seconds: float, start: IntArray | None = None) -> tuple[IntArray, int]:
         found = search(
             self.problem,
             self.watch,
             max_kicks=self.max_iterations,
             seed=self.seed,
-            progress=lambda update: self._tell(update.stage, None, update.value),
+            progress=lambda update: self.tell(update.stage, None, update.value),
             seconds=seconds,
             start=start,
         )
-        self._take(found.path, found.commit)
+        self.take(found.path, found.commit)
         return found.path, found.commit
 
-    def _take(self, path: IntArray, commit: int) -> None:
+    def take_best_fixed(self) -> None:
+        """Some plan, should there be no time for any other: a set that reads well, forever."""
+        problem = self.problem
+        now = problem.oracle.losses(problem.initial_errors[None, :])[0]
+        for chosen in {int(now.argmin()), int(problem.oracle.floors().argmin())}:
+            self.take(np.array([chosen], dtype=np.int64), chosen)
+
+    def take(self, path: IntArray, commit: int) -> None:
         final = int(path[-1]) if commit < 0 else commit
         policy = as_policy(self.problem, path, final)
         value = evaluate(self.problem, policy)
         if value < self.value:
             self.policy, self.value = policy, value
 
-    def _path(self) -> IntArray:
+    def path(self) -> IntArray:
         assert self.policy is not None
         rounds = self.problem.horizon or max((self.policy.exploration_length or 0) + 1, 1)
         index = {shown: self.problem.sets.index(shown) for shown in self.policy.used_sets()}
         return np.array([index[s] for s in self.policy.schedule(rounds)], dtype=np.int64)
 
-    def _raise_bound(self, bound: float) -> bool:
+    def raise_bound(self, bound: float) -> bool:
         if bound <= self.bound:
             return False
         self.bound = bound
         return True
 
-    def _watch_dual(self, stage: str, _iteration: int, proven: float) -> None:
-        self._dual_so_far = proven
-        self._tell(stage, proven)
+    def watch_dual(self, stage: str, _iteration: int, proven: float) -> None:
+        self.dual_so_far = proven
+        self.tell(stage, proven)
 
-    def _done(self, also: float = -np.inf) -> bool:
+    def done(self, also: float = -np.inf) -> bool:
         bound = max(self.bound, also)
         known = np.isfinite(bound) and np.isfinite(self.value)
         return bool(known and self.value - bound <= self.target_gap * abs(bound))
 
-    def _tell(self, stage: str, bound: float | None, value: float | None = None) -> None:
+    def tell(self, stage: str, bound: float | None, value: float | None = None) -> None:
         lower = max(self.bound, -np.inf if bound is None else bound)
         best = min(self.value, np.inf if value is None else value)
         report(
@@ -338,6 +378,17 @@ class _Work:
             value=best if np.isfinite(best) else None,
             lower_bound=lower if np.isfinite(lower) else None,
         )
+
+
+def _exactly(problem: Problem, watch: Watch, memory: int, _work: int) -> Plan:
+    if problem.horizon is not None:
+        return finite_plan(problem, memory, watch)
+    return lattice_plan(problem, watch, memory_limit=memory)
+
+
+def _first_rounds(problem: Problem, watch: Watch, memory: int, work: int) -> Plan:
+    # the paper's rule for the suffix: weighing every end state can take minutes
+    return truncated_plan(problem, watch, suffix="last", memory_limit=memory, most_work=work)
 
 
 CERTIFIED = Solver(

@@ -51,7 +51,7 @@ def replay_search(
     replayed = (
         horizon if horizon is not None else min(negligible_after(problem.discount), _REPLAYED)
     )
-    rounds = min(replayed, _ROUNDS)
+    rounds = min(replayed, max(_ROUNDS, *(start.size for start in starts)))
     table = problem.by_showings.retention_table(problem.start_counts, replayed)
     errors = table * (problem.world.coefficients - problem.learner.initial)[:, None]
     rest = np.zeros(replayed + 1)

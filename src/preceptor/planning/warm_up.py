@@ -1,4 +1,7 @@
-"""Compiling is not planning: kernels are compiled or loaded before the clock of a search starts."""
+"""Compiling is not planning: kernels are compiled or loaded before the clock of a search starts.
+
+No deadline counts that time, and plans report it apart (`Plan.compiled`).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.deadline import UNCOUNTED
+
 if TYPE_CHECKING:
+    from preceptor.engine.counted import CountInstance
     from preceptor.engine.instance import DualInstance
     from preceptor.problem import Problem
 
 
 @cache
+@UNCOUNTED.within()
 def compile_search() -> None:
     """Compile, or load from disk, what the search needs. Once per process."""
     from preceptor.engine.search import search_schedule
@@ -21,6 +28,7 @@ def compile_search() -> None:
 
 
 @cache
+@UNCOUNTED.within()
 def compile_proof() -> None:
     """The same for the dual and its beam."""
     from preceptor.engine.certified_beam import certified_beam
@@ -32,6 +40,20 @@ def compile_proof() -> None:
     certified_beam(bound, path, 0, width=8, time_limit=60.0)
 
 
+@cache
+@UNCOUNTED.within()
+def compile_counts() -> None:
+    """The same for the general dual and its beam."""
+    from preceptor.engine.count_beam import count_beam
+    from preceptor.engine.general_dual import solve_general_dual
+
+    instance = _tiny_counts()
+    bound = solve_general_dual(instance, 1.0, time_limit=60.0, max_iterations=1)
+    path = np.zeros(1, dtype=np.int64)
+    count_beam(bound, path, 0, 1e9, lambda _path, _commit: 1e9, width=8, time_limit=60.0)
+
+
+@UNCOUNTED.within()
 def compile_for(problem: Problem) -> None:
     """Compile, or load from disk, what prices for these people need."""
     from preceptor.evaluation.expectations import family_of, people_of
@@ -64,6 +86,30 @@ def _tiny() -> DualInstance:
         alpha=np.array([1.5, 1.5]),
         members=np.array([[-1], [0], [1]], dtype=np.int64),
         set_cost=np.array([2.0, 0.5, 0.6]),
+        discount=0.5,
+        horizon=None,
+    )
+
+
+def _tiny_counts() -> CountInstance:
+    from preceptor.engine.counted import CountInstance
+
+    left = np.array([[1.0, 0.5, 0.25, 0.125, 0.0625]] * 2)
+    return CountInstance(
+        floor=np.array([2.0, 0.5, 0.6]),
+        shift=np.zeros((3, 1)),
+        reading=np.array([[[0.0, 0.0]], [[1.0, 0.5]], [[0.5, 1.0]]]),
+        prices=np.zeros(3),
+        shown=np.array([[False, False], [True, False], [False, True]]),
+        code=0,
+        tau=0.0,
+        knots=np.zeros((0, 3)),
+        errors=left,
+        basis=np.stack([left, 1.0 - left, 1.0 - left**2], axis=2),
+        caps=np.full(2, 4, dtype=np.int64),
+        low=np.zeros(2),
+        high=left[:, 4],
+        length=4,
         discount=0.5,
         horizon=None,
     )

@@ -37,14 +37,21 @@ class Opened:
     is_new: bool
 
 
-async def open_round(live: Live, who: str, asked: Opening, settled: Advice | None = None) -> Opened:
+async def open_round(
+    live: Live,
+    who: str,
+    asked: Opening,
+    settled: Advice | None = None,
+    number: int | None = None,
+) -> Opened:
     """The next round of somebody, or the one that is open.
 
-    Where it is `settled` beforehand what to show, as in a test of a study, nobody is asked.
+    Where it is `settled` beforehand what to show, as in a test of a study, nobody is asked. With a
+    `number` it is that round which is opened, and it never expires; `Conflict` if another is next.
     """
     thought: tuple[int, Advice] | None = None
     for _ in range(_ATTEMPTS):
-        found = await live.store.writing(_Attempt(live, who, asked, settled, thought))
+        found = await live.store.writing(_Attempt(live, who, asked, settled, number, thought))
         if isinstance(found, Opened):
             return found
         thought = (found.person.version, await think(live, found))
@@ -83,10 +90,11 @@ class _Attempt:
         who: str,
         asked: Opening,
         settled: Advice | None,
+        number: int | None,
         thought: tuple[int, Advice] | None,
     ) -> None:
         self._live, self._who, self._asked = live, who, asked
-        self._settled, self._thought = settled, thought
+        self._settled, self._number, self._thought = settled, number, thought
 
     def __call__(self, connection: Connection) -> Opened | Snapshot:
         who = people.find(connection, self._who, to_change=True)
@@ -96,6 +104,8 @@ class _Attempt:
             who, there = people.find(connection, who.id, to_change=True), None
         if there is not None:
             return Opened(there, self._live.book.guide(connection, there.plan), False)
+        if self._number is not None and self._number != who.rounds:
+            raise Conflict(f"round {self._number}: is over; round {who.rounds} is next")
         guide = self._live.book.guide(connection, who.plan)
         case_number, available = self._at_hand(connection, guide, who)
         advice = self._advice(guide, who, available)
@@ -118,7 +128,7 @@ class _Attempt:
     def _is_over(self, there: Round) -> bool:
         after = self._live.settings.expire_after
         since: Any = there.shown_at or there.offered_at
-        return after is not None and -seconds_until(since) > after
+        return self._number is None and after is not None and -seconds_until(since) > after
 
     def _at_hand(
         self, connection: Connection, guide: Guide, who: Person

@@ -13,15 +13,23 @@ from preceptor.store.tables import case_list, event, job, participant, person, p
 
 
 def export(connection: Connection, who: str) -> dict[str, Any]:
-    """Everything that is kept about somebody: person, rounds, plans of their own, jobs, events."""
-    found = people.find(connection, who)
+    """Everything that is kept about somebody: person, rounds, plans of their own, jobs, events.
+
+    Of a participant of a study also where they are and what they said at steps that are no rounds.
+    Whoever has no arm yet is no person.
+    """
+    row = connection.execute(select(participant).where(participant.c.id == who)).first()
+    taking_part = None if row is None else dict(row._mapping)
+    found = people.look_up(connection, who) if row is not None else people.find(connection, who)
     rows = connection.execute(select(event).where(event.c.subject == who).order_by(event.c.seq))
     events = [
         {"seq": row.seq, "at": row.at, "kind": row.kind, "payload": json.loads(row.payload)}
         for row in rows
     ]
     return {
-        "person": asdict(found),
+        "person": None if found is None else asdict(found),
+        "participant": taking_part,
+        "said": [asdict(each) for each in participants.answers_of(connection, who)],
         "rounds": [asdict(each) for each in rounds.all_of(connection, who)],
         "plans": [
             {"plan": row.sha256, "body": row.body, "created": row.created}

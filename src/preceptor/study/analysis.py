@@ -339,7 +339,8 @@ def _paired(
     doubts = []
     if alone:
         doubts.append(
-            f"at {counted(alone, 'place')} one arm is empty, so they do not enter the test"
+            f"at {counted(alone, 'place')} one arm is empty; whoever is there does not enter the "
+            "test"
         )
     if len(both) < 2:
         doubts.append("fewer than two places have people of both arms: nothing can be tested")

@@ -266,6 +266,11 @@ def _doubts_about_blocks(study: Study) -> Iterator[str]:
                     "people are used to the task"
                 )
     rules = study.configuration.exclusions
+    if rules.same_answer is not None and study.answer == "yes or no":
+        yield (
+            f"exclusions.same_answer is {rules.same_answer:g}, but answers are yes or no: whoever "
+            "is right about a rare outcome may be left out"
+        )
     checks = sum(len(getattr(block, "check", ())) for block in blocks)
     if rules.failed_checks is not None and rules.failed_checks > checks:
         yield f"exclusions.failed_checks is {rules.failed_checks}, but there are {checks} checks"

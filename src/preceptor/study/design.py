@@ -195,6 +195,10 @@ def design(
         work = functools.partial(_tried, study=study, people=people, seed=seed)
         found = run(work, settings, noun="settings")
     ranked = sorted(found, key=lambda each: (bool(each.problem), -each.score))
+    wrong = [f"{each.setting}: {each.problem}" for each in ranked if each.problem]
+    if len(wrong) >= len(ranked) - 1 > 0:
+        # Nothing but the study as it stands could be tried.
+        raise InvalidInput(wrong)
     name = study.problem.world.labels[tried_test(study)]
     measure = study.configuration.analysis.measure
     return Design(tuple(ranked), measure, name, people, seed)

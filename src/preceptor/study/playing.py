@@ -8,7 +8,7 @@ filled in the end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -69,6 +69,12 @@ class Stage:
     def trials(self) -> int:
         """Rounds of everybody."""
         return int(self.told.size)
+
+    def of_kind(self, kind: int) -> Stage:
+        """For people of one kind only, who are then the first."""
+        only = slice(kind, kind + 1)
+        banks = {a: Bank(b.which[only], b.answers[only]) for a, b in self.bank.items()}
+        return replace(self, bank=banks)
 
     @cached_property
     def member(self) -> npt.NDArray[np.bool_]:

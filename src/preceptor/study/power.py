@@ -237,7 +237,8 @@ def power(
     if len(kinds) > 1:
         whom.append((EVERYBODY, kinds))
     with executor_of(workers) as executor:
-        stages = [with_banks(stage, who, seed, executor, progress) for _, who in whom]
+        full = with_banks(stage, kinds, seed, executor, progress)
+        stages = [*(full.of_kind(number) for number in range(len(kinds))), full]
         at_once = max(1, _CHUNK // (len(stage.arms) * sizes[-1]))
         items = [
             (which, first, min(first + at_once, simulations))
@@ -344,7 +345,8 @@ def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
     table = np.array([run[1:] for run in runs])  # p, effect, standardised, signal, excluded
     there = np.isfinite(table)
     sums = np.where(there, table, 0.0).sum(axis=0)
-    means = sums / np.maximum(there.sum(axis=0), 1)
+    count = there.sum(axis=0)
+    means = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
     hits = int((table[there[:, 0], 0] < level).sum())
     effect, size_of_it, signal, excluded = (float(x) for x in means[1:])
     failed = int((~there[:, 0]).sum())

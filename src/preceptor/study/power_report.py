@@ -89,6 +89,11 @@ def _notes(found: Power) -> list[str]:
                 f"{cell.kind}, {cell.people} an arm: the test could not be carried out in "
                 f"{cell.failed} of {cell.power.of} simulations, which count as nothing found."
             )
+    if found.told:
+        notes.append(
+            "With one arm, power is that of a sign test among people whose kind is decided, and "
+            "the effect is their share who learn from outcomes."
+        )
     if found.tutored:
         notes.append(
             "People with a tutor were drawn from a bank of three of every kind at every place."

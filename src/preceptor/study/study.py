@@ -189,6 +189,8 @@ def _faults(study: Study) -> Iterator[str]:
         yield "analysis.probe: missing; name the test whose slope is measured"
     if said.analysis.test == "mixed" and len(said.analysis.compare) < 2:
         yield "analysis.test: a mixed model needs two arms in analysis.compare"
+    if said.analysis.measure == "kind" and problem.is_binary:
+        yield "analysis.measure: 'kind' can be read where the outcome is a number; choose another"
     yield from _assumed_faults(study)
     if said.analysis.measure in ("test error", "slope change") and not any(
         isinstance(block, Testing) for block in said.block

@@ -55,8 +55,9 @@ def varied(study: Study, setting: Setting) -> Study:
         Tests that are not jointly normal, or an outcome that is yes or no.
     """
     data = study.to_dict()
-    world = _world(study, setting)
-    data["problem"] = study.problem.replace(world=world).to_dict()
+    if setting[:3] != (None, None, None):
+        world = _world(study, setting)
+        data["problem"] = study.problem.replace(world=world).to_dict()
     if setting.rounds is not None:
         data["problem"] = _longer(data, study, setting.rounds)
     return Study.from_dict(data)

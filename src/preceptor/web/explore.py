@@ -23,11 +23,9 @@ from preceptor.explorer.carrying import as_text, from_text
 from preceptor.explorer.choice import BELIEFS_IN_WORDS, beliefs_of
 from preceptor.explorer.ground import OWN
 from preceptor.explorer.presets import FIRST
-from preceptor.service.desk import TookTooLong, WorkerDied
 from preceptor.service.gate import must_be_called_here
 from preceptor.service.refusal import Refusal
 from preceptor.web.explorer_desks import Gone, desks_of
-from preceptor.web.failing import refusal
 from preceptor.web.pages import page
 
 # Bytes of a table that somebody sends: what is larger would be kept on disk while it is read.
@@ -114,21 +112,22 @@ async def table(request: Request) -> Response:
     InvalidInput.raise_if(faults)
     assert isinstance(file, UploadFile)
     content = base64.b64encode(await file.read()).decode("ascii")
-    args = {"name": file.filename, "content": content, "outcome": str(outcome).strip()}
+    ignored = str(form.get("drop", "")).split(",")
+    args = {
+        "name": file.filename,
+        "content": content,
+        "outcome": str(outcome).strip(),
+        "drop": [column.strip() for column in ignored if column.strip()],
+    }
     carried = (await desks_of(request).slow(request, "read", args))["carried"]
     return await _answered(request, _whole, {"preset": OWN, "table": carried})
 
 
 async def _answered(request: Request, make: Any, said: Mapping[str, str] | None = None) -> Response:
-    """A page or a part of one; what is wrong with an address is said in the same place."""
+    """A page or a part of one, if somebody is still there to read it."""
     try:
-        asked = await _read(request, said)
-        made: Response = await make(request, asked)
+        made: Response = await make(request, await _read(request, said))
         return made
-    except InvalidInput as error:
-        return refusal(request, 400, error.faults)
-    except (TookTooLong, WorkerDied) as error:
-        return refusal(request, 503, [f"explorer: {error}; try again"], {"Retry-After": "1"})
     except Gone:
         return Response(status_code=204)
 

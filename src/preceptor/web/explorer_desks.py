@@ -24,7 +24,7 @@ _WORKER = "preceptor.web.explorer_worker"
 # four a second.
 _RATE, _BURST = 10.0, 60
 # Seconds that a task may take before its process is ended, and how many may wait for one.
-_LONGEST, _MOST_WAITING = 30.0, 16
+_LONGEST, _MOST_WAITING = 90.0, 16
 
 
 class Gone(PreceptorError):

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput, PreceptorError
+from preceptor.service.desk import TookTooLong, WorkerDied
 from preceptor.service.scopes import GUARDED
 from preceptor.store.refusals import Conflict, NotThere, StoreFailure
 from preceptor.web.pages import page
@@ -21,6 +22,8 @@ _STATUS: dict[type[PreceptorError], int] = {
     Conflict: 409,
     InvalidInput: 400,
     StoreFailure: 503,
+    TookTooLong: 503,
+    WorkerDied: 503,
 }
 _TITLES = {
     400: "That does not fit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 from preceptor.service.refusal import Refusal
 from preceptor.store import participants
-from preceptor.store.refusals import StoreFailure
+from preceptor.store.refusals import Conflict, StoreFailure
 from preceptor.study.config import Configuration, Instructions
 from preceptor.study.protocol import Step
 from preceptor.web.pages import page
-from preceptor.web.study_access import Visit
+from preceptor.web.study_access import Visit, go_on
 from preceptor.web.study_forms import limits
 from preceptor.web.study_rounds import with_round
 from preceptor.web.study_words import (
@@ -64,6 +64,8 @@ async def step_page(
             visit = await with_round(visit)
         except (Refusal, StoreFailure):
             return wait_page(request, visit)
+        except Conflict:
+            return go_on(here.id)
     template, own = await _content(visit, step)
     status = 422 if wrong.faults else 200
     said = {"faults": wrong.faults, "typed": wrong.typed, "note": NOTES.get(note, "")}
@@ -84,39 +86,85 @@ def common(visit: Visit) -> dict[str, Any]:
     }
 
 
-async def _content(visit: Visit, step: Step) -> tuple[str, dict[str, Any]]:
-    """The template of a step, and what it needs."""
-    here = visit.here
-    block: Any = here.study.configuration.block[step.block]
-    said: dict[str, Any] = {"title": block.title, "block": block}
-    if step.kind in ("consent", "debrief"):
-        return f"study_{step.kind}.html.j2", {**said, "text": paragraphs(block.text)}
-    if step.kind == "page":
-        if isinstance(block, Instructions):
-            said |= {"page_number": step.index + 1, "page_count": len(block.pages)}
-            said["missed"] = await _missed(visit, step, block) if step.index == 0 else []
-            return "study_text.html.j2", {**said, "text": paragraphs(block.pages[step.index])}
-        return "study_text.html.j2", {**said, "text": paragraphs(block.text)}
-    if step.kind == "break":
-        if block.kind == "break":
-            return "study_text.html.j2", {**said, "text": paragraphs(block.text)}
-        rest = f"{step.index} of {here.protocol.length_of(step.block)} cases are done."
-        calm = f"{rest} Take a break if you like. Go on when you are ready."
-        return "study_text.html.j2", {**said, "title": "A break", "text": paragraphs(calm)}
-    if step.kind == "quiz":
-        return "study_quiz.html.j2", said
-    if step.kind == "check":
-        check = block.check[step.index]
-        return "study_check.html.j2", {**said, "text": paragraphs(check.text)}
-    return f"study_{step.kind}.html.j2", {**said, **_case(visit, step)}
+Content = tuple[str, dict[str, Any]]
+"""A template, and what it needs beyond what all pages share."""
+
+
+async def _content(visit: Visit, step: Step) -> Content:
+    block: Any = visit.here.study.configuration.block[step.block]
+    template, own = await _CONTENT[step.kind](visit, step, block)
+    return template, {"title": block.title, "block": block, **own}
+
+
+async def _consent(visit: Visit, step: Step, block: Any) -> Content:
+    return "study_consent.html.j2", {"text": paragraphs(block.text)}
+
+
+async def _text(visit: Visit, step: Step, block: Any) -> Content:
+    """A page of the instructions, or what is said before the rounds of a block."""
+    if not isinstance(block, Instructions):
+        return "study_text.html.j2", {"text": paragraphs(block.text)}
+    own: dict[str, Any] = {"page_number": step.index + 1, "page_count": len(block.pages)}
+    own["missed"] = await _missed(visit, block) if step.index == 0 else []
+    return "study_text.html.j2", {**own, "text": paragraphs(block.pages[step.index])}
+
+
+async def _quiz(visit: Visit, step: Step, block: Any) -> Content:
+    return "study_quiz.html.j2", {}
+
+
+async def _break(visit: Visit, step: Step, block: Any) -> Content:
+    """A block of its own, or between two rounds of another one."""
+    if block.kind == "break":
+        return "study_text.html.j2", {"text": paragraphs(block.text)}
+    done = f"{step.index} of {visit.here.protocol.length_of(step.block)} cases are done."
+    calm = f"{done} Take a break if you like. Go on when you are ready."
+    return "study_text.html.j2", {"title": "A break", "text": paragraphs(calm)}
+
+
+async def _check(visit: Visit, step: Step, block: Any) -> Content:
+    return "study_check.html.j2", {"text": paragraphs(block.check[step.index].text)}
+
+
+async def _ask(visit: Visit, step: Step, block: Any) -> Content:
+    return "study_ask.html.j2", _case(visit, step)
+
+
+async def _told(visit: Visit, step: Step, block: Any) -> Content:
+    here, there = visit.here, visit.round
+    assert there is not None
+    assert there.prediction is not None
+    assert there.outcome is not None
+    told = {
+        "said": answer(here, there.prediction),
+        "truth": truth(here, there.outcome),
+        "verdict": verdict(here, there.prediction, there.outcome),
+    }
+    return "study_told.html.j2", {**_case(visit, step), **told}
+
+
+async def _debrief(visit: Visit, step: Step, block: Any) -> Content:
+    return "study_debrief.html.j2", {"text": paragraphs(block.text)}
+
+
+_CONTENT: dict[str, Callable[[Visit, Step, Any], Awaitable[Content]]] = {
+    "consent": _consent,
+    "page": _text,
+    "quiz": _quiz,
+    "ask": _ask,
+    "told": _told,
+    "check": _check,
+    "break": _break,
+    "debrief": _debrief,
+}
 
 
 def _case(visit: Visit, step: Step) -> dict[str, Any]:
-    """A case: where it stands, what is shown of it, and once it may be told, what was true."""
+    """A case: where it stands, what is shown of it, and how it is answered."""
     here, there, trial = visit.here, visit.round, visit.here.trial(step)
     assert there is not None
     look = here.study.configuration.outcome
-    said: dict[str, Any] = {
+    return {
         "case": trial.place + 1,
         "cases": here.protocol.length_of(step.block),
         "results": results(here, there),
@@ -129,16 +177,9 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "places": 10.0**-look.decimals,
         "choices": choices(here),
     }
-    if step.kind == "told":
-        assert there.prediction is not None
-        assert there.outcome is not None
-        said["said"] = answer(here, there.prediction)
-        said["truth"] = truth(here, there.outcome)
-        said["verdict"] = verdict(here, there.prediction, there.outcome)
-    return said
 
 
-async def _missed(visit: Visit, step: Step, block: Instructions) -> list[str]:
+async def _missed(visit: Visit, block: Instructions) -> list[str]:
     """Questions that were not right when somebody last took this quiz."""
     stage = visit.who.stage + len(block.pages)
 

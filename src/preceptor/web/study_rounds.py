@@ -17,7 +17,11 @@ from preceptor.web.study_access import Visit
 
 
 async def with_round(visit: Visit) -> Visit:
-    """The visit with a round that is shown; a tutor may take a while, and then it is refused."""
+    """The visit with a round that is shown.
+
+    A tutor may take a while, and then it is a `Refusal`; `Conflict` if somebody went on meanwhile
+    in another tab.
+    """
     if visit.round is not None and visit.round.shown is not None:
         return visit
     here, who, live = visit.here, visit.who, visit.live
@@ -26,13 +30,15 @@ async def with_round(visit: Visit) -> Visit:
         assert who.arm is not None
         assert who.place is not None
         settled = here.settled(who.arm, who.place, trial)
-        opened = await open_round(live, who.id, Opening(feedback=trial.feedback), settled)
+        asked = Opening(feedback=trial.feedback)
+        opened = await open_round(live, who.id, asked, settled, trial.number)
         if opened.is_new:
             live.metrics.rounds.labels("offered").inc()
-    return replace(visit, round=await live.store.writing(lambda c: _shown(c, here, who.id, trial)))
+    return replace(visit, round=await live.store.writing(lambda c: shown(c, here, who.id, trial)))
 
 
-def _shown(connection: Connection, here: LiveStudy, who: str, trial: Trial) -> Round:
+def shown(connection: Connection, here: LiveStudy, who: str, trial: Trial) -> Round:
+    """Write down that somebody sees the case of a round now."""
     person = people.find(connection, who, to_change=True)
     there = rounds.find(connection, who, trial.number)
     if there.shown is not None:
