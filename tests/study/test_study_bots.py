@@ -185,8 +185,12 @@ def test_the_command_plays_and_checks(opened, site):
     assert "has no study 'nowhere'" in lost.stderr
     wrong = RUNNER.invoke(app, ["study", "bots", site.address])
     assert "must be a study's address" in wrong.stderr
+    nobody = RUNNER.invoke(app, ["study", "bots", "http://127.0.0.1:9/s/small"])
+    assert nobody.exit_code != 0
+    assert "http://127.0.0.1:9: no answer" in nobody.stderr
 
 
+@MANY  # a process of its own imports everything anew
 def test_a_file_is_tried_on_a_site_of_its_own(tmp_path):
     small_study().problem.save(tmp_path / "problem.json")
     said = {**small_study().to_dict(), "problem": "problem.json"}

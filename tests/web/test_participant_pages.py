@@ -81,9 +81,13 @@ def to_the_end(page: Page, look=lambda page: None) -> list[str]:
 
 def test_from_the_link_to_the_code_every_kind_of_page_is_readable(visitor: Visitors):
     page = visitor()
+    known: set[str] = set()
 
     def look(page: Page) -> None:
-        axe(page)
+        kind = re.sub(r"\d+", "", heading(page))
+        if kind not in known:
+            axe(page)
+        known.add(kind)
         before = page.locator("main").inner_html()
         page.reload()
         assert page.locator("main").inner_html() == before

@@ -19,7 +19,7 @@ from preceptor._base.values import FloatArray
 from preceptor.bots.acting import as_arrays
 from preceptor.bots.comparing import differences
 from preceptor.bots.participant import Participant, Place, as_read, as_typed
-from preceptor.client import Client
+from preceptor.client import Client, Unreachable
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.people.human import Human
@@ -142,8 +142,11 @@ class StudyBots:
     def _fetched(self) -> tuple[Study, dict[str, Arm]]:
         if not self._read:
             name = urlsplit(self.url).path.rstrip("/").split("/")[2]
-            with self._http() as http:
-                answer = http.get(f"/v1/studies/{name}")
+            try:
+                with self._http() as http:
+                    answer = http.get(f"/v1/studies/{name}")
+            except httpx.TransportError as error:
+                raise Unreachable(f"{self.site}: no answer ({error})") from error
             if answer.status_code == 404:
                 raise InvalidInput(f"url: {self.site} has no study {name!r}")
             if not answer.is_success:
