@@ -93,7 +93,7 @@ def serve(
             burst=max(int(2 * rate), 1),
             expire_after=seconds,
             loopback=is_loopback(host),
-            explorer=is_loopback(host) if explorer is None else explorer,
+            explorer=_explorer(explorer, host),
             job_workers=job_workers,
             job_seconds=job_seconds,
             patience=patience,
@@ -122,3 +122,10 @@ def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:
         body = read_text(plan)
         name, _ = store.write(lambda connection: plans.keep(connection, body))
         return replace(settings, plan=name)
+
+
+def _explorer(wanted: bool | None, host: str) -> str:
+    """Who may explore plans, unless somebody says: this machine, if it alone can call."""
+    if wanted is None:
+        return "here" if is_loopback(host) else "nobody"
+    return "everybody" if wanted else "nobody"

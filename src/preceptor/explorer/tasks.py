@@ -29,10 +29,9 @@ _LONGEST_NAME = 80
 
 def ready() -> dict[str, Any]:
     """Say that the process has begun, with kernels compiled."""
-    for name in (FIRST, "five-tests"):
-        ground = preset(name)
-        choice = first_choice(ground)
-        picture(ground, choice, quick_plan(ground, choice), is_proven=False)
+    ground = preset(FIRST)
+    choice = first_choice(ground)
+    picture(ground, choice, quick_plan(ground, choice), is_proven=False)
     return {}
 
 

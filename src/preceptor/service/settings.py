@@ -48,7 +48,8 @@ class Settings:
     patience
         Seconds that somebody who opens a round waits for a tutor.
     explorer
-        Whether there is a page on which anybody can explore plans, without a token.
+        Who gets the page on which plans are explored without a token: "everybody", those who call
+        this machine by its own name ("here"), or "nobody".
     """
 
     database: str
@@ -66,7 +67,7 @@ class Settings:
     job_lease: float = 30.0
     tutor_workers: int = 1
     patience: float = 10.0
-    explorer: bool = True
+    explorer: str = "here"
 
     def to_environment(self) -> None:
         """For processes that are started from here."""

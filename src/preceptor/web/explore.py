@@ -34,9 +34,9 @@ MOST_BYTES = 1_000_000
 
 
 async def _admitted(request: Request) -> None:
-    """Refuse callers who ask too often; without tokens, those from elsewhere."""
+    """Refuse callers who ask too often and, unless everybody may come, those from elsewhere."""
     live = getattr(request.app.state, "live", None)
-    if live is None or (live.settings.loopback and not live.tokens.are_there):
+    if live is None or live.settings.explorer != "everybody":
         # Nothing here changes anything, so it does not matter which page a form was on; and pages
         # that send no referrer have no origin to look at.
         must_be_called_here(dict(request.scope["headers"]))

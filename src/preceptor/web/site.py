@@ -56,7 +56,7 @@ def make_site(settings: Settings) -> FastAPI:
     fastapi.FastAPI
         For any ASGI server; `preceptor serve` uses uvicorn.
     """
-    if not settings.explorer:
+    if settings.explorer == "nobody":
         return _with_pages(make_app(settings, _PAGES))
     return _with_pages(make_app(settings, [*_PAGES, explore.router], [exploring()]))
 
