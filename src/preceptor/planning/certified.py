@@ -33,7 +33,7 @@ from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import truncated_plan
-from preceptor.planning.warm_up import compile_for, compile_proof, compile_search
+from preceptor.planning.warm_up import compile_for, compile_search_and_proof
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
@@ -120,8 +120,7 @@ def solve_certified(
             )
     shape = shape_of(problem)
     if shape.has_dual:
-        compile_search()
-        compile_proof()
+        compile_search_and_proof()
     with watching(time_limit) as watch:
         if shape.too_many_sets:
             plan = solve_search(
