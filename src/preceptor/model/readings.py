@@ -6,11 +6,12 @@ best weights on it and w those of a person with errors e. The residual has varia
     v = floor + |shift + factor (Ωe)_S|²,    floor = σ² + a'(Σ - M_S)a,
 
 where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. What the best
-reader leaves is a length too, |R(a - w*)|² with R'R = Σ, which is taken wherever little is left: both
-parts of v are sums of squares then, and nothing cancels. R comes from doubled precision (`doubled.py`), so that floors keep eight digits
-between tests as alike as a world allows (a condition number of 1e11; subtracting what is explained
-from the variance would keep one or two). Deviations lose half as many digits as the condition
-number of Σ_SS has: eleven of sixteen are left at 1e10.
+reader leaves is a length too, |R(a - w*)|² with R'R = Σ, which is taken wherever little is left:
+both parts of v are sums of squares then, and nothing cancels. R comes from doubled precision
+(`doubled.py`), so that floors keep eight digits between tests as alike as a world allows (a
+condition number of 1e11; subtracting what is explained from the variance would keep one or two).
+Deviations lose half as many digits as the condition number of Σ_SS has: eleven of sixteen are left
+at 1e10.
 """
 
 from __future__ import annotations
@@ -111,10 +112,11 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
 def _left(world: World, members: IntArray, root: FloatArray, best: FloatArray) -> FloatArray:
     """What the best readers of sets leave of the score's variance (m,).
 
-    That is a'Σa less what is explained; where so little is left that digits were lost, |R(a - w*)|².
+    That is a'Σa less what is explained; where so little is left that digits were lost, |R(a -
+    w*)|².
     """
     variance = float(world.coefficients @ world.covariance @ world.coefficients)
-    left = np.maximum(variance - np.sum(best * best, axis=1), 0.0)
+    left: FloatArray = np.maximum(variance - np.sum(best * best, axis=1), 0.0)
     close = np.flatnonzero(left < _CLOSE * variance)
     if close.size:
         left[close] = _exactly_left(world, members[close], root[close], best[close])
