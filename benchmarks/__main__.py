@@ -1,4 +1,4 @@
-"""Run benchmarks, print a table, write the same as JSON."""
+"""Run benchmarks, print a table, write the same as JSON, and say what became slower."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from benchmarks import (
     beam,
     finite,
     growth,
+    kept,
     knowing,
     lattice,
     losses,
     people,
+    proofs,
     quality,
     service,
     tables,
@@ -29,6 +31,7 @@ ROWS = {
     **losses.ROWS,
     **beam.ROWS,
     **quality.ROWS,
+    **proofs.ROWS,
     **growth.ROWS,
     **people.ROWS,
     **knowing.ROWS,
@@ -42,6 +45,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", help=f"which to run (default all): {', '.join(ROWS)}")
     parser.add_argument("--output", default="bench.json", help="where the JSON goes")
+    parser.add_argument(
+        "--forget", action="store_true", help="leave the results in the repository as they are"
+    )
     arguments = parser.parse_args()
     unknown = sorted(set(arguments.names) - set(ROWS))
     if unknown:
@@ -57,6 +63,12 @@ def main() -> int:
     data = {"machine": machine, "rows": [{"name": n, **vars(r)} for n, r in done]}
     Path(arguments.output).write_text(json.dumps(data, indent=2, default=float) + "\n")
     print(f"wrote {arguments.output}", file=sys.stderr)
+    slower, faster = kept.changes([row for _, row in done], kept.read())
+    for word, rows in (("SLOWER", slower), ("faster", faster)):
+        for said in rows:
+            print(f"{word} than last time: {said}")
+    if not arguments.forget:
+        kept.write([row for _, row in done])
     return 0 if all(row.reached for _, row in done) else 1
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 FORMAT = "preceptor-plan/1"
 # Gaps above this say nothing that a reader could use.
 _WIDE = 10.0
-# Gaps up to this are rounding.
-_ROUNDING = 1e-12
+# Gaps up to this are rounding: bounds take some of it off themselves.
+ROUNDING = 1e-10
 # When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
 _CASES, _CHANGES, _SETS, _TESTS = 10_000, 3, 3, 4
 # Cases and rows of the timeline in a notebook.
@@ -58,7 +58,12 @@ class Plan(Value):
     method
         The name of the solver.
     seconds
-        How long it took.
+        How long it took, without compiling: looking for plans (`explored`) and for bounds
+        (`proved`).
+    compiled
+        Seconds of compiling, which happens once per machine and counts in no limit.
+    proved
+        Seconds spent on the lower bound. 0 where finding the plan is the proof.
     states
         How many states the solver looked at.
     reason
@@ -102,6 +107,13 @@ class Plan(Value):
     regrets: Regrets | None = None
     seen_before: tuple[int, ...] | None = None
     rounds_before: int = 0
+    compiled: float = 0.0
+    proved: float = 0.0
+
+    @property
+    def explored(self) -> float:
+        """Seconds spent looking for plans: all that were not spent on the bound."""
+        return max(self.seconds - self.proved, 0.0)
 
     @property
     def gap(self) -> float:
@@ -121,13 +133,13 @@ class Plan(Value):
     def how_sure(self) -> str:
         """Status and gap in a few words; for a crowd, what the worst off loses."""
         if self.regrets is not None:
-            if self.regrets.worst <= _ROUNDING:
+            if self.regrets.worst <= ROUNDING:
                 return "nobody was found to do better with a plan of their own"
             return (
                 f"nobody loses more than {percent(self.regrets.worst)} beyond the best plan found "
                 "for them"
             )
-        if self.status is Status.OPTIMAL and self.gap <= _ROUNDING:
+        if self.status is Status.OPTIMAL and self.gap <= ROUNDING:
             return "no plan can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
@@ -149,6 +161,7 @@ class Plan(Value):
         problem = self.problem
         per_case = self.value / total_weight(problem.discount, problem.horizon)
         ended = {
+            Status.WITHIN_TARGET: ", as close as was asked for",
             Status.TIME_LIMIT: ", stopped by its time limit",
             Status.INTERRUPTED: ", interrupted",
         }
@@ -375,6 +388,7 @@ class Plan(Value):
             "status": self.status.value,
             "method": self.method,
             "seconds": self.seconds,
+            **{name: time for name in ("compiled", "proved") if (time := getattr(self, name))},
             "states": self.states,
             "reason": self.reason,
             "notes": list(self.notes),
@@ -479,7 +493,7 @@ class Plan(Value):
 
 def _number_faults(fields: Mapping[str, Any]) -> list[str]:
     """Numbers that are none, or that contradict each other."""
-    numbers = ("value", "lower_bound", "seconds", "states")
+    numbers = ("value", "lower_bound", "seconds", "states", "compiled", "proved")
     wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
     if not wrong and fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
         return [

@@ -25,6 +25,7 @@ from preceptor.testing import check_plan, small_problems
 from tests.oracles import beliefs_at, round_loss, schedule_value
 from tests.strategies import covariance
 
+RUN = np.zeros(1, dtype=np.int64)
 RISKS = [pr.SquaredError(), pr.Huber(0.6), pr.AbsoluteError()]
 
 
@@ -102,11 +103,11 @@ def test_rounds_of_the_one_dimensional_bound():
     out = np.empty(2)
     floors, squared = np.array([0.3, 0.5]), np.array([0.4, 0.0])
     order, rounds = np.array([0, 1]), np.array([0, 3])
-    bounds.projected_rounds(order, floors, squared, y, gone, step, 1, rounds, out)
+    bounds.projected_rounds(order, floors, squared, y, gone, step, 1, rounds, out, RUN)
     assert_allclose(out, min(0.3 + 0.4, 0.5))
     removable = np.array([[1.0], [0.0]])
     step[:], gone[:] = 0.1, 0.1 * np.arange(6)
-    bounds.projected_rounds(order, floors, squared, removable, gone, step, 1, rounds, out)
+    bounds.projected_rounds(order, floors, squared, removable, gone, step, 1, rounds, out, RUN)
     assert_allclose(out, [0.5, 0.3 + (0.4 - 0.3) ** 2 / 0.4])
 
 

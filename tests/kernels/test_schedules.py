@@ -15,6 +15,7 @@ from tests.engine.exact import read_matrix, schedule_cost
 
 INFINITE, FINITE = True, False
 LONG = 250  # rounds after which nothing is left at a discount of 0.9
+RUN, HALTED = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
 
 
 def arrays(instance):
@@ -110,7 +111,7 @@ def test_greedy_schedules(instance, lookahead):
     W, cost, shown, s = arrays(instance)
     x = np.empty(5, dtype=np.int64)
     ids = np.arange(instance.n_sets)
-    schedules.greedy_schedule(x, lookahead, W, cost, shown, s, instance.discount, ids)
+    schedules.greedy_schedule(x, lookahead, W, cost, shown, s, instance.discount, ids, RUN)
     u, price = np.ones(s.size), (kept_for_ever if lookahead else loss)
     for S in x:
         assert int(np.argmin([price(instance, other, u) for other in ids])) == S
@@ -183,19 +184,34 @@ def test_a_sweep_gains_what_it_says(instance, rng, sweep, infinite):
     commit = 1 if infinite else None
     before, U, Q, K = tables(instance, x, 1, infinite)
     if sweep == "swaps":
-        gain = search.swap_sweep(x, 1, infinite, U, Q, K, W, cost, shown, s, delta, 5)
+        gain = search.swap_sweep(x, U, W, cost, shown, s, delta, 5, RUN)
     elif sweep == "blocks":
         lengths = np.array([3, 8])
         gain = search.block_sweep(
-            x, 1, infinite, U, Q, K, W, cost, members, shown, s, delta, padded, order, lengths, 0, 1
-        )
+            x, 1, infinite, U, Q, K, W, cost, members, shown, s, delta, padded, order, lengths, 0,
+            1, RUN,
+        )  # fmt: skip
     else:
         all_sets = sweep == "rounds"
         gain = search.round_sweep(
-            x, U, Q, W, cost, members, shown, s, delta, all_sets, padded, order
+            x, U, Q, W, cost, members, shown, s, delta, all_sets, padded, order, RUN
         )
     assert gain >= 0.0
     assert_allclose(whole_cost(instance, x, commit), before - gain, rtol=1e-9)
+
+
+def test_a_search_that_is_halted_at_once_still_has_a_schedule(instance):
+    found = search_schedule(instance, length=6, time_limit=60, max_kicks=2, halt=HALTED.copy())
+    assert_allclose(found.value, whole_cost(instance, found.schedule, found.commit), rtol=1e-9)
+    best = search_schedule(instance, length=6, time_limit=60, max_kicks=2)
+    assert found.value >= best.value * (1 - 1e-9)
+
+
+def test_all_sets_forever(instance, rng):
+    W, cost, shown, s = arrays(instance)
+    u, values = rng.uniform(0.2, 1.0, s.size), np.empty(instance.n_sets)
+    schedules.commit_values(u, W, cost, shown, s, instance.discount, values)
+    assert_allclose(values, [kept_for_ever(instance, S, u) for S in range(instance.n_sets)])
 
 
 def test_a_block_costs_what_replaying_it_says(instance, rng):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import integrate, stats
+from scipy.special import ndtr
 
 import preceptor as pr
 from preceptor.loss._loss_kernels import expected_risk
@@ -75,3 +76,39 @@ def test_faults(make, words):
 def test_a_function_cannot_go_to_a_file():
     with pytest.raises(pr.NotSerializable, match="cannot be written to a file"):
         pr.ResidualRisk(np.abs).to_json()
+
+
+STEEP = {
+    "exp": (lambda r: np.expm1(np.abs(r)), lambda v: 2 * np.exp(v / 2) * ndtr(np.sqrt(v)) - 1),
+    "cosh": (lambda r: np.cosh(r) - 1.0, lambda v: np.expm1(v / 2)),
+    "power": (lambda r: np.abs(r) ** 200.0, None),
+}
+
+
+@pytest.mark.parametrize("name", STEEP)
+def test_charges_may_outgrow_all_numbers(name):
+    """Probes reach residuals of 1,200, where these overflow; that they grow is still known."""
+    function, exact = STEEP[name]
+    risk = pr.ResidualRisk(function)
+    assert risk.is_increasing
+    assert np.isposinf(risk.expected(1e8))
+    assert risk.deviation_slope(1e5) == np.inf
+    if exact is not None:
+        v = np.array([0.01, 0.5, 2.0, 9.0])
+        assert_allclose(risk.expected(v), exact(v), rtol=1e-10)
+
+
+def test_what_falls_beyond_all_numbers_is_not_increasing():
+    assert not pr.ResidualRisk(lambda r: np.exp(-np.abs(r))).is_increasing
+    hump = pr.ResidualRisk(lambda r: np.where(np.abs(r) < 3, 10.0 * np.abs(r), np.exp(np.abs(r))))
+    assert pr.ResidualRisk(lambda r: np.minimum(np.exp(np.abs(r)), 5.0)).is_increasing
+    assert hump.is_increasing
+
+
+def test_a_steep_risk_has_a_plan_and_a_bound():
+    world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    learner = pr.Learner([0.2, 1.3], pr.Geometric(1.4))
+    problem = pr.Problem(world, learner, 1, 0.9, risk=pr.ResidualRisk(STEEP["cosh"][0]))
+    plan = pr.solve(problem, "lattice")
+    assert 0.0 < plan.lower_bound <= plan.value < np.inf
+    assert plan.gap < 1e-5

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from preceptor._base.checks import is_number
 from preceptor.errors import InvalidInput
 
 
 class _Uncounted:
-    """Seconds that no deadline counts: compiling, which happens once per machine.
+    """Seconds that no deadline counts: compiling (once per machine) and loading what was compiled.
 
     Whoever tries the program for the first time would otherwise get half of an answer.
     """
@@ -24,18 +25,34 @@ class _Uncounted:
             self._began = time.perf_counter()
         self._depth += 1
 
+    @property
+    def so_far(self) -> float:
+        """Seconds up to now, those of a compilation under way too."""
+        began = self._began
+        return self.seconds + (time.perf_counter() - began if self._depth else 0.0)
+
     def end(self) -> None:
         """Count again, once everything that began has ended."""
         self._depth -= 1
         if self._depth == 0:
             self.seconds += time.perf_counter() - self._began
 
+    @contextmanager
+    def within(self) -> Iterator[None]:
+        """What happens within is not counted."""
+        self.begin()
+        try:
+            yield
+        finally:
+            self.end()
+
 
 UNCOUNTED = _Uncounted()
 
 
-def _counted() -> float:
-    return time.perf_counter() - UNCOUNTED.seconds
+def counted_seconds() -> float:
+    """A clock that stands still while something is compiled."""
+    return time.perf_counter() - UNCOUNTED.so_far
 
 
 class Deadline:
@@ -52,7 +69,7 @@ class Deadline:
     def __init__(self, seconds: float | None, *, clock: Callable[[], float] | None = None) -> None:
         if seconds is not None and (not is_number(seconds) or seconds <= 0):
             raise InvalidInput(f"time_limit: {seconds!r}, must be a positive number of seconds")
-        self._clock = _counted if clock is None else clock
+        self._clock = counted_seconds if clock is None else clock
         self._end = float("inf") if seconds is None else self._clock() + float(seconds)
 
     @property

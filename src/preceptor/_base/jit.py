@@ -6,10 +6,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numba
-from numba.core import event
-
 from preceptor._base.deadline import UNCOUNTED
+
+with UNCOUNTED.within():
+    import numba
+    from numba.core import event
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

@@ -17,7 +17,9 @@ class Status(enum.Enum):
     """
 
     OPTIMAL = "optimal"
-    """No policy is better by more than rounding, or the tolerance that was asked for."""
+    """No policy is better by more than rounding, or than the tolerance in `Plan.options`."""
+    WITHIN_TARGET = "within target"
+    """As BOUNDED; the gap is no larger than was asked for, so nothing more was tried."""
     BOUNDED = "bounded"
     """Nothing was proven optimal, but `gap` says how far off this can be at most."""
     TIME_LIMIT = "time limit"

@@ -27,6 +27,8 @@ from preceptor.problem import Problem
 _AT_ONCE = 2
 # Larger families are not looked through whole by a descent, nor bounded by more than their floors.
 _MANY_SETS = 3_000
+# The most that the floor over all sets may take for each changed assumption.
+_FLOOR_SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +178,7 @@ def _among_promising(problem: Problem, policy: Policy) -> Problem:
 
 def _instant_bound(problem: Problem) -> float:
     if shape_of(problem).too_many_sets:
-        return floor_over_all_sets(problem)
+        return floor_over_all_sets(problem, _FLOOR_SECONDS)
     if problem.budget.count(problem.size) > _MANY_SETS and problem.learns_by_showings:
         return floor_bound(problem)
     return instant_bound(problem)

@@ -1,16 +1,23 @@
-"""Problems in which every showing divides a test's error by a constant.
+"""Search and proof on plain arrays.
 
-Then a state is a vector of relative errors u, a round costs a constant plus |W_S u|^2, and plans
-can be searched and bounded with a few arrays. One idea a file:
+Where every showing divides a test's error by a constant, a state is a vector of relative errors u,
+a round costs a constant plus |W_S u|^2, and plans can be searched and bounded with a few arrays.
+One idea a file:
 
 - `instance`: the problem as arrays, and what every method here needs of it;
 - `search`: local search on whole schedules, a good plan fast;
 - `dual`: multipliers for each round that prove a lower bound on the cost of every plan;
 - `set_lists`: which sets a round keeps in mind, and certifying over every one of them;
 - `newton`: how the multipliers are improved, one banded Newton step for all rounds at once;
-- `certified_beam`: a beam ranked by what the dual proves; it raises the bound and finds plans;
-- `certificate`: what a bound leaves behind in a plan and its file;
-- `check` and `slow_beam`: the bound and the beam proven again, slowly, by code of their own.
+- `certified_beam`: a beam ranked by what the dual proves; it raises the bound and finds plans.
 
-Nothing is imported here: `import preceptor` needs `certificate` alone, and that is light.
+For any curve, imputation and convex risk a state is a vector of counts:
+
+- `counted`: such a problem as arrays;
+- `potentials`: what functions of the counts, one for each round, prove;
+- `general_dual`: how good ones are found;
+- `count_beam`: the beam that they guide.
+
+What a bound leaves behind is in `preceptor.certificate`, slow proofs of it in `verification`.
+Nothing is imported here.
 """

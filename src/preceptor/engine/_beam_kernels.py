@@ -104,8 +104,8 @@ def merge_children(
 ):
     """Merge children below `cut` that have equal counts; how many remain, and the least F dropped.
 
-    Counts stand still at `most` (n,). Keys are the counts themselves packed into `words` 64-bit words; the hash only chooses where
-    to look.
+    Counts stand still at `most` (n,). Keys are the counts themselves packed into `words` 64-bit
+    words; the hash only chooses where to look.
     """
     K, n = m.shape
     per = 64 // bits

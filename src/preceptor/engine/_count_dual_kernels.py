@@ -23,6 +23,8 @@ from preceptor.engine._count_round_kernels import (
 
 # Sets that weigh less than this in a round are left out of its curvature.
 SMALL = 1e-4
+# So many wide temperatures above the least one, a set weighs less than that.
+WINDOW = 9.3
 
 
 @jit
@@ -39,19 +41,22 @@ def add_outer(H, v, scale):
 def soft_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
     reading, prices, code, tau, knots, shown, lists, sizes, temp, wide, order, y0, soft, best,
-    grad, hess,
+    grad, hess, halt,
 ):  # fmt: skip
     """Soft minimum of pieces first..stop-1 over their listed sets; derivatives up to `order`.
 
     temp is the temperature of the sets and twice that of the counts; curvature is read at `wide`
     times both. soft (R,), best (R,) the least one's place in its list, grad (R, 6n), hess
-    (R, 6n, 6n) lower halves; y0 (R, C, rows) is read as a start and overwritten.
+    (R, 6n, 6n) lower halves; y0 (R, C, rows) is read as a start and overwritten. Pieces that are
+    not done when halt[0] is set are left as they are.
     """
     n = caps.size
     k = shift.shape[1]
     places = grid.size + 2
     e, f = np.empty((n, 2, places)), np.empty((n, 2, places))
     X, counts = np.empty((n, 2, places, 6)), np.empty((n, 2), dtype=np.int64)
+    hull_e, hull_f = np.empty((n, 2, places)), np.empty((n, 2, places))
+    hull_counts = np.empty((n, 2), dtype=np.int64)
     square, lines = np.empty((2, k, k)), np.empty((5, k))
     root, B, q = square[0], square[1], lines[0]
     W, of_tests = np.empty((k, n)), np.empty((2, n))
@@ -61,10 +66,21 @@ def soft_pieces(
     centres, crosses, covs = np.empty((n, 6)), np.empty((n, 6)), np.empty((n, 6, 6))
     tc, steps = 0.5 * temp, np.int64(8)
     for p in range(first, stop):
+        if halt[0]:
+            return
         round_points(
             reach[p], theta[now[p]], theta[later[p]], psi, err, low, high, caps, grid, delta, e, f,
             X, counts,
         )  # fmt: skip
+        # soft minima are below minima by no more than this
+        soft_by = 0.0
+        for i in range(n):
+            soft_by += tc * math.log(counts[i, 0])
+            for s in range(2):
+                size = counts[i, s]
+                copy_into(hull_e[i, s, :size], e[i, s, :size])
+                copy_into(hull_f[i, s, :size], f[i, s, :size])
+                hull_counts[i, s] = keep_hull(hull_e[i, s], hull_f[i, s], size)
         C = sizes[p]
         value = np.empty(C)
         least = np.inf
@@ -72,10 +88,19 @@ def soft_pieces(
         for step in range(C):
             c = (start + step) % C  # last winner first: it gives the others an early exit
             S = lists[p, c]
+            limit = least + WINDOW * wide * temp
+            value[c] = (
+                set_bound(
+                    y0[p, c], floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S],
+                    hull_e, hull_f, hull_counts, 0.0, q, mean, spread, weight,
+                )
+                - soft_by
+            )  # fmt: skip
+            if value[c] >= limit:
+                continue
             value[c] = climb(
                 y0[p, c], floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e,
-                f, counts, tc, least + 12.0 * wide * temp, 1e-3 * tc, steps, q, mean, spread, weight,
-                root, W, B, lines,
+                f, counts, tc, limit, 1e-3 * tc, steps, q, mean, spread, weight, root, W, B, lines,
             )  # fmt: skip
             if value[c] < least:
                 least = value[c]
@@ -232,8 +257,8 @@ def exact_pieces(
             for z in range(cool.size):
                 climb(
                     y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,
-                    counts, cool[z], np.inf, 1e-2 * cool[z], steps, q, mean, spread, weight, root, W,
-                    B, lines,
+                    counts, cool[z], np.inf, 1e-2 * cool[z], steps, q, mean, spread, weight, root,
+                    W, B, lines,
                 )  # fmt: skip
                 found = set_bound(
                     y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,

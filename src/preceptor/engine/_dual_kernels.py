@@ -286,14 +286,14 @@ def heap_insert(kept, names, count, h, S):
 @jit
 def all_sets_rounds(
     first, stop, theta, lo, hi, W, W1, members, cost, delta, s, beta, has_tail, actions, centres,
-    guess, margin, tol, newton_steps, lists, sizes, z_out, g,
+    guess, margin, tol, newton_steps, lists, sizes, z_out, g, halt,
 ):  # fmt: skip
     """Certified minimum of rounds first..stop-1 over every action, and the sets near it.
 
     guess (R,) a set to start from, centres (R, n) a guess of the round's state, replaced by the
     minimiser's; lists (R, C), sizes (R,), z_out (R, C, k) warm starts, g (R,) certified minima. A
     set is skipped only when a valid lower bound of it already exceeds the round's minimum plus the
-    margin.
+    margin. Rounds that are not done when halt[0] is set are left as they are.
     """
     n = s.shape[0]
     k = W.shape[1]
@@ -323,6 +323,8 @@ def all_sets_rounds(
         screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, low_end, high_end, tail, base, gain)
         count = np.int64(0)
         for q in range(actions.shape[0]):
+            if halt[0]:
+                return
             S = actions[q]
             limit = low + margin
             if count == C:

@@ -109,12 +109,26 @@ def price_round(Qt, Qnext, S, u, weight, W, k, n):
 
 
 @jit
-def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids):
-    """Each round the set that is cheapest now (lookahead 0) or if shown forever from now (1)."""
+def commit_values(u, W, cost, shown, s, delta, out):
+    """What each set costs if shown forever from u."""
+    for S in range(out.size):
+        out[S] = commit_value(S, u, W, cost, shown, s, delta)
+
+
+@jit
+def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids, halt):
+    """Each round the set that is cheapest now (lookahead 0) or if shown forever from now (1).
+
+    Once halt[0] is set, the last one is repeated.
+    """
     n = s.shape[0]
     u = np.ones(n)
+    best, value = all_ids[0], np.inf
     for t in range(x.shape[0]):
-        best, value = 0, np.inf
+        if halt[0]:
+            x[t:] = best
+            break
+        best, value = all_ids[0], np.inf
         for q in range(all_ids.shape[0]):
             S = all_ids[q]
             if lookahead == 1:

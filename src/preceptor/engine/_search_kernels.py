@@ -115,13 +115,15 @@ def switch_change(old, new, rows, Qnext, members, shown, s):
 
 
 @jit
-def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order):
+def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order, halt):
     """Backward, replace each round's set by the best one given all others; returns the gain."""
     T, n = x.shape[0], s.shape[0]
     k = members.shape[1]
     gain = 0.0
     rows, row = np.empty(n), np.empty(k, dtype=np.int64)
     for t in range(T - 1, -1, -1):
+        if halt[0]:
+            break
         weight = delta**t
         for i in range(n):
             v = 0.0
@@ -223,7 +225,7 @@ def block_change(
 @jit
 def block_sweep(
     x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, sorted_members, order, lengths,
-    first, stride,
+    first, stride, halt,
 ):  # fmt: skip
     """Exchanges and replacements on blocks, accepted at once; returns the gain."""
     T, n = x.shape[0], s.shape[0]
@@ -235,6 +237,8 @@ def block_sweep(
         for length in lengths:
             done = False
             for a in range(-1, k):
+                if halt[0]:
+                    return gain
                 out = members[x[t], a] if a >= 0 else -1
                 if a >= 0 and out < 0:
                     continue
@@ -277,12 +281,14 @@ def block_sweep(
 
 
 @jit
-def swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, reach):
+def swap_sweep(x, U, W, cost, shown, s, delta, reach, halt):
     """Swap the sets of two rounds at most `reach` apart; the state after them does not change."""
     T, n = x.shape[0], s.shape[0]
     u = np.empty(n)
     gain = 0.0
     for t in range(T):
+        if halt[0]:
+            break
         for t2 in range(t + 1, min(T, t + reach + 1)):
             if x[t] == x[t2]:
                 continue
@@ -307,9 +313,12 @@ def swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, reach):
 @jit
 def descend(
     x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets, sorted_members,
-    order, stride, state,
+    order, stride, state, halt,
 ):  # fmt: skip
-    """Local search until no move helps; returns (value, commit set). x is changed in place."""
+    """Local search until no move helps, or halt[0] is set; returns (value, commit set).
+
+    x is changed in place.
+    """
     T = x.shape[0]
     lengths = np.empty(4, dtype=np.int64)
     lengths[0], lengths[1], lengths[2], lengths[3] = 3, 10, 40, T
@@ -318,9 +327,9 @@ def descend(
         before = value
         for _inner in range(50):
             gain = round_sweep(
-                x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order
+                x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order, halt
             )
-            gain += swap_sweep(x, commit, infinite, U, Q, K, W, cost, shown, s, delta, 11)
+            gain += swap_sweep(x, U, W, cost, shown, s, delta, 11, halt)
             value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
             if gain <= 1e-9 * abs(value):
                 break
@@ -328,12 +337,12 @@ def descend(
             first = int(next_random(state) * stride)
             block_sweep(
                 x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, sorted_members,
-                order, lengths, first, stride,
+                order, lengths, first, stride, halt,
             )  # fmt: skip
-        if infinite:
+        if infinite and not halt[0]:
             commit, _ = best_commit(U[T], W, cost, shown, s, delta)
         value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-        if value > before - 1e-8 * abs(before):
+        if value > before - 1e-8 * abs(before) or halt[0]:
             break
     return value, commit
 
@@ -369,19 +378,21 @@ def kick(x, state, n_sets):
 @jit
 def kicked_search(
     x, commit, value, kicks, infinite, W, cost, members, shown, s, delta, all_sets, sorted_members,
-    order, stride, state,
+    order, stride, state, halt,
 ):  # fmt: skip
     """Disturb and descend `kicks` times, keeping improvements only; returns (value, commit set)."""
     T, n = x.shape[0], s.shape[0]
     U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
     y = np.empty_like(x)
     for _ in range(kicks):
+        if halt[0]:
+            break
         copy_into(y, x)
         for _more in range(1 + int(next_random(state) * 3)):
             kick(y, state, cost.shape[0])
         v, c = descend(
             y, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets,
-            sorted_members, order, stride, state,
+            sorted_members, order, stride, state, halt,
         )  # fmt: skip
         if v < value - 1e-12 * abs(value):
             copy_into(x, y)

@@ -184,6 +184,8 @@ def offer(
     if instance.horizon is not None and len(path) < instance.horizon:
         filler = np.full(instance.horizon - len(path), instance.empty_set, dtype=np.int64)
         path, commit = np.concatenate([path, filler]), -1
+    elif not path.size:  # stopping at once
+        path = np.full(1, commit, dtype=np.int64)
     value = price(path, commit)
     if value < best.value:
         best.path, best.commit, best.value = path, commit, value

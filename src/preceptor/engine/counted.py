@@ -95,7 +95,11 @@ class CountInstance:
         return float(height + self.prices[number])
 
     @property
-    def loss_arrays(self) -> tuple[object, ...]:
+    def loss_arrays(
+        self,
+    ) -> tuple[
+        FloatArray, FloatArray, FloatArray, FloatArray, int, float, FloatArray, NDArray[np.bool_]
+    ]:
         """What a round costs, in the order in which kernels take it."""
         return (
             self.floor, self.shift, self.reading, self.prices, self.code, self.tau, self.knots,
@@ -103,6 +107,6 @@ class CountInstance:
         )  # fmt: skip
 
     @property
-    def count_arrays(self) -> tuple[object, ...]:
+    def count_arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
         """Functions and errors by count, in the order in which kernels take them."""
         return self.basis, self.errors, self.low, self.high, self.caps

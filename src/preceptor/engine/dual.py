@@ -111,14 +111,19 @@ def solve_dual(
     progress: Progress | None = None,
     should_stop: Stop | None = None,
     length: int | None = None,
+    halt: IntArray | None = None,
 ) -> DualBound:
     """Maximise the dual, starting at what `start_schedule` (set ids, one per round) suggests.
 
-    Deterministic unless the clock ends it; `seed` is only carried, nothing here is random.
+    `halt` (1,) may be set by another thread, and then ends it within a pass: what passes before it
+    proved stands, and nothing (-inf) if there was none. Deterministic unless the clock ends it;
+    `seed` is only carried, nothing here is random.
     """
     began = time.perf_counter()
     T = choose_length(instance, len(start_schedule)) if length is None else length
     rounds = prepare_rounds(instance, T)
+    if halt is not None:
+        rounds.halt = halt
     complete = rounds.lists.shape[1] >= len(instance.actions())
     schedule = np.asarray(start_schedule, dtype=np.int64)
     theta, loss, tau = best_start(rounds, schedule, complete)
@@ -139,7 +144,7 @@ def solve_dual(
                 if value > best_value:
                     best_theta, best_minima, best_value = theta, minima, value
             for _ in range(40):
-                if time.perf_counter() - began > time_limit - spare:
+                if rounds.halt[0] or time.perf_counter() - began > time_limit - spare:
                     status = "time_limit"
                 elif iterations >= max_iterations:
                     status = "iteration_limit"
@@ -157,7 +162,8 @@ def solve_dual(
                     minima = all_sets(rounds, trial, 0.0, 1e-3 * tau, 1)[3]
                 else:
                     trial, minima = admit(rounds, theta, trial, smooth.merit, tau)
-                    spare = 2.0 * (time.perf_counter() - pass_began)  # kept for the certifying pass
+                # kept for the certifying pass
+                spare = (4.0 if complete else 2.0) * (time.perf_counter() - pass_began)
                 value = bound_value(rounds, trial, minima)
                 if value > best_value:
                     best_theta, best_minima, best_value = trial, minima, value

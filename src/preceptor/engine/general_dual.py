@@ -3,16 +3,16 @@
 The dual is concave in the potentials, which are linear in theta, and a round only meets its own
 potentials and the next ones: block tridiagonal, one banded Cholesky a step. Minima over sets and
 counts are soft at a temperature that falls. A soft minimum is nearly flat but for kinks a
-temperature wide, so curvature is read at a higher one, and steps are damped by how much they change
-rounds at all counts, not by how long they are (`bracket_metric`): with the latter, the ascent stalls
-at gaps ten times as wide.
-What is returned has been certified over every set and every count, without any smoothing.
+temperature wide, so curvature is read at a higher one, and steps are damped by how much they
+change rounds at all counts, not by how long they are (`bracket_metric`): with the latter, the
+ascent stalls at gaps ten times as wide. What is returned has been certified over every set and
+every count, without any smoothing.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -42,6 +42,8 @@ WIDE = 3.0
 STEPS = 30  # at most, at one temperature
 # A whole cycle from a hot restart that brings less than this share is the last one.
 RESTART_GAIN = 1e-4
+# Families larger than this begin with potentials that stand still over blocks of t / COARSE rounds.
+FEW_SETS, COARSE = 60, 15
 # Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
 APART = 0.06
 
@@ -59,9 +61,11 @@ class Ascent:
     grid: IntArray
     stop_cost: FloatArray
     metric: tuple[FloatArray, FloatArray]
+    # Set by another thread when it is time to stop: what is evaluated then means nothing.
+    halt: IntArray
 
     @classmethod
-    def start(cls, instance: CountInstance, times: Timeline) -> Ascent:
+    def start(cls, instance: CountInstance, times: Timeline, halt: IntArray | None) -> Ascent:
         """Every set listed in every piece."""
         pieces, actions = times.now.size, instance.actions
         grid = thin_counts(int(instance.caps.max()))
@@ -75,6 +79,7 @@ class Ascent:
             grid,
             np.array([instance.stop_cost(t) for t in range(instance.length + 1)]),
             bracket_metric(instance, times, grid),
+            np.zeros(1, dtype=np.int64) if halt is None else halt,
         )
 
     def evaluate(self, theta: FloatArray, temp: float, order: int) -> Smooth:
@@ -83,12 +88,12 @@ class Ascent:
 
         instance, times = self.instance, self.times
         R, n = times.now.size, instance.n_tests
-        soft, grad = np.empty(R), np.empty((R, 6 * n))
-        hess = np.empty((R, 6 * n, 6 * n)) if order > 1 else np.empty((R, 1, 1))
+        soft, grad = np.zeros(R), np.zeros((R, 6 * n))
+        hess = np.zeros((R, 6 * n, 6 * n)) if order > 1 else np.empty((R, 1, 1))
         arguments = (
             times.now, times.later, times.reach, theta, *instance.count_arrays, self.grid,
             instance.discount, *instance.loss_arrays, self.lists, self.sizes, temp, WIDE, order,
-            self.y0, soft, self.best, grad, hess,
+            self.y0, soft, self.best, grad, hess, self.halt,
         )  # fmt: skip
         in_threads(lambda part: soft_pieces(part.start, part.stop, *arguments), R, PIECES_A_THREAD)
         heat = temp * _rounds_that_count(instance)
@@ -156,8 +161,10 @@ class Ascent:
         if instance.has_tail:
             going[T] /= 1.0 - delta
         rounds = T + int(instance.has_tail)
-        weight = np.bincount(times.piece[:rounds], going[:rounds], minlength=soft.size)
-        return float(C), weight, np.bincount(times.row, reach * quits, minlength=times.rows)
+        weight, stops = np.zeros(soft.size), np.zeros(times.rows)
+        np.add.at(weight, times.piece[:rounds], going[:rounds])
+        np.add.at(stops, times.row, reach * quits)
+        return float(C), weight, stops
 
 
 def thin_counts(most: int) -> IntArray:
@@ -184,12 +191,11 @@ def bracket_metric(
     """
     n, rows, delta, T = instance.n_tests, times.rows, instance.discount, instance.length
     diagonal, below = np.zeros((rows, 3 * n, 3 * n)), np.zeros((rows - 1, 3 * n, 3 * n))
-    weight = delta ** np.arange(T + 1.0)
-    weight[T] = weight[T] / (1.0 - delta) if instance.has_tail else 0.0
-    weight = np.bincount(times.piece, weight, minlength=times.now.size)
-    for p, (now, later, reach) in enumerate(
-        zip(times.now, times.later, times.reach, strict=True)
-    ):
+    by_round = delta ** np.arange(T + 1.0)
+    by_round[T] = by_round[T] / (1.0 - delta) if instance.has_tail else 0.0
+    weight = np.zeros(times.now.size)
+    np.add.at(weight, times.piece, by_round)
+    for p, (now, later, reach) in enumerate(zip(times.now, times.later, times.reach, strict=True)):
         for i in range(n):
             limit = min(reach, instance.caps[i])
             m = np.append(grid[grid < limit], limit)
@@ -233,8 +239,10 @@ def ascend(
         predicted = max(predicted, slope)
         for size in (1.0, 0.3):
             trial = theta + size * flat.reshape(theta.shape)
-            kept = (merit := ascent.evaluate(trial, temp, 0).merit) - smooth.merit
-            share = kept / (size * slope) if slope > 0.0 and np.isfinite(merit) else -1.0
+            merit = ascent.evaluate(trial, temp, 0).merit
+            if ascent.halt[0]:
+                return theta, predicted, damping
+            share = (merit - smooth.merit) / (size * slope) if slope > 0.0 else -1.0
             if share > 0.05:
                 if size < 1.0 or share < 0.15:
                     damping *= 4.0
@@ -250,7 +258,31 @@ class _Best:
     """The best potentials so far, one row a round, and what they prove."""
 
     theta: FloatArray
+    y0: FloatArray | None
     value: float = -np.inf
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Temperatures, from one to another, on a timeline."""
+
+    times: Timeline
+    hot: float
+    cold: float
+
+
+def stages_of(instance: CountInstance) -> Iterator[_Stage]:
+    """Blocks of rounds first where there are many sets, then every round; then hot restarts."""
+    fine = timeline(instance.length, instance.has_tail)
+    warm = HOT
+    if instance.actions.size > FEW_SETS:
+        coarse = timeline(instance.length, instance.has_tail, COARSE)
+        if coarse.rows < fine.rows:
+            warm = HOT * COOLING
+            yield _Stage(coarse, HOT, warm)
+    yield _Stage(fine, warm, COLD)
+    while True:
+        yield _Stage(fine, HOT, COLD)
 
 
 def solve_general_dual(
@@ -260,29 +292,33 @@ def solve_general_dual(
     max_iterations: int = 10**6,
     progress: Progress | None = None,
     should_stop: Stop | None = None,
+    halt: IntArray | None = None,
 ) -> PotentialBound:
     """Potentials that prove much, found within `time_limit`; `loss` is about what a round costs.
 
-    Deterministic unless the clock ends it.
+    `halt` (1,) may be set by another thread, and then ends it within a step. Deterministic unless
+    the clock ends it.
     """
     began = time.perf_counter()
     fine = timeline(instance.length, instance.has_tail)
-    best = _Best(np.zeros((fine.rows, instance.n_tests, 3)))
+    best = _Best(np.zeros((fine.rows, instance.n_tests, 3)), None)
     rounds = _rounds_that_count(instance)
-    status, iterations = "converged", 0
+    status, iterations, theta, previous = "converged", 0, best.theta, -np.inf
+    ascent, exact = None, Exact.start(instance, fine)
 
     def over() -> str:
-        if time.perf_counter() - began > time_limit:
+        if (halt is not None and halt[0]) or time.perf_counter() - began > time_limit:
             return "time_limit"
         if iterations >= max_iterations:
             return "iteration_limit"
         return "stopped" if should_stop is not None and should_stop() else ""
 
-    ascent, exact = Ascent.start(instance, fine), Exact.start(instance, fine)
-    previous, theta = -np.inf, best.theta
-    while status == "converged":
-        temp, damping = HOT, 0.1
-        while temp >= COLD and status == "converged":
+    for stage in stages_of(instance):
+        times, temp, damping = stage.times, stage.hot, 0.1
+        if ascent is None or ascent.times.rows != times.rows:
+            ascent, exact = Ascent.start(instance, times, halt), Exact.start(instance, times)
+            theta = theta[np.searchsorted(times.row, np.arange(times.rows))]
+        while temp >= 0.99 * stage.cold and status == "converged":
             for _ in range(STEPS):
                 status = over() or status
                 if status != "converged":
@@ -293,15 +329,23 @@ def solve_general_dual(
                     break
             exact.y0[:] = ascent.y0
             minima, _ = exact.minima(theta, loss * temp * np.array([0.1]))
-            value = constants(instance, fine, theta, minima)[0] + start_value(instance, theta)
+            value = constants(instance, times, theta, minima)[0] + start_value(instance, theta)
             if value > best.value:
-                best.value, best.theta = value, theta
+                best.value, best.theta = value, theta[times.row]
+                best.y0 = exact.y0[times.piece[: fine.now.size]]
             if progress is not None:
                 progress("dual", iterations, best.value)
             temp *= COOLING
+        theta = theta[times.row]
         # A cooled run can stall short of the optimum of this concave problem, so "converged" is
         # only said after a whole cycle from a hot restart has brought next to nothing.
-        if best.value - previous < RESTART_GAIN * abs(best.value):
+        gained = best.value - previous
+        if status != "converged" or (
+            stage.cold == COLD and gained < RESTART_GAIN * abs(best.value)
+        ):
             break
         previous = best.value
+    exact = Exact.start(instance, fine)
+    if best.y0 is not None:
+        exact.y0[:] = best.y0
     return certify(instance, best.theta, exact, loss, status, iterations)

@@ -9,7 +9,7 @@ certified value never uses the smoothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,8 @@ class Rounds:
     singles: FloatArray
     stop_cost: FloatArray | None
     prices: FloatArray | None = None
+    # Set by another thread when it is time to stop: passes then end, and prove nothing more.
+    halt: IntArray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     @property
     def has_tail(self) -> bool:

@@ -19,6 +19,8 @@ from preceptor.engine.counted import CountInstance
 
 # Pieces that one thread takes at a time.
 PIECES_A_THREAD = 8
+# More showings than anybody counts.
+FOREVER = 2**40
 # Taken off every bound for what adding up in floating point may have lost, as a share of the loss.
 ROUNDING = 1e-12
 
@@ -53,23 +55,23 @@ def timeline(length: int, has_tail: bool, coarseness: int = 0) -> Timeline:
         starts.append(t)
     row = np.zeros(length + 1, dtype=np.int64)
     piece = np.zeros(length + 1, dtype=np.int64)
-    now, later, reach = [], [], []
+    pieces: list[tuple[int, int, int]] = []
     for b, start in enumerate(starts[:-1]):
         last = starts[b + 1] - 1
         row[start : last + 1] = b
         if last > start:
-            piece[start:last] = len(now)
-            now.append(b), later.append(b), reach.append(last - 1)
-        piece[last] = len(now)
-        now.append(b), later.append(b + 1), reach.append(last)
+            piece[start:last] = len(pieces)
+            pieces.append((b, b, last - 1))
+        piece[last] = len(pieces)
+        pieces.append((b, b + 1, last))
     end = len(starts) - 1
     row[length] = end
     if has_tail:
-        piece[length] = len(now)
-        now.append(end), later.append(end), reach.append(2**40)
-    row_reach = [starts[b + 1] - 1 for b in range(end)] + [2**40 if has_tail else length]
-    as_ints = [np.array(x, dtype=np.int64) for x in (now, later, reach, row_reach)]
-    return Timeline(row, piece, *as_ints)
+        piece[length] = len(pieces)
+        pieces.append((end, end, FOREVER))
+    row_reach = [starts[b + 1] - 1 for b in range(end)] + [FOREVER if has_tail else length]
+    now, later, reach = np.array(pieces, dtype=np.int64).T.copy()
+    return Timeline(row, piece, now, later, reach, np.array(row_reach, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)

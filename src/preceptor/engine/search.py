@@ -72,14 +72,17 @@ def search_schedule(
     start: IntArray | None = None,
     progress: Progress | None = None,
     should_stop: Stop | None = None,
+    halt: IntArray | None = None,
 ) -> SearchResult:
     """Best schedule of `length` rounds found from `start`, stationary, greedy and random ones.
 
-    The same seed and `max_kicks` give the same answer when the clock does not end the search.
+    `halt` (1,) may be set by another thread, and then ends it within a sweep. The same seed and
+    `max_kicks` give the same answer when the clock does not end the search.
     """
     from preceptor.engine._search_kernels import descend, kicked_search
 
     began = time.perf_counter()
+    halt = np.zeros(1, dtype=np.int64) if halt is None else halt
     T = instance.horizon if instance.horizon is not None else (length or 400)
     infinite = instance.horizon is None
     state = np.array([(seed * 2654435761 + 12345) % 2**64], dtype=np.uint64)
@@ -99,11 +102,12 @@ def search_schedule(
 
     best: tuple[float, int, IntArray] | None = None
     pool: list[tuple[float, int, IntArray]] = []
-    for schedule in starts(instance, T, state, start):
+    for schedule in starts(instance, T, state, start, halt):
         commit = int(schedule[-1])
         value, commit = descend(
-            schedule, commit, infinite, U, Q, K, *shared[1:], 0 if best is None else stride, state
-        )
+            schedule, commit, infinite, U, Q, K, *shared[1:], 0 if best is None else stride, state,
+            halt,
+        )  # fmt: skip
         pool.append((float(value), int(commit), schedule))
         if best is None or value < best[0]:
             best = pool[-1]
@@ -122,7 +126,7 @@ def search_schedule(
         value, commit, schedule = pool[index]
         steps = min(batch, max_kicks - kicks)
         new_value, new_commit = kicked_search(
-            schedule, commit, value, steps, *shared, stride, state
+            schedule, commit, value, steps, *shared, stride, state, halt
         )
         pool[index] = (float(new_value), int(new_commit), schedule)
         kicks += steps
@@ -145,7 +149,11 @@ def lookup_tables(instance: DualInstance) -> tuple[IntArray, IntArray]:
 
 
 def starts(
-    instance: DualInstance, T: int, state: NDArray[np.uint64], start: IntArray | None
+    instance: DualInstance,
+    T: int,
+    state: NDArray[np.uint64],
+    start: IntArray | None,
+    halt: IntArray,
 ) -> list[IntArray]:
     """Schedules to descend from: the caller's, stationary ones, greedy ones, a random one."""
     from preceptor.engine._schedule_kernels import greedy_schedule
@@ -165,8 +173,9 @@ def starts(
     for lookahead in (1, 0):
         schedule = np.empty(T, dtype=np.int64)
         greedy_schedule(
-            schedule, lookahead, instance.factor, instance.set_cost, instance.shown, s, delta, ids
-        )
+            schedule, lookahead, instance.factor, instance.set_cost, instance.shown, s, delta, ids,
+            halt,
+        )  # fmt: skip
         found.append(schedule)
     found += [np.full(T, q, dtype=np.int64) for q in ranking[1:4]]
     cheap = np.argsort(instance.set_cost, kind="stable")[:1]
@@ -178,12 +187,10 @@ def starts(
 
 def stationary_values(instance: DualInstance, u: FloatArray, delta: float) -> FloatArray:
     """Cost of each set shown forever from relative errors u."""
-    from preceptor.engine._schedule_kernels import commit_value
+    from preceptor.engine._schedule_kernels import commit_values
 
-    s = 1.0 / instance.alpha
-    return np.array(
-        [
-            commit_value(S, u, instance.factor, instance.set_cost, instance.shown, s, delta)
-            for S in range(instance.n_sets)
-        ]
+    values = np.empty(instance.n_sets)
+    commit_values(
+        u, instance.factor, instance.set_cost, instance.shown, 1.0 / instance.alpha, delta, values
     )
+    return values

@@ -67,7 +67,8 @@ def all_sets(
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Every set in every round.
 
-    Returns near-minimal sets (R, width), how many (R,), warm starts, certified minima (R,).
+    Returns near-minimal sets (R, width), how many (R,), warm starts, certified minima (R,): -inf
+    for rounds that were not reached before `rounds.halt` was set.
     """
     from preceptor.engine._dual_kernels import all_sets_rounds
 
@@ -76,12 +77,12 @@ def all_sets(
     position = np.minimum(rounds.best, np.maximum(rounds.sizes - 1, 0))
     guess = np.where(rounds.sizes > 0, rounds.lists[np.arange(R), position], actions[0])
     lists, sizes = np.zeros((R, width), dtype=np.int64), np.zeros(R, dtype=np.int64)
-    z, g = np.zeros((R, width, instance.factor.shape[1])), np.empty(R)
+    z, g = np.zeros((R, width, instance.factor.shape[1])), np.full(R, -np.inf)
     arguments = (
         theta, rounds.low, rounds.high, instance.factor, rounds.singles, instance.members,
         instance.set_cost, instance.discount, 1.0 / instance.alpha, np.log(instance.alpha),
         rounds.has_tail, actions, rounds.centres, guess, margin, tolerance, newton_steps,
-        lists, sizes, z, g,
+        lists, sizes, z, g, rounds.halt,
     )  # fmt: skip
     in_threads(lambda part: all_sets_rounds(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
     return lists, sizes, z, g

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inline_jit, jit
 from preceptor.model._surface_kernels import pair_charge, pair_charges
 
 
@@ -90,63 +90,67 @@ def packed_losses(q, members, sizes, floor, shift, factor, prices, code, numbers
             out[b, s] = charge(code, numbers, surface, floor[s], first, square) + prices[s]
 
 
-@jit
-def tree_lengths(q, depth, test, row, node, path, lengths, line):
-    """|L⁻¹q_S|² of one node for a block of states, into lengths[depth]."""
+@inline_jit
+def tree_lengths(q, depth, test, row, node, path, lengths, line, plus, here):
+    """plus + |L⁻¹q_S|² of one node for a block of states, into here; see `tree_losses`."""
     d = depth[node]
     width = line.size
     if d == 0:
         for x in range(width):
-            lengths[0, x] = 0.0
+            here[x] = plus
         return
     path[d - 1] = test[node]
     above = lengths[d - 1]
-    here = lengths[d]
-    a = q[path[0]]
+    a, w0 = q[path[0]], row[node, 0]
     if d == 1:
-        w0 = row[node, 0]
         for x in range(width):
             y = w0 * a[x]
-            here[x] = above[x] + y * y
+            here[x] = plus + above[x] + y * y
         return
-    b = q[path[1]]
-    w0, w1 = row[node, 0], row[node, 1]
+    b, w1 = q[path[1]], row[node, 1]
     if d == 2:
         for x in range(width):
             y = w0 * a[x] + w1 * b[x]
-            here[x] = above[x] + y * y
+            here[x] = plus + above[x] + y * y
         return
-    c = q[path[2]]
-    w2 = row[node, 2]
+    c, w2 = q[path[2]], row[node, 2]
     if d == 3:
         for x in range(width):
             y = w0 * a[x] + w1 * b[x] + w2 * c[x]
-            here[x] = above[x] + y * y
+            here[x] = plus + above[x] + y * y
         return
-    e = q[path[3]]
-    w3 = row[node, 3]
+    e, w3 = q[path[3]], row[node, 3]
     if d == 4:
         for x in range(width):
             y = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x]
-            here[x] = above[x] + y * y
+            here[x] = plus + above[x] + y * y
+        return
+    f, w4 = q[path[4]], row[node, 4]
+    if d == 5:
+        for x in range(width):
+            y = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x] + w4 * f[x]
+            here[x] = plus + above[x] + y * y
         return
     for x in range(width):
-        line[x] = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x]
-    for j in range(4, d):
-        f = q[path[j]]
+        line[x] = w0 * a[x] + w1 * b[x] + w2 * c[x] + w3 * e[x] + w4 * f[x]
+    for j in range(5, d):
+        g = q[path[j]]
         w = row[node, j]
         for x in range(width):
-            line[x] += w * f[x]
+            line[x] += w * g[x]
     for x in range(width):
-        here[x] = above[x] + line[x] * line[x]
+        here[x] = plus + above[x] + line[x] * line[x]
 
 
 @jit
-def tree_losses(q, depth, test, set_index, row, floor, prices, code, numbers, surface, out):
+def tree_losses(
+    first, last, q, depth, test, set_index, row, floor, prices, code, numbers, surface, out
+):
     """out[s, b] = risk(floor_s + |L_s⁻¹ q_b|²) + price_s, for q (tests, states).
 
-    States are taken in blocks small enough that everything a walk touches stays in cache. For
-    outcomes that are numbers.
+    For the sets of nodes first..last-1, which begin and end with whole branches of the root. States
+    are taken in blocks small enough that everything a walk touches stays in cache; beyond that
+    the time goes into writing `out`. For outcomes that are numbers.
     """
     block = 256
     states = q.shape[1]
@@ -159,12 +163,18 @@ def tree_losses(q, depth, test, set_index, row, floor, prices, code, numbers, su
             copy_into(part[i], q[i, start:stop])
         lengths = np.zeros((deepest + 1, stop - start))
         line = np.empty(stop - start)
-        for node in range(depth.size):
-            tree_lengths(part, depth, test, row, node, path, lengths, line)
-            s = set_index[node]
+        for node in range(first, last):
+            s, d = set_index[node], depth[node]
+            if code == 0 and d == deepest:
+                # nothing is below it, so that only its loss is wanted
+                target = out[s, start:stop]
+                least = floor[s] + prices[s]
+                tree_lengths(part, depth, test, row, node, path, lengths, line, least, target)
+                continue
+            here = lengths[d]
+            tree_lengths(part, depth, test, row, node, path, lengths, line, 0.0, here)
             if s < 0:
                 continue
-            here = lengths[depth[node]]
             target = out[s, start:stop]
             if code == 0:
                 least = floor[s] + prices[s]

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray
 from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.loss.set_tree import SetTree
@@ -30,6 +31,8 @@ from preceptor.model.sets import SetFamily
 
 # Dense forms hold sets x k x n numbers; beyond this solvers ask for losses in batches instead.
 MAX_FORM_BYTES = 256 * 2**20
+# So many losses are worked out before another core has begun.
+_ONE_CORE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +120,7 @@ class GaussianOracle:
         tree = self.tree
         if tree is not None:
             by_set = np.empty((len(sets), errors.shape[0]))
-            tree_losses(
+            arguments = (
                 self._imputes @ errors.T,
                 tree.depth,
                 tree.test,
@@ -128,6 +131,12 @@ class GaussianOracle:
                 *risk,
                 by_set,
             )
+            cuts = tree.cuts if by_set.size > _ONE_CORE else tree.cuts[[0, -1]]
+
+            def work(part: slice) -> None:
+                tree_losses(cuts[part.start], cuts[part.stop], *arguments)
+
+            in_threads(work, cuts.size - 1, piece=1)
             out = by_set.T
         else:
             out = np.empty((errors.shape[0], len(sets)))

@@ -16,6 +16,9 @@ import numpy as np
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import SetFamily
 
+# Pieces of a walk, so that each of a few cores has some.
+_PIECES = 16
+
 
 @dataclass(frozen=True)
 class SetTree:
@@ -40,6 +43,14 @@ class SetTree:
                 following[open_nodes.pop()] = node
             open_nodes.append(node)
         return following
+
+    @cached_property
+    def cuts(self) -> IntArray:
+        """Where the walk can be cut into pieces of about a size, whole branches each."""
+        begins = np.flatnonzero(self.depth <= 1)
+        wanted = np.linspace(0, self.depth.size, _PIECES + 1)[1:-1]
+        inner = begins[np.minimum(np.searchsorted(begins, wanted), begins.size - 1)]
+        return np.unique(np.concatenate([[0], inner, [self.depth.size]])).astype(np.int64)
 
     @cached_property
     def node_of(self) -> IntArray:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_number
 from preceptor._base.fields import Positive
-from preceptor._base.values import FloatArray, Kind
+from preceptor._base.values import FloatArray, Kind, remembered
 from preceptor.errors import InvalidProblem
 
 
@@ -314,11 +314,15 @@ class ResidualRisk(NumberRisk):
     def is_increasing(self) -> bool:
         """Looked at on a fine grid of variances; convex functions always pass."""
         values = self.expected(np.geomspace(1e-8, 1e4, 400))
-        return bool(np.all(np.diff(values) >= -1e-12 * np.abs(values[1:])))
+        # Charges that outgrow all numbers grow; where they begin to, nothing can be said of more.
+        known = int(np.argmin(np.append(np.isfinite(values), False)))
+        grows = np.diff(values[:known]) >= -1e-12 * np.abs(values[1:known])
+        return bool(np.all(grows) and np.all(np.isposinf(values[known:])))
 
     def charge(self, residual: FloatArray) -> FloatArray:
-        """The user's function."""
-        return np.asarray(self.function(residual), dtype=np.float64)
+        """The user's function; infinite where it is too large for a number."""
+        with np.errstate(over="ignore"):
+            return np.asarray(self.function(residual), dtype=np.float64)
 
     def charge_slope(self, largest: float) -> float:
         """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
@@ -326,9 +330,19 @@ class ResidualRisk(NumberRisk):
         return _steepest(grid, self.charge(grid))
 
     def deviation_slope(self, largest: float) -> float:
-        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
-        grid = np.linspace(0.0, largest, 401)
-        return _steepest(grid, self.expected(grid**2))
+        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at.
+
+        For deviations of about the same size it is worked out once, for the largest of them.
+        """
+        if not 0.0 < largest < math.inf:
+            return 0.0
+        step = math.ceil(math.log(largest) / math.log(_SAME_SIZE))
+
+        def slope() -> float:
+            grid = np.linspace(0.0, _SAME_SIZE**step, 401)
+            return _steepest(grid, self.expected(grid**2))
+
+        return remembered(self, f"deviation slope {step}", slope)
 
     def expected(self, variance: npt.ArrayLike) -> FloatArray:
         """Gauss-Legendre on panels that end at every kink."""
@@ -350,11 +364,19 @@ class ResidualRisk(NumberRisk):
         z = middle + half * nodes
         density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
         charges = self.charge(sigma[:, None, None] * z)
-        total: FloatArray = np.sum(charges * density * half * weights, axis=(1, 2))
+        # Panels of no width, between kinks beyond all residuals, weigh nothing at any charge.
+        weighed = np.where(half > 0.0, charges, 0.0)
+        total: FloatArray = np.sum(weighed * density * half * weights, axis=(1, 2))
         return total
+
+
+# Sizes up to this ratio are taken for the larger one.
+_SAME_SIZE = 1.1
 
 
 def _steepest(grid: FloatArray, values: FloatArray) -> float:
     if grid[-1] == grid[0]:
         return 0.0
+    if not np.all(np.isfinite(values)):
+        return math.inf
     return 1.1 * float(np.max(np.abs(np.diff(values) / np.diff(grid))))

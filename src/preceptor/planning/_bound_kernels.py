@@ -52,17 +52,21 @@ def most_removed(y, gone, step, limit, showings):
 
 
 @jit
-def projected_rounds(order, cost_floor, squared, y, gone, step, widest, rounds, out):
+def projected_rounds(order, cost_floor, squared, y, gone, step, widest, rounds, out, halt):
     """out[t]: least over sets of floor + (w'e)²/|deviation|² that round rounds[t] can have.
 
-    Sets come in `order` of their floor, so a round is done when the floor alone is too high.
+    Sets come in `order` of their floor, so a round is done when the floor alone is too high. Rounds
+    that are not done when halt[0] is set get the least floor.
     """
+    out[:] = cost_floor[order[0]]
     for position in range(rounds.size):
         t = rounds[position]
         best = np.inf
         for k in order:
             if cost_floor[k] >= best:
                 break
+            if halt[0]:
+                return
             cost = cost_floor[k]
             if squared[k] > 0.0:
                 left = squared[k] - most_removed(y[k], gone, step, t, widest * t)

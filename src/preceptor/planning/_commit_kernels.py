@@ -163,8 +163,8 @@ def visit(
     learned, line, best, best_set,
 ):  # fmt: skip
     """Work out one node for a block of states, given its ancestors, and offer its set."""
-    tree_lengths(q, depth, test, row, node, path, lengths, line)
     d = depth[node]
+    tree_lengths(q, depth, test, row, node, path, lengths, line, 0.0, lengths[d])
     width = line.size
     if d > 0:
         j = test[node]

@@ -132,9 +132,11 @@ def target_rank(s, d, moves, set_index, binomials):
 @jit
 def forward(
     rounds, discount, growth, total, hidden, coordinate, moves, binomials, offsets, err, pad,
-    floor, shift, reading, prices, code, numbers, surface, parents, least, least_at,
+    floor, shift, reading, prices, code, numbers, surface, parents, least, least_at, halt,
 ):  # fmt: skip
     """Algorithm 1: V over the last layer, with parent sets of all layers in `parents`.
+
+    It means nothing if halt[0] is set before the end.
 
     Unless they are empty, `least` and `least_at` get the least V of each layer and its rank.
     """
@@ -165,6 +167,8 @@ def forward(
         s[:] = 0
         at = 0
         while True:
+            if halt[0]:
+                return values[:largest]
             length = (s[1] if d > 1 else top) + 1
             place_run(t, s, d, total, hidden, coordinate, base, step)
             for k in range(sets):

@@ -74,7 +74,7 @@ def edge_value(potentials, constants, count, out):
 @jit
 def sweep(
     caps, strides, coordinate, member_of, discount, floor, shift, reading, prices, code, numbers,
-    surface, err, fast_part, fast_square, table, potentials, constants, values, actions,
+    surface, err, fast_part, fast_square, table, potentials, constants, values, actions, halt,
 ):  # fmt: skip
     """One backward pass: V and A for every state of the box, the last row first.
 
@@ -82,6 +82,7 @@ def sweep(
     `table` (sets, states) holds losses computed elsewhere, or is empty. With `potentials`
     (bounds, d, counts) and `constants` (bounds,), states at the edge of the box take the largest
     of these separable lower bounds on their cost instead, and V becomes a lower bound itself.
+    Nothing is known of V if halt[0] is set before the end.
     """
     bounded = constants.size > 0
     d = caps.size
@@ -96,6 +97,8 @@ def sweep(
     along_set = np.zeros(length, dtype=actions.dtype)
     forever = 1.0 / (1.0 - discount)
     for row in range(values.size // length - 1, -1, -1):
+        if halt[0]:
+            return
         at = row * length
         rest = row
         for c in range(1, d):

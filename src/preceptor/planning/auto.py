@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidInput
 from preceptor.plan import Plan
-from preceptor.planning.anytime import check_time_limit
+from preceptor.planning.anytime import OutOfTime, Watch, check_time_limit
 from preceptor.planning.certified import solve_certified
 from preceptor.planning.certified_person import may_be_proven
-from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
+from preceptor.planning.finite import DEFAULT_MEMORY, FINITE, finite_plan
 from preceptor.planning.independent import solve_independent
-from preceptor.planning.lattice import LATTICE
+from preceptor.planning.lattice import LATTICE, lattice_plan
 from preceptor.planning.search import check_search_options, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
@@ -21,6 +22,10 @@ from preceptor.problem import Problem
 DEFAULT_SECONDS = 10.0
 # States x sets that an exact method gets through in a few seconds.
 _EXACT_WORK = 10**9
+# How much slower a risk of somebody's own is, each a sum over hundreds of residuals.
+_SLOWER = 1000
+# Share of the time limit that an exact method may take before a search gets the rest.
+_EXACT_SHARE = 0.8
 
 
 def solve_auto(
@@ -67,6 +72,7 @@ def solve_auto(
         return replace(plan, reason="people who do not learn by showings are planned for by search")
     if objective is not None:
         raise InvalidInput(f"objective: {objective!r} is for a crowd; this is one person")
+    watch = Watch(None if time_limit is None else _EXACT_SHARE * time_limit)
     shape = shape_of(problem)
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
@@ -78,13 +84,21 @@ def solve_auto(
     exact = next(solver for solver in (FINITE, LATTICE) if not solver.why_not(problem))
     assert exact.work is not None
     work = exact.work(problem)
-    if work.bytes <= memory_limit and work.states * len(problem.sets) <= _EXACT_WORK:
-        plan = exact.solve(problem, memory_limit=memory_limit)
-        return replace(plan, reason=f"{work.words} are few enough to be exact")
+    compiled = problem.oracle.forms() is not None
+    most = _EXACT_WORK if compiled else _EXACT_WORK // _SLOWER
+    if work.bytes <= memory_limit and work.states * len(problem.sets) <= most:
+        with suppress(OutOfTime):
+            if problem.horizon is not None:
+                plan = finite_plan(problem, memory_limit, watch)
+            else:
+                plan = lattice_plan(problem, watch, memory_limit=memory_limit)
+            return replace(plan, reason=f"{work.words} are few enough to be exact")
+    left = None if time_limit is None else max(time_limit - watch.seconds, 0.1 * time_limit)
     plan = solve_certified(
-        problem, time_limit=time_limit, seed=seed, memory_limit=memory_limit, progress=progress
+        problem, time_limit=left, seed=seed, memory_limit=memory_limit, progress=progress
     )
-    return replace(plan, reason=f"{work.words} are too many to be exact, so searched and bounded")
+    reason = f"{work.words} are too many to be exact, so searched and bounded"
+    return replace(plan, seconds=watch.seconds, reason=reason)
 
 
 AUTO = Solver("auto", solve_auto, proves="the optimum, or a bound on the gap", all_people=True)

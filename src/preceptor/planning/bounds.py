@@ -9,14 +9,20 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.people.crowd import Crowd
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.own_person import OwnPerson
+from preceptor.planning.anytime import Watch
 from preceptor.problem import Problem
 
 # Rounds for which the one-dimensional bound is worked out before the floor takes over.
 _PROJECTED_ROUNDS = 400
+# and the share of a time limit that it may take.
+_PROJECTED_SHARE = 0.1
 
 
-def instant_bound(problem: Problem) -> float:
-    """The best bound that costs no search: the floor, or the one-dimensional one."""
+def instant_bound(problem: Problem, watch: Watch | None = None) -> float:
+    """The best bound that costs no search: the floor, or the one-dimensional one.
+
+    With very many sets the second takes seconds; with a watch, no more than a share of its time.
+    """
     if isinstance(problem.learner, Crowd):
         members = problem.learner.members
         return sum(m.weight * instant_bound(problem.replace(learner=m.person)) for m in members)
@@ -27,7 +33,7 @@ def instant_bound(problem: Problem) -> float:
         return remaining_floor(problem, after=0)
     if not problem.learns_by_showings:
         return floor_bound(problem)
-    return max(floor_bound(problem), projection_bound(problem))
+    return max(floor_bound(problem), projection_bound(problem, watch))
 
 
 def least_loss(problem: Problem) -> float:
@@ -50,7 +56,7 @@ def remaining_floor(problem: Problem, after: int) -> float:
     return weight_between(problem.discount, after, problem.horizon) * least_loss(problem)
 
 
-def projection_bound(problem: Problem) -> float:
+def projection_bound(problem: Problem, watch: Watch | None = None) -> float:
     """Each round's loss along one direction per set, with the fastest learning the budget allows.
 
     For squared error and a person who knows the correlations, e'M_S e >= (w'e)²/(v'Σ_SS v) for
@@ -71,17 +77,20 @@ def projection_bound(problem: Problem) -> float:
     deviation = form.reading @ errors  # (sets, rows): L⁻¹(Σe)_S
     cost_floor = form.floor + form.prices
     least = np.empty(rounds.size)
-    projected_rounds(
-        np.argsort(cost_floor, kind="stable"),
-        cost_floor,
-        np.sum(deviation**2, axis=1),
-        np.einsum("sri,sr->si", form.reading, deviation) * errors,
-        gone,
-        step,
-        int(problem.sets.sizes.max()),
-        rounds,
-        least,
-    )
+    watch = Watch(None) if watch is None else watch
+    with watch.halting(watch.share(_PROJECTED_SHARE)) as halt:
+        projected_rounds(
+            np.argsort(cost_floor, kind="stable"),
+            cost_floor,
+            np.sum(deviation**2, axis=1),
+            np.einsum("sri,sr->si", form.reading, deviation) * errors,
+            gone,
+            step,
+            int(problem.sets.sizes.max()),
+            rounds,
+            least,
+            halt,
+        )
     # What a round costs at least does not grow with t: between checkpoints use the next one.
     times = np.arange(rounds[-1] + 1)
     per_round = least[np.searchsorted(rounds, times)]

@@ -13,7 +13,7 @@ from preceptor.errors import MissingExtra
 from preceptor.evaluation.expectations import expectations
 from preceptor.people.crowd import Crowd
 from preceptor.people.quadratic import quadratic_rounds
-from preceptor.plan import Plan
+from preceptor.plan import ROUNDING, Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.conic import has_solver
 from preceptor.planning.people_search import solve_for_people
@@ -67,17 +67,22 @@ def certify_person(
     seconds = max(min(watch.left, _MOST_SECONDS), 1e-3)
     found: SemidefiniteBound | str
     try:
-        found = (
-            "Nothing after the first case counts."
-            if problem.discount == 0.0
-            else semidefinite_bound(expected, problem.discount, problem.horizon, time_limit=seconds)
-        )
+        with watch.proving():
+            found = (
+                "Nothing after the first case counts."
+                if problem.discount == 0.0
+                else semidefinite_bound(
+                    expected, problem.discount, problem.horizon, time_limit=seconds
+                )
+            )
     except MissingExtra as error:
         found = f"{error}"
+    proved = plan.proved + watch.proved
     if isinstance(found, str) or found.bound <= plan.lower_bound:
         why = found if isinstance(found, str) else "The semidefinite bound is not better."
         note = f"The lower bound is the floor of every case, which usually says little. {why}"
-        return replace(plan, method="certified", notes=(*plan.notes, note), seconds=watch.seconds)
+        notes = (*plan.notes, note)
+        return replace(plan, method="certified", notes=notes, seconds=watch.seconds, proved=proved)
     reach = (
         "every policy, even one that sees the person's weights"
         if found.adaptive
@@ -87,7 +92,7 @@ def certify_person(
     gap = (plan.value - bound) / bound if bound > 0 else float("inf")
     status = Status.INTERRUPTED if watch.interrupted else plan.status
     if gap <= target_gap and status is not Status.INTERRUPTED:
-        status = Status.BOUNDED
+        status = Status.OPTIMAL if gap <= ROUNDING else Status.WITHIN_TARGET
     return replace(
         plan,
         method="certified",
@@ -96,4 +101,5 @@ def certify_person(
         certificate=found.certificate,
         notes=(*plan.notes, f"The lower bound (a semidefinite program) holds for {reach}."),
         seconds=watch.seconds,
+        proved=proved,
     )

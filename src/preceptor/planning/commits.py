@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from preceptor.problem import Problem
 
 
+# Bounds near parents that are kept, at most.
+_NEAR_BYTES = 64 * 2**20
+
+
 class _Walk(NamedTuple):
     """What kernels that walk the tree of sets take after the counts, in their order."""
 
@@ -60,6 +64,7 @@ class CommitValues:
         self._sums = tail_sums(problem, showings, rounds) if self._squared else None
         oracle = problem.oracle
         self._tree = oracle.tree if isinstance(oracle, GaussianOracle) else None
+        self._near: dict[bytes, FloatArray] = {}
         if self._sums is not None and self._tree is not None:
             self._cost_floor = self._sums.zeroth * oracle.floors()
             self._least_below = self._tree.least_below(self._cost_floor)
@@ -146,9 +151,16 @@ class CommitValues:
         if reach is None:
             return self._least_below
         assert tree is not None
+        key = parent.tobytes()
+        if key in self._near:
+            return self._near[key]
         least = np.empty(tree.depth.size)
         widest = int(self._problem.sets.sizes.max())
         bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
+        # Children come in two batches a parent, with those of other parents in between.
+        if len(self._near) * least.nbytes > _NEAR_BYTES:
+            self._near.clear()
+        self._near[key] = least
         return least
 
     def _walk(self, sums: TailSums) -> _Walk:

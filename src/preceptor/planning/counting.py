@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # After the last potentials of their own, rounds weigh this little; within 40 to 700 rounds.
 _TAIL = 3e-2
 _MOST_ROUNDS = 700
+# Sets that are looked through in every round, at most.
+_MOST_SETS = 8_000
 # An error that can move by less than this share of itself is taken to have settled; how far it can
 # still move is in the bound.
 _SETTLED = 1e-7
@@ -43,6 +45,8 @@ def why_not_counted(problem: Problem) -> str:
         return f"{problem.horizon:,} rounds are too many for potentials of their own"
     if shape_of(problem).too_many_sets:
         return "there are too many sets to list"
+    if len(problem.sets) > _MOST_SETS:
+        return f"{len(problem.sets):,} sets are too many to be looked through in every round"
     if problem.discount == 0.0:
         return "nothing after the first round counts"
     if forms_of(problem) is None:
@@ -108,8 +112,8 @@ def _caps(problem: Problem, left: FloatArray) -> IntArray:
         moves = curve.to_move(problem.start_counts[i] + steps)
         settled = np.flatnonzero(moves <= _SETTLED * abs(left[i, 0]))
         if settled.size:
-            caps[i] = max(int(settled[0]), 1)
-    return np.minimum(caps, length)
+            caps[i] = min(max(int(settled[0]), 1), length)
+    return caps
 
 
 def _beyond(

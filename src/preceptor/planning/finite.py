@@ -7,7 +7,6 @@ which nothing is shown come last (`planned_sets.py`), so a plan may also end in 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
 from preceptor.errors import NotApplicable, TooLarge
 from preceptor.plan import Plan
+from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.count_space import CountSpace
 from preceptor.planning.planned_sets import PlannedSets
 from preceptor.planning.solver import Solver, Work
@@ -27,8 +27,9 @@ from preceptor.problem import Problem
 
 DEFAULT_MEMORY = 4 * 2**30
 
-# Batches of losses asked from an oracle that has no compiled form: 64 MB.
-_BATCH_NUMBERS = 8_000_000
+# Losses that are asked at once from an oracle that has no compiled form. A risk of somebody's own
+# takes some microseconds each, and a clock should be looked at now and then.
+BATCH_NUMBERS = 20_000
 
 
 def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
@@ -53,12 +54,17 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
     TooLarge
         The table does not fit in `memory_limit`.
     """
-    started = time.perf_counter()
+    return finite_plan(problem, memory_limit, Watch(None))
+
+
+def finite_plan(problem: Problem, memory_limit: int, watch: Watch) -> Plan:
+    """As `solve_finite`; raises `OutOfTime` when the watch stops it."""
+    started = watch.seconds
     why_not = why_not_finite(problem)
     if why_not:
         raise NotApplicable(f"finite: {why_not}")
     assert problem.horizon is not None
-    table = fill(problem, problem.horizon, memory_limit, method="finite")
+    table = fill(problem, problem.horizon, memory_limit, method="finite", watch=watch)
     value, path = table.best()
     return Plan(
         problem=problem,
@@ -67,7 +73,7 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
         lower_bound=value,
         status=Status.OPTIMAL,
         method="finite",
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds - started,
         states=table.states,
     )
 
@@ -146,8 +152,11 @@ class LayeredTable:
         return path + self.planned.skipped
 
 
-def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> LayeredTable:
-    """Run Algorithm 1 for that many rounds."""
+def fill(
+    problem: Problem, rounds: int, memory_limit: int, *, method: str, watch: Watch | None = None
+) -> LayeredTable:
+    """Run Algorithm 1 for that many rounds; raises `OutOfTime` when the watch stops it."""
+    watch = Watch(None) if watch is None else watch
     planned = PlannedSets.of(problem)
     space = CountSpace.smallest(planned.family, rounds)
     refuse_if_too_large(problem, space, memory_limit, method)
@@ -156,28 +165,32 @@ def fill(problem: Problem, rounds: int, memory_limit: int, *, method: str) -> La
     least, least_at = np.zeros(layers), np.zeros(layers, dtype=np.int64)
     forms = planned.forms
     if forms is None:
-        values = _fill_by_batches(planned, space, parents, least, least_at)
+        values = _fill_by_batches(planned, space, parents, least, least_at, watch)
         return LayeredTable(planned, space, values, parents, least, least_at)
     from preceptor.planning._finite_kernels import forward
 
     errors, pad = padded_errors(problem, space)
-    values = forward(
-        rounds,
-        problem.discount,
-        space.growth,
-        space.total,
-        space.hidden,
-        space.coordinate,
-        space.partial_moves,
-        space.binomials,
-        space.offsets,
-        errors,
-        pad,
-        *forms.arrays,
-        parents,
-        least,
-        least_at,
-    )
+    with watch.halting() as halt:
+        values = forward(
+            rounds,
+            problem.discount,
+            space.growth,
+            space.total,
+            space.hidden,
+            space.coordinate,
+            space.partial_moves,
+            space.binomials,
+            space.offsets,
+            errors,
+            pad,
+            *forms.arrays,
+            parents,
+            least,
+            least_at,
+            halt,
+        )
+        if halt[0]:
+            raise OutOfTime
     return LayeredTable(planned, space, values, parents, least, least_at)
 
 
@@ -187,6 +200,7 @@ def _fill_by_batches(
     parents: npt.NDArray[np.unsignedinteger],
     least: FloatArray,
     least_at: IntArray,
+    watch: Watch,
 ) -> FloatArray:
     """The same, for losses that only the oracle can compute."""
     from preceptor.planning._finite_kernels import relax_layer
@@ -196,9 +210,9 @@ def _fill_by_batches(
     values, following = np.full(largest, np.inf), np.empty(largest)
     values[0] = 0.0
     # Where a rank means the same counts in every layer, the last but one layer has all losses.
-    losses = layer_losses(planned, space, space.rounds - 1) if space.is_timeless else None
+    losses = layer_losses(planned, space, space.rounds - 1, watch) if space.is_timeless else None
     for t in range(space.rounds):
-        now = losses if losses is not None else layer_losses(planned, space, t)
+        now = losses if losses is not None else layer_losses(planned, space, t, watch)
         size = int(offsets[t + 1] - offsets[t])
         relax_layer(
             t,
@@ -218,15 +232,17 @@ def _fill_by_batches(
     return values
 
 
-def layer_losses(planned: PlannedSets, space: CountSpace, t: int) -> FloatArray:
+def layer_losses(planned: PlannedSets, space: CountSpace, t: int, watch: Watch) -> FloatArray:
     """Losses (sets, states) of a whole layer, asked for in batches."""
     problem, sets = planned.problem, len(planned.family)
     by_count, pad = padded_errors(problem, space)
     counts = layer_counts(problem, space, t)
     losses = np.empty((sets, counts.shape[0]))
-    step = max(1, _BATCH_NUMBERS // sets)
+    step = max(1, BATCH_NUMBERS // sets)
     tests = np.arange(problem.size)
     for start in range(0, counts.shape[0], step):
+        if watch.stop():
+            raise OutOfTime
         errors = by_count[tests, pad + counts[start : start + step]]
         losses[:, start : start + step] = planned.losses(errors).T
     return losses

@@ -15,7 +15,6 @@ every policy, and so for the best one. Caps are chosen to make that small; the b
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ import numpy.typing as npt
 from preceptor._base.checks import is_number
 from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Status
-from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor._base.words import many
 from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
@@ -33,9 +32,10 @@ from preceptor.loss import DeviationForms
 from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import SquaredError
 from preceptor.plan import Plan
+from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.count_space import ABSENT, coordinates
-from preceptor.planning.finite import DEFAULT_MEMORY, parent_type
+from preceptor.planning.finite import BATCH_NUMBERS, DEFAULT_MEMORY, parent_type
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver, Work
 from preceptor.policies import CountPolicy
@@ -46,8 +46,12 @@ DEFAULT_EDGE_SECONDS = 10.0
 # A curve that never saturates is capped here at the latest.
 _LONGEST = 100_000
 _ROUGH_STATES = 100_000
+# The same where losses are not compiled.
+_FEW_STATES = 1_000
 # Two values each of so many counts are more states than any memory holds.
 _HOPELESS = 36
+# and so many states x sets more than anybody waits for.
+_HOPELESS_WORK = 1e12
 
 
 def solve_lattice(
@@ -90,12 +94,33 @@ def solve_lattice(
     TooLarge
         The box with these `caps` does not fit in `memory_limit`.
     """
-    started = time.perf_counter()
+    return lattice_plan(
+        problem,
+        Watch(None),
+        tolerance=tolerance,
+        caps=caps,
+        edge_seconds=edge_seconds,
+        memory_limit=memory_limit,
+    )
+
+
+def lattice_plan(
+    problem: Problem,
+    watch: Watch,
+    *,
+    tolerance: float = DEFAULT_TOLERANCE,
+    caps: list[int] | int | None = None,
+    edge_seconds: float = DEFAULT_EDGE_SECONDS,
+    memory_limit: int = DEFAULT_MEMORY,
+) -> Plan:
+    """As `solve_lattice`; raises `OutOfTime` when the watch stops it."""
+    started = watch.seconds
     _check(problem, tolerance, caps, edge_seconds)
+    _refuse_if_hopeless(problem, memory_limit)
     effects = CapEffects.of(problem)
     notes: tuple[str, ...] = ()
     if caps is None:
-        chosen = effects.caps_for(tolerance * _rough_value(problem, effects))
+        chosen = effects.caps_for(tolerance * _rough_value(problem, effects, watch))
         fitting = effects.shrink_to_fit(chosen, memory_limit)
         if np.any(fitting < chosen):
             notes = ("Counts were capped earlier than wanted, to fit in memory; see the gap.",)
@@ -103,7 +128,7 @@ def solve_lattice(
     else:
         chosen = effects.given_caps(caps)
         effects.refuse_if_too_large(chosen, memory_limit)
-    values, policy = sweep(problem, effects, chosen)
+    values, policy = sweep(problem, effects, chosen, watch=watch)
     error = effects.error(chosen)
     value = evaluate(problem, policy)
     # The sweep itself adds up as many roundings as rounds matter.
@@ -111,9 +136,9 @@ def solve_lattice(
     bound = max(values - error - rounding, instant_bound(problem))
     certificate: Certificate | None = None
     if value - bound > 2 * tolerance * abs(value) and edge_seconds > 0:
-        edge = edge_bounds(problem, chosen, edge_seconds)
+        edge = edge_bounds(problem, chosen, min(edge_seconds, 0.5 * watch.left))
         if edge is not None:
-            below, _ = sweep(problem, effects, chosen, edge)
+            below, _ = sweep(problem, effects, chosen, edge, watch=watch)
             if below - rounding > bound:
                 bound, certificate = below - rounding, edge.certificate
                 notes = (*notes, "The bound uses dual bounds at the edge of the box.")
@@ -126,10 +151,10 @@ def solve_lattice(
         lower_bound=bound,
         status=Status.OPTIMAL if close else Status.BOUNDED,
         method="lattice",
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds - started,
         states=int(np.prod(chosen + 1)),
         notes=notes,
-        options={"caps": chosen.tolist(), "capping_error": error, "tolerance": tolerance},
+        options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
         certificate=certificate,
     )
 
@@ -250,14 +275,20 @@ class CapEffects:
 
 
 def sweep(
-    problem: Problem, effects: CapEffects, caps: IntArray, edge: EdgeBounds | None = None
+    problem: Problem,
+    effects: CapEffects,
+    caps: IntArray,
+    edge: EdgeBounds | None = None,
+    *,
+    watch: Watch | None = None,
 ) -> tuple[float, CountPolicy]:
-    """V at the start and the policy over the whole box.
+    """V at the start and the policy over the whole box; raises `OutOfTime` if the watch stops it.
 
     With `edge`, states at the edge of the box take its lower bounds, and V is a lower bound.
     """
     from preceptor.planning._lattice_kernels import sweep
 
+    watch = Watch(None) if watch is None else watch
     # Rows along the longest side: fewer of them, and longer loops.
     order = np.argsort(-caps, kind="stable")
     place = np.empty_like(order)
@@ -273,27 +304,32 @@ def sweep(
     forms = problem.oracle.forms()
     losses = np.empty((0, 0))
     if forms is None:
-        losses = _loss_table(problem, coordinate, shape, errors)
+        losses = _loss_table(problem, coordinate, shape, errors, watch)
         forms = _no_forms(len(problem.sets), problem.size)
     fast = np.flatnonzero(coordinate == 0)
     fast_part = np.einsum("kri,ix->krx", forms.reading[:, :, fast], errors[fast, : shape[0]])
     values = np.empty(states)
     actions = np.zeros(states, dtype=parent_type(len(problem.sets)))
-    sweep(
-        caps,
-        strides,
-        coordinate,
-        member_of,
-        problem.discount,
-        *forms.arrays,
-        errors,
-        np.ascontiguousarray(fast_part),
-        np.sum(fast_part**2, axis=1),
-        losses,
-        *(_in_order(edge, effects, order, shape) if edge else (np.empty((0, 0, 0)), np.empty(0))),
-        values,
-        actions,
-    )
+    edges = _in_order(edge, effects, order, shape) if edge else (np.empty((0, 0, 0)), np.empty(0))
+    with watch.halting() as halt:
+        sweep(
+            caps,
+            strides,
+            coordinate,
+            member_of,
+            problem.discount,
+            *forms.arrays,
+            errors,
+            np.ascontiguousarray(fast_part),
+            np.sum(fast_part**2, axis=1),
+            losses,
+            *edges,
+            values,
+            actions,
+            halt,
+        )
+        if halt[0]:
+            raise OutOfTime
     return float(values[0]), _as_policy(problem, coordinate, shape, actions)
 
 
@@ -321,14 +357,17 @@ def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds 
     no clock, so several t are tried and the best one counts.
     """
     from preceptor.engine.dual import solve_dual
-    from preceptor.planning.anytime import Watch
     from preceptor.planning.reduction import to_instance
     from preceptor.planning.search import search
 
-    if shape_of(problem).why_not_geometric:
+    if shape_of(problem).why_not_geometric or seconds <= 0:
         return None
-    found = search(problem, Watch(0.2 * seconds), max_kicks=None, seed=0, progress=None)
-    bound = solve_dual(to_instance(problem), found.path, time_limit=0.8 * seconds)
+    watch = Watch(seconds)
+    found = search(problem, watch, max_kicks=None, seed=0, progress=None, seconds=0.2 * seconds)
+    with watch.halting() as halt:
+        bound = solve_dual(to_instance(problem), found.path, time_limit=watch.left, halt=halt)
+    if not np.isfinite(bound.value):
+        return None
     largest = int(caps.max())
     rounds = sorted({min(int(largest * f), bound.length) for f in (1.0, 1.2, 1.5, 2.0, 3.0)})
     rounds = [t for t in rounds if t >= largest]
@@ -356,10 +395,12 @@ def _in_order(
     return np.ascontiguousarray(by_coordinate[:, order]), constants
 
 
-def _rough_value(problem: Problem, effects: CapEffects) -> float:
+def _rough_value(problem: Problem, effects: CapEffects, watch: Watch) -> float:
     """About what the optimum is, from a small box: what a relative error is relative to."""
-    side = max(2, int(_ROUGH_STATES ** (1.0 / effects.dimensions)) - 1)
-    value, _ = sweep(problem, effects, np.full(effects.dimensions, side, dtype=np.int64))
+    states = _ROUGH_STATES if problem.oracle.forms() is not None else _FEW_STATES
+    side = max(2, int(states ** (1.0 / effects.dimensions)) - 1)
+    box = np.full(effects.dimensions, side, dtype=np.int64)
+    value, _ = sweep(problem, effects, box, watch=watch)
     return value
 
 
@@ -379,14 +420,20 @@ def _as_policy(
 
 
 def _loss_table(
-    problem: Problem, coordinate: IntArray, shape: tuple[int, ...], errors: FloatArray
+    problem: Problem,
+    coordinate: IntArray,
+    shape: tuple[int, ...],
+    errors: FloatArray,
+    watch: Watch,
 ) -> FloatArray:
-    """Losses (sets, states) asked from the oracle, a row of the box at a time."""
+    """Losses (sets, states) asked from the oracle, some states at a time."""
     states = math.prod(shape)
     losses = np.empty((len(problem.sets), states))
     tests = np.arange(problem.size)
-    step = max(1, 4_000_000 // max(len(problem.sets), problem.size))
+    step = max(1, BATCH_NUMBERS // len(problem.sets))
     for start in range(0, states, step):
+        if watch.stop():
+            raise OutOfTime
         index = np.arange(start, min(start + step, states))
         counts = np.zeros((index.size, problem.size), dtype=np.int64)
         rest = index
@@ -412,6 +459,12 @@ def _loss_per_error(problem: Problem) -> FloatArray:
     """w_i (n,): how fast any round's loss can change with the error of test i."""
     weights = np.zeros(problem.size)
     sizes = np.abs(problem.initial_errors)
+    forms = problem.oracle.forms()
+    if forms is not None and forms.is_squared:
+        # what `sensitivity_of` says of each set, all at once
+        lengths = np.linalg.norm(forms.reading, axis=1)
+        reach = np.linalg.norm(forms.shift, axis=1) + lengths @ sizes
+        return np.asarray(np.max(2.0 * lengths * reach[:, None], axis=0))
     for shown in problem.sets:
         weights = np.maximum(weights, problem.oracle.sensitivity_of(sizes, shown))
     return weights
@@ -444,6 +497,18 @@ def _check(
     InvalidInput.raise_if(faults)
 
 
+def _refuse_if_hopeless(problem: Problem, memory_limit: int) -> None:
+    """Raise `TooLarge` if even two values of every count do not fit."""
+    counted = coordinates(problem.sets)[1].shape[1]
+    needed = 9 * 2**counted
+    if needed > memory_limit:
+        raise TooLarge(
+            f"lattice: {counted} counts have at least {2**counted:,} states, more than fit in "
+            f"{memory_limit / 2**30:,.1f} GiB; use method='search' or 'certified'",
+            bytes_needed=needed,
+        )
+
+
 def why_not_lattice(problem: Problem) -> str:
     """Why counts alone are not the state."""
     if problem.horizon is None:
@@ -453,10 +518,14 @@ def why_not_lattice(problem: Problem) -> str:
 
 def lattice_work(problem: Problem) -> Work:
     """States of the box that the default tolerance asks for."""
+    return remembered(problem, "lattice work", lambda: _work(problem))
+
+
+def _work(problem: Problem) -> Work:
     # Every count of a test has two values at least. Where that alone is out of reach, the sets need
     # not be looked through, of which there may be a hundred thousand.
     counted = coordinates(problem.sets)[1].shape[1]
-    if counted > _HOPELESS:
+    if counted > _HOPELESS or 2.0**counted * len(problem.sets) > _HOPELESS_WORK:
         states = 2.0**counted
         return Work(states, 8.0 * states, f"more than {many(states)} states")
     states, needed = states_needed(problem, DEFAULT_TOLERANCE)

@@ -41,7 +41,7 @@ from preceptor.planning.crowd_plans import (
 )
 from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.price_search import Found
-from preceptor.planning.restricted import first_candidates, listed
+from preceptor.planning.restricted import FLOOR_SHARE, first_candidates, floor_over_all_sets, listed
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
 from preceptor.regrets import OBJECTIVES, Regrets
@@ -102,6 +102,8 @@ def _solve_some(
     """With all sets, or with the promising ones where there are too many."""
     if problem.budget.count(problem.size) <= _MOST_SETS:
         return _solve_listed(problem, watch, max_kicks, seed, objective, progress)
+    with watch.proving():
+        floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
     candidates = first_candidates(problem)
     small = problem.replace(budget=listed(problem, candidates))
     plan = _solve_listed(small, watch, max_kicks, seed, objective, progress)
@@ -110,7 +112,7 @@ def _solve_some(
         f"{problem.budget.count(problem.size):,}; the lower bound is that of each case by itself."
     )
     value = evaluate(problem, plan.policy)
-    bound = min(_floor(problem, plan), value)
+    bound = min(floor, value)
     return replace(plan, problem=problem, value=value, lower_bound=bound, notes=(*plan.notes, note))
 
 
@@ -291,16 +293,10 @@ def _plan(
         status=Status.OPTIMAL if bound == value else watch.status(finished=found.finished),
         method="search",
         seconds=watch.seconds,
+        proved=watch.proved,
         notes=notes,
         options={"seed": seed, "kicks": found.kicks},
     )
-
-
-def _floor(problem: Problem, plan: Plan) -> float:
-    """A bound over all sets, where they cannot be listed."""
-    from preceptor.planning.restricted import floor_over_all_sets
-
-    return min(floor_over_all_sets(problem), plan.value)
 
 
 def regrets_of(

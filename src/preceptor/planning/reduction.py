@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.values import remembered
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 def to_instance(problem: Problem) -> DualInstance:
     """The arrays; only for problems whose shape has nothing in `why_not_geometric`."""
+    return remembered(problem, "instance", lambda: _instance(problem))
+
+
+def _instance(problem: Problem) -> DualInstance:
     from preceptor.engine.instance import DualInstance
 
     ratios = np.array([curve.ratio for curve in problem.by_showings.curve_of], dtype=np.float64)

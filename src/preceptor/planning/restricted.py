@@ -4,7 +4,8 @@ A hundred tests, five at a time, are 79 million sets. We plan with a few hundred
 that read best once everything is learned, those that read best now, and their neighbours by one
 exchange; then with the neighbours of the sets that the plan uses, until nothing gets better.
 
-The lower bound still covers every set. In units of standard deviations let α be the coefficients,
+The lower bound still covers every set: each is looked at (`streamed_floors`), as far as there is
+time for that. Beyond it, in units of standard deviations let α be the coefficients,
 R = λI + BB' the correlations with λ their smallest eigenvalue: every test is its own noise of
 variance λ plus a mix B_i'f of common factors, |B_i|² = 1 - λ. Whoever sees k tests cannot know the
 own noise of the others, λ Σ_{i∉S} α_i², nor the factors well: their precision grows by at most
@@ -24,13 +25,14 @@ from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate
+from preceptor.loss import ClosedForm
 from preceptor.model.budgets import Budget
-from preceptor.model.score_pairs import ScorePair
+from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
-from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.shape import shape_of
+from preceptor.planning.streamed_floors import charge_of_best, least_round
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
@@ -38,6 +40,8 @@ _KEPT = 250
 _ROUNDS_OF_GROWTH = 6
 # Finding candidates may take all the time there is; a first plan is made all the same.
 _LEAST_SECONDS = 0.05
+# Share of the time that looking at every set may take.
+FLOOR_SHARE = 0.4
 
 
 def solve_restricted(
@@ -50,6 +54,9 @@ def solve_restricted(
 
     `solver` plans a problem with listed sets in that many seconds.
     """
+    # First, since it is known beforehand how long that takes; a search takes what is left.
+    with watch.proving():
+        floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
     candidates = first_candidates(problem)
     best: Plan | None = None
     for turn in range(_ROUNDS_OF_GROWTH):
@@ -66,20 +73,22 @@ def solve_restricted(
             improved = False
         report(progress, "widening", done=(turn + 1) / _ROUNDS_OF_GROWTH, value=best.value)
         new = candidates | neighbours(problem, best.policy.used_sets())
-        # one descent cannot be cut short, so do not begin one that would outlast the time
-        if not improved or watch.left < took or new == candidates:
+        interrupted = watch.interrupted or plan.status is Status.INTERRUPTED
+        # half a search is worth little
+        if interrupted or not improved or watch.left < 0.5 * took or new == candidates:
             break
         keep = set(best.policy.used_sets())
         candidates = keep | most_promising(problem, new, 3 * _KEPT)
     assert best is not None
-    return over_all_sets(problem, best, len(candidates))
+    plan = _over_all_sets(problem, best, len(candidates), floor)
+    return replace(plan, seconds=watch.seconds, proved=watch.proved)
 
 
-def over_all_sets(problem: Problem, plan: Plan, candidates: int) -> Plan:
+def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) -> Plan:
     """The same policy for the whole problem, with a bound that holds for every set."""
     policy: Policy = plan.policy
     value = evaluate(problem, policy)
-    bound = min(floor_over_all_sets(problem), value)
+    bound = min(floor, value)
     status = Status.BOUNDED if plan.status is Status.OPTIMAL else plan.status
     note = (
         f"Planned with {candidates:,} promising sets out of {problem.budget.count(problem.size):,}"
@@ -96,11 +105,24 @@ def over_all_sets(problem: Problem, plan: Plan, candidates: int) -> Plan:
     )
 
 
-def floor_over_all_sets(problem: Problem) -> float:
-    """What no round can avoid, whichever set is shown, discounted over all rounds."""
-    if problem.oracle.squared_form_of(()) is None and not problem.is_binary:
+def floor_over_all_sets(problem: Problem, seconds: float | None = None) -> float:
+    """What no round can avoid, whichever set is shown, discounted over all rounds.
+
+    Over every set one by one if that takes no more than `seconds`, else from eigenvalues.
+    """
+    least = least_round(problem) if seconds is None else least_round(problem, seconds)
+    if least is None:
+        least = _least_by_eigenvalues(problem)
+    return float(total_weight(problem.discount, problem.horizon) * least)
+
+
+def _least_by_eigenvalues(problem: Problem) -> float:
+    """A floor of all rounds in no time, at any size; 0 where losses are not in closed form."""
+    world, risk = problem.world, problem.risk
+    if not isinstance(problem.loss, ClosedForm):
         return 0.0
-    world = problem.world
+    if isinstance(risk, NumberRisk) and not risk.is_increasing:
+        return 0.0
     scale = np.sqrt(np.diag(world.covariance))
     correlation = world.covariance / np.outer(scale, scale)
     own = 0.999999 * float(np.linalg.eigvalsh(correlation)[0])  # a hair less, for rounding
@@ -111,18 +133,7 @@ def floor_over_all_sets(problem: Problem) -> float:
     common = float(np.sqrt(max(alpha @ correlation @ alpha - own * alpha @ alpha, 0.0)))
     unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
     hidden = noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
-    if isinstance(problem.risk, YesNoRisk):
-        # Nobody knows more of the score than what is not hidden, and who knows less pays more.
-        known = np.array([max(world.score_variance - hidden, 0.0)])
-        assert world.outcome is not None
-        reader = ScorePair.best_reader(
-            world.outcome.from_score, world.base_score, world.score_variance, known
-        )
-        floor = float(problem.risk.best(reader)[0])
-    else:
-        floor = world.noise_variance + hidden
-    rounds = total_weight(problem.discount, problem.horizon)
-    return float(rounds * floor)
+    return float(charge_of_best(problem, np.array([world.noise_variance + hidden]))[0])
 
 
 def listed(problem: Problem, candidates: Iterable[TestSet]) -> Budget:

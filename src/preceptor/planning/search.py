@@ -35,8 +35,10 @@ DEFAULT_SECONDS = 5.0
 # Families up to this size get a beam as one of the starts.
 _BEAM_SETS = 2000
 _BEAM_WORK = 300_000
+# if there is as much time as this.
+_BEAM_SECONDS = 0.5
 _NEGLIGIBLE = 1e-4
-# One descent goes over all pairs of rounds, and cannot be stopped halfway.
+# One sweep goes over all pairs of rounds.
 _MOST_ROUNDS = 5_000
 
 
@@ -108,10 +110,13 @@ def solve_search(
                 watch,
                 progress,
             )
+        # First, since nobody can hurry it; the search takes what is left.
+        with watch.proving():
+            instant = instant_bound(problem, watch)
         found = search(problem, watch, max_kicks=max_kicks, seed=seed, progress=progress)
         policy = as_policy(problem, found.path, found.commit)
         value = evaluate(problem, policy)
-        bound = min(instant_bound(problem), value)
+        bound = min(instant, value)
         status = watch.status(finished=found.finished)
         return Plan(
             problem=problem,
@@ -121,6 +126,7 @@ def solve_search(
             status=Status.OPTIMAL if bound == value else status,
             method="search",
             seconds=watch.seconds,
+            proved=watch.proved,
             options={"seed": seed, "kicks": found.kicks},
         )
 
@@ -160,21 +166,23 @@ def search(
     if start is not None:
         starts = [start]
     else:
-        starts = beam_starts(problem) if geometric else []
+        starts = beam_starts(problem) if geometric and limit >= _BEAM_SECONDS else []
     if geometric:
         from preceptor.engine.search import search_schedule
 
         instance = to_instance(problem)
-        result = search_schedule(
-            instance,
-            length=_searched_rounds(problem),
-            time_limit=min(limit, 1e9),
-            max_kicks=kicks,
-            seed=seed,
-            start=starts[0] if starts else None,
-            progress=lambda stage, _, value: report(progress, stage, value=value),
-            should_stop=stop,
-        )
+        with watch.halting(max(until - watch.seconds, 0.0)) as halt:
+            result = search_schedule(
+                instance,
+                length=_searched_rounds(problem),
+                time_limit=min(limit, 1e9),
+                max_kicks=kicks,
+                seed=seed,
+                start=starts[0] if starts else None,
+                progress=lambda stage, _, value: report(progress, stage, value=value),
+                should_stop=stop,
+                halt=halt,
+            )
         commit = result.commit if problem.horizon is None else int(result.schedule[-1])
         return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
     forms = problem.oracle.forms()

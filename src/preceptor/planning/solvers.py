@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.discounting import total_weight
 from preceptor.errors import NotApplicable, UnknownMethod
 from preceptor.plan import Plan
@@ -78,13 +79,15 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
     solver = SOLVERS.get(method)
     if solver is None:
         raise UnknownMethod(f"method: {method!r} is not known; use one of {', '.join(SOLVERS)}")
+    before = UNCOUNTED.so_far
     try:
         plan = solver.plan(problem, options)
     except NotApplicable as error:
         others = [each.name for each in SOLVERS.values() if each is not solver]
         able = [name for name in others if not SOLVERS[name].why_not(problem)]
         raise NotApplicable(f"{error}; methods that can: {', '.join(able)}") from None
-    return replace(_stated(plan), notes=(*plan.notes, *tie_notes(plan)))
+    notes = (*plan.notes, *tie_notes(plan))
+    return replace(_stated(plan), notes=notes, compiled=UNCOUNTED.so_far - before)
 
 
 def _stated(plan: Plan) -> Plan:

@@ -11,8 +11,6 @@ is a certificate: the first T̄ rounds of the best policy cost at least the T̄-
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from preceptor._base.checks import is_count
@@ -22,6 +20,7 @@ from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.tails import tail_sums, tail_sums_bytes
 from preceptor.evaluation.value import commit_value, evaluate
 from preceptor.plan import Plan
+from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound, least_loss, remaining_floor
 from preceptor.planning.commits import best_commits_by_forms
 from preceptor.planning.finite import (
@@ -78,12 +77,27 @@ def solve_truncated(
     TooLarge
         So many rounds do not fit in `memory_limit`.
     """
-    started = time.perf_counter()
+    return truncated_plan(
+        problem, Watch(None), length=length, suffix=suffix, memory_limit=memory_limit
+    )
+
+
+def truncated_plan(
+    problem: Problem,
+    watch: Watch,
+    *,
+    length: int | None = None,
+    suffix: str = "best",
+    memory_limit: int = DEFAULT_MEMORY,
+    most_work: int = _DEFAULT_WORK,
+) -> Plan:
+    """As `solve_truncated`, of `most_work` states x sets; raises `OutOfTime` when stopped."""
+    started = watch.seconds
     _check_options(length, suffix)
-    rounds = default_length(problem, memory_limit) if length is None else length
+    rounds = default_length(problem, memory_limit, most_work) if length is None else length
     if problem.horizon is not None:
         rounds = min(rounds, problem.horizon)
-    table = fill(problem, rounds, memory_limit, method="truncated")
+    table = fill(problem, rounds, memory_limit, method="truncated", watch=watch)
     least, path = table.best()
     bound = least + remaining_floor(problem, after=rounds)
     left = None if problem.horizon is None else problem.horizon - rounds
@@ -106,14 +120,14 @@ def solve_truncated(
         lower_bound=value if left == 0 else bound,
         status=Status.OPTIMAL if exact else Status.BOUNDED,
         method="truncated",
-        seconds=time.perf_counter() - started,
+        seconds=watch.seconds - started,
         states=table.states,
         notes=notes,
         options={"length": rounds, "suffix": suffix},
     )
 
 
-def default_length(problem: Problem, memory_limit: int) -> int:
+def default_length(problem: Problem, memory_limit: int, most_work: int = _DEFAULT_WORK) -> int:
     """Rounds to plan: all that matter if they fit, else as many as fit."""
     if problem.discount == 0.0:
         matter = 1
@@ -123,7 +137,7 @@ def default_length(problem: Problem, memory_limit: int) -> int:
         matter = problem.horizon or 1
     if problem.horizon is not None:
         matter = min(matter, problem.horizon)
-    rounds = longest_that_fits(problem, max(matter, 1), memory_limit, _DEFAULT_WORK)
+    rounds = longest_that_fits(problem, max(matter, 1), memory_limit, most_work)
     if rounds == 0:
         raise TooLarge(
             f"truncated: even one round of {len(problem.sets):,} sets does not fit; "

@@ -1,4 +1,7 @@
-"""Compiling is not planning: kernels are compiled or loaded before the clock of a search starts."""
+"""Compiling is not planning: kernels are compiled or loaded before the clock of a search starts.
+
+No deadline counts that time, and plans report it apart (`Plan.compiled`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.deadline import UNCOUNTED
+
 if TYPE_CHECKING:
     from preceptor.engine.counted import CountInstance
     from preceptor.engine.instance import DualInstance
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
 
 
 @cache
+@UNCOUNTED.within()
 def compile_search() -> None:
     """Compile, or load from disk, what the search needs. Once per process."""
     from preceptor.engine.search import search_schedule
@@ -22,6 +28,7 @@ def compile_search() -> None:
 
 
 @cache
+@UNCOUNTED.within()
 def compile_proof() -> None:
     """The same for the dual and its beam."""
     from preceptor.engine.certified_beam import certified_beam
@@ -34,6 +41,7 @@ def compile_proof() -> None:
 
 
 @cache
+@UNCOUNTED.within()
 def compile_counts() -> None:
     """The same for the general dual and its beam."""
     from preceptor.engine.count_beam import count_beam
@@ -45,6 +53,7 @@ def compile_counts() -> None:
     count_beam(bound, path, 0, 1e9, lambda _path, _commit: 1e9, width=8, time_limit=60.0)
 
 
+@UNCOUNTED.within()
 def compile_for(problem: Problem) -> None:
     """Compile, or load from disk, what prices for these people need."""
     from preceptor.evaluation.expectations import family_of, people_of

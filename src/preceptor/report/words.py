@@ -370,6 +370,7 @@ def _how_found(plan: Plan) -> str:
     if plan.states:
         work = f"{counted(plan.states, 'state')} in {work}"
     ended = {
+        Status.WITHIN_TARGET: "; it stopped because the gap was as small as asked for",
         Status.TIME_LIMIT: "; it stopped because the time was up",
         Status.INTERRUPTED: "; it was interrupted, and this is the best found until then",
     }

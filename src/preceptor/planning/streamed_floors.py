@@ -1,0 +1,166 @@
+"""The least that a round can cost over all sets, where they are too many to be listed.
+
+Whoever reads set S best is off by floor_S, the outcome's variance less what S explains of it. The
+best set is found by looking at every one (79 million for five of a hundred tests, in a tenth of a
+second) without keeping any: see `_stream_kernels`. Exact, up to a slack for rounding, for
+
+- at most or exactly k tests, knapsacks, and each of them over tests of several columns;
+- prices with squared error, and one price for all tests with any risk. With other risks and
+  prices that differ, each size of set gets its best reading and its cheapest tests: a bound still;
+- anybody's imputation and any curve: nobody reads a set better than its best reader.
+
+Pivots are those of a Cholesky factorisation, which is exact for a matrix nearby: with λ the least
+eigenvalue of the correlations, k tests explain about k²ε/λ of the variance more or less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.values import FloatArray, remembered
+from preceptor.loss import ClosedForm
+from preceptor.model.budgets import AtMost, Exactly, Knapsack
+from preceptor.model.grouped import Grouped
+from preceptor.model.risks import NumberRisk, SquaredError
+from preceptor.model.score_pairs import ScorePair
+from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
+from preceptor.problem import Problem
+
+# Sets that one core gets through in a second, with some room: twice as many were measured.
+_A_SECOND, _GROUPS_A_SECOND = 4e8, 1e7
+# The most that is streamed at all, so that a bound can be worked out again without a clock.
+_MOST_SECONDS = 20.0
+# Correlations closer to singular than this leave too few digits.
+_LEAST_EIGENVALUE = 1e-9
+_ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+def least_round(problem: Problem, seconds: float = _MOST_SECONDS) -> float | None:
+    """What no round costs less than, whichever set is shown; None if that cannot be streamed.
+
+    It cannot if it would take longer than `seconds`, or if nothing is known but the budget's own
+    word on which sets it allows.
+    """
+    risk, family = problem.risk, _family(problem)
+    if family is None or family.seconds > min(seconds, _MOST_SECONDS):
+        return None
+    if not isinstance(problem.loss, ClosedForm):
+        return None
+    if isinstance(risk, NumberRisk) and not risk.is_increasing:
+        return None
+    within = isinstance(risk, SquaredError)  # prices are in the units of what is streamed
+    left = _least_left(
+        problem.world, family, family.price if within else np.zeros_like(family.price)
+    )
+    if left is None:
+        return None
+    sizes = np.flatnonzero(np.isfinite(left))
+    if family.exactly:
+        sizes = sizes[sizes == family.most]
+    charged = charge_of_best(problem, left[sizes])
+    if not within:
+        charged = charged + np.append(0.0, np.cumsum(np.sort(family.price)))[sizes]
+    return float(charged.min())
+
+
+@dataclass(frozen=True)
+class _Family:
+    """What a budget allows, tests in order of rising cost: as many as cost no more than `limit`."""
+
+    columns: tuple[tuple[int, ...], ...]
+    cost: FloatArray  # (tests,)
+    limit: float
+    most: int
+    exactly: bool
+    price: FloatArray  # (tests,)
+    sets: float
+
+    @property
+    def is_grouped(self) -> bool:
+        return any(len(columns) > 1 for columns in self.columns)
+
+    @property
+    def seconds(self) -> float:
+        return self.sets / (_GROUPS_A_SECOND if self.is_grouped else _A_SECOND)
+
+
+def _family(problem: Problem) -> _Family | None:
+    """None for a budget of somebody's own."""
+    budget, blocks = problem.budget, problem.budget.shown_together(problem.size)
+    inner = budget.budget if isinstance(budget, Grouped) else budget
+    tests = len(blocks)
+    # Exactly these: a subclass of somebody's own may allow other sets.
+    if isinstance(inner, (AtMost, Exactly)) and type(inner) in (AtMost, Exactly):
+        cost, limit, most = np.ones(tests), inner.k + 0.5, inner.k
+    elif isinstance(inner, Knapsack) and type(inner) is Knapsack:
+        cost, limit = np.array(inner.costs), inner.limit * (1 + 1e-11) + 1e-11
+        most = int(np.sum(np.cumsum(np.sort(cost)) <= limit))
+    else:
+        return None
+    order = np.argsort(cost, kind="stable")
+    return _Family(
+        columns=tuple(blocks[i] for i in order),
+        cost=cost[order],
+        limit=limit,
+        most=most,
+        exactly=type(inner) is Exactly,
+        price=inner.prices(tests)[order],
+        sets=float(inner.count(tests)),
+    )
+
+
+def _least_left(world: World, family: _Family, price: FloatArray) -> FloatArray | None:
+    """For each number of tests, the least variance (and prices) that a set of so many leaves.
+
+    Infinite where no set has so many. Worked out once for each world.
+    """
+    known: dict[tuple[object, ...], FloatArray | None] = remembered(world, "least left", dict)
+    key = (family.columns, family.cost.tobytes(), family.limit, family.most, price.tobytes())
+    if key not in known:
+        known[key] = _streamed(world, family, price)
+    return known[key]
+
+
+def _streamed(world: World, family: _Family, price: FloatArray) -> FloatArray | None:
+    from preceptor.planning._stream_kernels import stream_from, stream_groups_from
+
+    scale = np.sqrt(np.diag(world.covariance))
+    order = np.array([i for columns in family.columns for i in columns], dtype=np.int64)
+    weight = (world.coefficients * scale)[order]
+    matrix = (world.covariance / np.outer(scale, scale))[np.ix_(order, order)]
+    total = float(weight @ matrix @ weight)
+    own = float(np.linalg.eigvalsh(matrix)[0])
+    if own < _LEAST_EIGENVALUE:
+        return None
+    explained = np.full(family.most + 1, -np.inf)
+    explained[0] = 0.0
+    n, depths = order.size, max(family.most, 2)
+    matrices, known = np.empty((depths, n, n)), np.empty((depths, n))
+    matrices[0], known[0] = matrix, matrix @ weight
+    bounds = np.append(0, np.cumsum([len(columns) for columns in family.columns]))
+    variances = np.ones((depths, n))
+    for first in range(len(family.columns)):
+        limits = (family.cost, family.limit, family.most, price, explained)
+        if family.is_grouped:
+            stream_groups_from(first, bounds, matrices, known, *limits)
+        else:
+            stream_from(first, matrices, known, variances, *limits)
+    widest = sum(sorted(len(columns) for columns in family.columns)[-family.most :])
+    slack = _ROUNDING * widest**2 / own * total
+    return np.asarray(world.noise_variance + np.maximum(total - explained - slack, 0.0))
+
+
+def charge_of_best(problem: Problem, left: FloatArray) -> FloatArray:
+    """What a round costs whoever is left with so much of the outcome's variance, and no more."""
+    risk, world = problem.risk, problem.world
+    if isinstance(risk, YesNoRisk):
+        assert world.outcome is not None
+        spread = world.score_variance
+        known = np.clip(world.outcome_variance - left, 0.0, spread)
+        link, base = world.outcome.from_score, world.base_score
+        return risk.best(ScorePair.best_reader(link, base, spread, known))
+    assert isinstance(risk, NumberRisk)
+    return risk.expected(left)

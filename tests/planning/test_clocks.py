@@ -1,0 +1,137 @@
+"""Time limits are kept and accounted for; what cannot be finished in time is given up."""
+
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor._base.deadline import UNCOUNTED, counted_seconds
+from preceptor.planning.anytime import OutOfTime, Watch, watching
+from preceptor.planning.auto import solve_auto
+from preceptor.planning.bounds import instant_bound, projection_bound
+from preceptor.planning.finite import finite_plan
+from preceptor.planning.lattice import lattice_plan
+from preceptor.planning.truncated import truncated_plan
+
+OWN = pr.ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r))
+
+
+def seeded(size, k, rho=0.8, **changes):
+    rng = np.random.default_rng(5)
+    a, h = rng.uniform(0, 1, size), rng.uniform(0, 1, size)
+    world = pr.World.equicorrelated(a, rho)
+    return pr.Problem(world, pr.Learner(h, pr.Geometric(1.05)), k, discount=0.99).replace(**changes)
+
+
+def test_compiling_stops_the_clock():
+    watch, began = Watch(10.0), counted_seconds()
+    UNCOUNTED.begin()
+    time.sleep(0.02)
+    assert watch.compiled >= 0.02
+    assert counted_seconds() - began < 0.02
+    UNCOUNTED.end()
+    assert watch.compiled >= 0.02
+    assert watch.seconds < 0.02
+    with watch.proving():
+        time.sleep(0.01)
+    assert 0.01 <= watch.proved <= watch.seconds
+
+
+def test_a_loop_is_halted_by_the_clock_and_not_before():
+    with Watch(0.05).halting() as halt:
+        assert halt[0] == 0
+        began = time.perf_counter()
+        while not halt[0] and time.perf_counter() - began < 10.0:
+            time.sleep(0.001)
+        assert halt[0] == 1
+    with Watch(None).halting(0.01) as halt:
+        time.sleep(0.2)
+        assert halt[0] == 1
+    with Watch(None).halting() as halt:
+        assert halt[0] == 0
+
+
+def test_a_loop_is_halted_by_ctrl_c():
+    """Another thread hears the signal, wherever the main one is."""
+    before = signal.getsignal(signal.SIGINT)
+    with watching(60.0) as watch, watch.halting() as halt:
+        signal.raise_signal(signal.SIGINT)
+        began = time.perf_counter()
+        while not halt[0] and time.perf_counter() - began < 10.0:
+            time.sleep(0.001)
+        assert halt[0] == 1
+        assert watch.interrupted
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.set_wakeup_fd(-1) == -1
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda watch: lattice_plan(seeded(3, 2), watch),
+        lambda watch: lattice_plan(seeded(2, 1, risk=OWN), watch),
+        lambda watch: finite_plan(seeded(5, 2, horizon=30), 2**30, watch),
+        lambda watch: finite_plan(seeded(3, 1, risk=OWN, horizon=30), 2**30, watch),
+        lambda watch: truncated_plan(seeded(5, 2), watch, length=30),
+    ],
+)
+def test_exact_work_is_given_up(work):
+    with pytest.raises(OutOfTime):
+        work(Watch(1e-9))
+
+
+@pytest.mark.parametrize("method", ["certified", "auto"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        seeded(5, 2, risk=OWN),
+        seeded(3, 1, risk=OWN, horizon=100),
+        seeded(8, 3, horizon=1000),
+        seeded(13, 3),
+        seeded(8, 3, risk=pr.Huber(1.0)),
+    ],
+    ids=["own risk", "own risk, finite", "long", "many sets", "huber"],
+)
+def test_limits_are_kept(method, problem):
+    """Generous, since machines are busy: it was eleven times the limit and more."""
+    pr.solve(problem, method, time_limit=0.3)
+    began = counted_seconds()
+    plan = pr.solve(problem, method, time_limit=0.5)
+    assert counted_seconds() - began < 2.5
+    assert plan.lower_bound <= plan.value
+    assert plan.value == pytest.approx(pr.evaluate(problem, plan.policy))
+    assert 0.0 <= plan.proved <= plan.seconds
+    assert plan.explored == pytest.approx(plan.seconds - plan.proved)
+
+
+def test_what_an_exact_method_has_no_time_for_is_searched():
+    problem = seeded(3, 2)
+    assert solve_auto(problem, time_limit=60.0).status is pr.Status.OPTIMAL
+    hurried = solve_auto(problem, time_limit=1e-3)
+    assert hurried.method == "certified"
+    assert hurried.lower_bound <= hurried.value
+
+
+def test_an_instant_bound_takes_no_more_than_its_share():
+    problem = seeded(6, 2)
+    watch = Watch(1e-9)
+    assert instant_bound(problem, watch) <= instant_bound(problem)
+    assert projection_bound(problem, watch) <= projection_bound(problem)
+
+
+def test_times_are_kept_in_files(tmp_path):
+    plan = pr.solve(seeded(4, 2), "certified", time_limit=0.3)
+    assert plan.proved > 0.0
+    plan.save(tmp_path / "plan.json")
+    again = pr.Plan.load(tmp_path / "plan.json")
+    assert (again.seconds, again.proved, again.compiled) == (
+        plan.seconds, plan.proved, plan.compiled,
+    )  # fmt: skip
+    older = plan.to_dict()
+    for name in ("proved", "compiled"):
+        older.pop(name, None)
+    assert pr.Plan.from_dict(older).explored == plan.seconds
+    with pytest.raises(pr.InvalidFile, match="proved: 'long'"):
+        pr.Plan.from_dict({**plan.to_dict(), "proved": "long"})

@@ -1,0 +1,116 @@
+"""Bounds by potentials of the counts: never above the exact optimum, whatever the problem."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import preceptor as pr
+from preceptor.certificate import PotentialCertificate
+from preceptor.planning import certified, certified_counts
+from preceptor.planning.counting import to_counts, why_not_counted
+from tests.planning.random_problems import log_cosh, random_problem
+
+QUICK = {"time_limit": None, "max_iterations": 6, "width": 20, "target_gap": 0.0}
+
+
+@pytest.fixture(autouse=True)
+def _no_way_around(monkeypatch):
+    """Small problems are solved exactly otherwise, and the potentials never asked."""
+    monkeypatch.setattr(certified_counts, "sweep_if_small", lambda work: None)
+    monkeypatch.setattr(certified, "shape_of", _never_geometric)
+
+
+def _never_geometric(problem):
+    shape = certified_shape(problem)
+    return dataclasses.replace(shape, why_not_geometric=shape.why_not_geometric or "not asked")
+
+
+certified_shape = certified.shape_of
+
+
+def check(seed: int) -> float:
+    """Lower bound <= optimum <= value; how far the bound is below, as a share."""
+    problem = random_problem(seed)
+    assert why_not_counted(problem) == ""
+    method = "lattice" if problem.horizon is None else "finite"
+    # a risk of one's own is integrated state by state
+    caps = 15 if problem.risk.code < 0 else 40
+    options = {"caps": caps} if problem.horizon is None else {}
+    exact = pr.solve(problem, method, **options)
+    plan = pr.solve(problem, "certified", **QUICK)
+    slack = 1e-9 * (1.0 + exact.value)
+    assert plan.lower_bound <= exact.value + slack, seed
+    if plan.certificate is not None:  # None: an instant bound was enough
+        assert plan.certificate.value <= exact.value + slack, seed
+    assert exact.lower_bound <= plan.value + slack, seed
+    return (exact.value - plan.lower_bound) / exact.value
+
+
+def real(size: int = 4, **changes) -> pr.Problem:
+    """Somebody as they are found: a floor, and correlations known by halves."""
+    rng = np.random.default_rng(3)
+    world = pr.World.equicorrelated(rng.uniform(0, 1, size), 0.6)
+    learner = pr.Learner(rng.uniform(0, 1, size), pr.Geometric(1.3, floor=0.05), 0.3)
+    return pr.Problem(world, learner, 2, discount=0.9).replace(**changes)
+
+
+@pytest.fixture(scope="module")
+def proven():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified_counts, "sweep_if_small", lambda work: None)
+        return pr.solve(real(), "certified", **QUICK | {"max_iterations": 30, "width": 200})
+
+
+def test_the_gap_is_small_and_the_certificate_goes_through_a_file(proven):
+    exact = pr.solve(real(), "lattice")
+    assert proven.lower_bound <= exact.value * (1 + 1e-9)
+    assert proven.gap < 0.01
+    assert pr.Plan.from_json(proven.to_json()) == proven
+
+
+def test_the_certificate_holds_what_a_checker_needs(proven):
+    certificate = proven.certificate
+    assert isinstance(certificate, PotentialCertificate)
+    rounds, tests, functions = certificate.potentials.shape
+    assert (tests, functions) == (4, 3)
+    assert certificate.tangents.shape[:2] == (rounds, len(proven.problem.sets))
+    assert certificate.value <= certificate.beam_bound
+
+
+def test_errors_that_settle_have_short_counts():
+    counts = to_counts(real())
+    assert np.all(counts.caps == 6)  # 1.3 to the power -12 is the first below 0.05
+    assert np.array_equal(counts.low, counts.high)
+    endless = to_counts(real(learner=pr.Learner(np.zeros(4), pr.PowerLaw(0.5))))
+    assert np.all(endless.caps == endless.length)
+    assert np.all(endless.low < endless.high)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({}, ""),
+        ({"risk": pr.ResidualRisk(log_cosh)}, ""),
+        ({"risk": pr.ResidualRisk(lambda r: np.minimum(r * r, 1.0), [-1, 1])}, "not convex"),
+        ({"horizon": 900}, "900 rounds"),
+        ({"discount": 0.0}, "first round"),
+    ],
+)
+def test_what_it_covers(changes, words):
+    found = why_not_counted(real(2, **changes))
+    assert words in found
+    assert bool(found) == bool(words)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_bounds_hold_on_random_problems(part):
+    for seed in range(6 * part, 6 * part + 6):
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(24))
+def test_bounds_hold_on_a_thousand_random_problems(part):
+    gaps = [check(seed) for seed in range(50 * part, 50 * part + 50)]
+    assert np.median(gaps) < 1e-6
