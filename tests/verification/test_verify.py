@@ -87,10 +87,8 @@ def plans():
 
 def potentials_plan():
     """A certificate of the general dual, which `certified` makes where no box is swept instead."""
-    from preceptor.planning import certified
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(certified._Work, "_exactly", lambda self: None)
+        patch.setattr("preceptor.planning.certified_counts.sweep_if_small", lambda work: None)
         problem = problem_of(risk=pr.AbsoluteError(), discount=0.8)
         return pr.solve(problem, "certified", **QUICK | {"target_gap": 0.0})
 
