@@ -6,11 +6,12 @@ best weights on it and w those of a person with errors e. The residual has varia
     v = floor + |shift + factor (Ωe)_S|²,    floor = σ² + a'(Σ - M_S)a,
 
 where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. What the best
-reader leaves is a length too, |R(a - w*)|² with R'R = Σ: both parts of v are sums of squares, and
-nothing cancels. R comes from doubled precision (`doubled.py`), so that floors keep eight digits
-between tests as alike as a world allows (a condition number of 1e11; subtracting what is explained
-from the variance would keep one or two). Deviations lose half as many digits as the condition
-number of Σ_SS has: eleven of sixteen are left at 1e10.
+reader leaves is a length too, |R(a - w*)|² with R'R = Σ, which is taken wherever little is left:
+both parts of v are sums of squares then, and nothing cancels. R comes from doubled precision
+(`doubled.py`), so that floors keep eight digits between tests as alike as a world allows (a
+condition number of 1e11; subtracting what is explained from the variance would keep one or two).
+Deviations lose half as many digits as the condition number of Σ_SS has: eleven of sixteen are left
+at 1e10.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from preceptor.model.doubled import covariance_root
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 
+# Where less than this share of the variance is left, a difference would lose digits.
+_CLOSE = 1e-3
 # Sets whose weights are written out over all tests at a time.
 _BATCH = 100_000
 
@@ -107,7 +110,23 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
 
 
 def _left(world: World, members: IntArray, root: FloatArray, best: FloatArray) -> FloatArray:
-    """|R(a - w*)|² (m,): what the best readers of sets leave of the score's variance."""
+    """What the best readers of sets leave of the score's variance (m,).
+
+    That is a'Σa less what is explained; where so little is left that digits were lost, |R(a -
+    w*)|².
+    """
+    variance = float(world.coefficients @ world.covariance @ world.coefficients)
+    left: FloatArray = np.maximum(variance - np.sum(best * best, axis=1), 0.0)
+    close = np.flatnonzero(left < _CLOSE * variance)
+    if close.size:
+        left[close] = _exactly_left(world, members[close], root[close], best[close])
+    return left
+
+
+def _exactly_left(
+    world: World, members: IntArray, root: FloatArray, best: FloatArray
+) -> FloatArray:
+    """|R(a - w*)|² (m,), in which nothing cancels."""
     whole: FloatArray = remembered(
         world, "covariance root", lambda: covariance_root(world.covariance)
     )

@@ -154,7 +154,7 @@ def lattice_plan(
         seconds=watch.seconds - started,
         states=int(np.prod(chosen + 1)),
         notes=notes,
-        options={"caps": chosen.tolist(), "capping_error": error, "tolerance": tolerance},
+        options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
         certificate=certificate,
     )
 
