@@ -106,4 +106,4 @@ def test_a_problem_file_with_a_crowd_is_solved_for_an_objective(run, crowd_file,
 def test_a_plan_for_a_crowd_is_proven_again(run, cases):
     result = run("plan", cases, *FAST, "--dry-run", "--verify")
     assert result.exit_code == 0, result.stderr
-    assert "value and bound stand" in result.stderr
+    assert "Checked again, and it holds" in result.stderr

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from functools import cache
 
 import numpy as np
 
+import preceptor as pr
+from preceptor._base.discounting import total_weight
 from preceptor.engine.certified_beam import certified_beam
 from preceptor.engine.dual import solve_dual
 from preceptor.engine.instance import DualInstance, factor_members, make_instance
 from preceptor.engine.search import search_schedule
+from preceptor.planning.certified import certificate_of
+from preceptor.verification.dual_check import prove
+from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.potentials import LogPotentials
 
 
 def random_instance(
@@ -55,6 +62,38 @@ def solve_all(instance, length=30, width=200, iterations=60):
     )
     beam = certified_beam(bound, found.schedule, found.commit, width=width, time_limit=60)
     return found, bound, beam
+
+
+def own_losses(instance: DualInstance):
+    """What rounds of an instance cost, as the checkers see it: readings anew, costs as given."""
+    errors = instance.initial_error
+    sets = [tuple(int(i) for i in row if i >= 0) for row in instance.members]
+    problem = pr.Problem(
+        pr.World(errors, instance.covariance),
+        pr.Learner(np.zeros_like(errors), [pr.Geometric(alpha) for alpha in instance.alpha]),
+        pr.Listed(sets),
+        instance.discount,
+        instance.horizon,
+    )
+    found = OwnLosses.of(problem, sets)
+    return dataclasses.replace(found, floor=instance.set_cost, price=0.0 * instance.set_cost)
+
+
+def proven_again(bound):
+    """The checkers' proof of a dual bound, and whether it bears out every claim."""
+    losses = own_losses(bound.instance)
+    potentials = LogPotentials(losses, certificate_of(bound))
+    if potentials.faults():
+        return None, False
+    allowed = 1e-9 * losses.scale
+    proof = prove(potentials, losses, np.inf, claimed=bound.round_minima - 0.1 * allowed)
+    weight = total_weight(bound.instance.discount, bound.instance.horizon)
+    holds = (
+        np.all(bound.round_minima <= proof.minima + allowed)
+        and np.all(bound.constants <= proof.constants + allowed * weight)
+        and bound.value <= proof.value + allowed * weight
+    )
+    return proof, bool(holds)
 
 
 def read_matrix(instance: DualInstance, S: int):

@@ -6,8 +6,11 @@ from numpy.testing import assert_allclose
 
 from preceptor.engine._beam_kernels import merge_children
 from preceptor.engine.certified_beam import certified_beam, memory_width
+from preceptor.planning.certified import certificate_of
 from preceptor.verification.beam_check import beam_again
-from tests.engine.exact import enclosure, random_instance, solve_all, solved
+from preceptor.verification.dual_check import DualProof
+from preceptor.verification.potentials import LogPotentials
+from tests.engine.exact import enclosure, own_losses, random_instance, solve_all, solved
 
 
 @pytest.mark.parametrize(
@@ -19,7 +22,11 @@ def test_the_slow_beam_proves_the_same(seed, n, sizes, horizon, width):
     _, _, bound, best = solved(seed, n, sizes, horizon=horizon)
     beam = certified_beam(bound, best.schedule, best.commit, width=width)
     assert beam.value == best.value  # a plan found on the way would prune more from then on
-    again = max(beam_again(bound, beam.value, width, beam.layers), bound.value)
+    losses = own_losses(bound.instance)
+    claimed = DualProof(bound.round_minima, bound.constants, bound.value, 0, 0, 0)
+    potentials = LogPotentials(losses, certificate_of(bound))
+    walked = beam_again(claimed, potentials, losses, beam.value, width, beam.layers)
+    again = max(walked, bound.value)
     assert_allclose(again, beam.lower_bound, rtol=1e-9)
 
 

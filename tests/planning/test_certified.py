@@ -49,7 +49,7 @@ def test_a_certificate_is_proven_again_by_slow_code(size, k, rho, changes):
     assert restored == plan
     again = pr.verify(restored, problem)
     assert again.ok, again
-    assert "proven again" in again.how
+    assert "every round, set and count" in again.how
 
 
 def test_a_forged_certificate_is_found_out():
@@ -62,10 +62,11 @@ def test_a_forged_certificate_is_found_out():
         constants=certificate.constants + 0.1,
         dual_bound=certificate.dual_bound + 0.1,
     )
-    lied = dataclasses.replace(plan, certificate=forged, lower_bound=1.01 * plan.value)
-    found_out = pr.verify(lied)
+    found_out = pr.verify(dataclasses.replace(plan, certificate=forged))
     assert not found_out.bound_ok
     assert "FAILS" in found_out.how
+    lied = dataclasses.replace(plan, certificate=forged, lower_bound=1.01 * plan.value)
+    assert not pr.verify(lied).bound_ok
     assert not pr.verify(dataclasses.replace(plan, value=0.99 * plan.value)).value_ok
 
 

@@ -1,46 +1,57 @@
-"""The independent check accepts what holds and rejects what was tampered with."""
+"""The scan accepts what a dual proves and refuses what was tampered with."""
 
 import dataclasses
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.certificate import SMALLEST_ERROR, Certificate
+from preceptor.certificate import SMALLEST_ERROR, Certificate, PotentialCertificate
 from preceptor.engine._subproblem_kernels import SMALLEST
 from preceptor.engine.dual import DualBound
 from preceptor.engine.instance import factor_members, make_instance
 from preceptor.planning.certified import certificate_of
 from preceptor.planning.reduction import to_instance
-from preceptor.verification import dual_check
-from preceptor.verification.claim import claim_of, terms_of
-from preceptor.verification.dual_check import check_bound
-from tests.engine.exact import enclosure, solve_all, solved
+from preceptor.verification.dual_check import least_sums, prove
+from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.potentials import LogPotentials, TablePotentials
+from tests.engine.exact import enclosure, proven_again, solve_all, solved
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2), (2,)])
 @pytest.mark.parametrize("horizon", [None, 4])
 def test_it_accepts_what_the_dual_proves(sizes, horizon):
     _, _, bound, _ = solved(0, 3, sizes, length=5, horizon=horizon)
-    report = check_bound(bound)
-    assert report.ok, report
-    assert_allclose(report.value, bound.value, rtol=1e-9)
-    assert report.rounds_checked == (horizon or 6)
+    proof, holds = proven_again(bound)
+    assert holds
+    assert proof.rounds == (horizon or 6)
+    # Counts are whole numbers, which the dual does not use, so a little more may be proven.
+    assert proof.value >= bound.value * (1 - 1e-9)
 
 
-def test_it_accepts_boxes_that_end():
-    _, _, bound, _ = solved(1, 2, (0, 1), alpha=1e4, length=12)
-    assert check_bound(bound, rounds=[0, 6, 7, 8, 12]).ok
+def test_it_accepts_errors_that_are_gone():
+    _, _, bound, _ = solved(1, 2, (0, 1), alpha=50.0, length=25)
+    assert proven_again(bound)[1]
+
+
+@pytest.mark.parametrize("alpha", [1.1, 2.0])
+def test_fast_learners_with_many_rounds_to_come_are_accepted(alpha):
+    """Their last round, which repeats, once was minimised so badly that the check failed."""
+    instance = make_instance(
+        np.array([0.637, 0.270]), np.array([0.041, 0.017]), np.array([[1.0, 0.8], [0.8, 1.0]]),
+        factor_members(2, (0, 1)), alpha=alpha, discount=0.97,
+    )  # fmt: skip
+    _, bound, _ = solve_all(instance, length=120, iterations=25)
+    assert proven_again(bound)[1]
 
 
 @pytest.mark.parametrize(
     "tamper",
     [
-        lambda b: {"round_minima": b.round_minima + 1e-3},
-        lambda b: {"constants": b.constants + 1e-3},
-        lambda b: {"value": b.value * 1.001},
+        lambda b: {"round_minima": b.round_minima + 1e-6},
+        lambda b: {"constants": b.constants + 0.05},
+        lambda b: {"value": b.value * 1.02},
         lambda b: {"r": b.r + 0.1},
         lambda b: {"kappa": 1.1 * b.kappa},
         lambda b: {"N": -b.N},
@@ -50,51 +61,85 @@ def test_it_accepts_boxes_that_end():
     ],
     ids=["minima", "constants", "value", "r", "kappa", "N", "shape", "nan", "nan minimum"],
 )
-def test_it_rejects_tampering(tamper):
+def test_it_refuses_tampering(tamper):
     _, _, bound, _ = solved(0, 3, (2,), length=10)
-    tampered = dataclasses.replace(bound, **tamper(bound))
-    assert not check_bound(tampered, rounds=[0, 4]).ok
+    assert not proven_again(dataclasses.replace(bound, **tamper(bound)))[1]
 
 
 def consistent(instance, kappa, r, N):
-    """A bound that claims of every round exactly what the check itself finds there."""
+    """A bound that claims of every round exactly what the scan itself finds there."""
     T, infinite = len(kappa) - 1, instance.horizon is None
     bound = DualBound(
         instance, kappa, r, N, np.zeros(T + 1), np.zeros(T + infinite), None, 0.0, "converged",
         0, 0.0, 0,
     )  # fmt: skip
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dual_check, "_ends_as_it_must", lambda *_: True)
-        g = np.array([-check_bound(bound, rounds=[t]).worst for t in range(T + infinite)])
-    C = np.zeros(T + 1)
-    if infinite:
-        C[T] = g[T] / (1 - instance.discount)
-    for t in range(T - 1, -1, -1):
-        C[t] = g[t] + instance.discount * C[t + 1]
-    value = float(r[0].sum() - N[0].sum() + C[0])
-    return dataclasses.replace(bound, constants=C, round_minima=g, value=value)
+        patch.setattr(LogPotentials, "faults", lambda self: "")
+        proof, _ = proven_again(bound)
+    return dataclasses.replace(
+        bound, constants=proof.constants, round_minima=proof.minima, value=proof.value
+    )
 
 
-def pair(horizon):
-    sigma = np.array([[1.0, 0.3], [0.3, 1.0]])
-    return make_instance(
-        np.array([0.5, 0.3]), np.array([-0.2, 0.4]), sigma, factor_members(2, (1,)), alpha=1.3,
-        discount=0.9, horizon=horizon,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("how", ["paid after the end", "too many rounds", "a tail that overpays"])
+@pytest.mark.parametrize("how", ["paid after the end", "too many rounds", "too few"])
 def test_rounds_that_hold_do_not_make_a_bound_if_the_end_does_not(how):
-    instance = pair(None if "tail" in how else 3)
-    T = {"paid after the end": 3, "too many rounds": 6, "a tail that overpays": 2}[how]
+    sigma = np.array([[1.0, 0.3], [0.3, 1.0]])
+    instance = make_instance(
+        np.array([0.5, 0.3]), np.array([-0.2, 0.4]), sigma, factor_members(2, (1,)), alpha=1.3,
+        discount=0.9, horizon=3,
+    )  # fmt: skip
+    T = {"paid after the end": 3, "too many rounds": 6, "too few": 2}[how]
     kappa, r, N = np.zeros((T + 1, 2)), np.zeros((T + 1, 2)), np.zeros((T + 1, 2))
     if "paid" in how:
         r[T] = 5.0
-    if "tail" in how:
-        kappa[:] = -5.0 * 0.9 ** np.arange(T, -1, -1)[:, None]
     false = consistent(instance, kappa, r, N)
-    assert false.value > 1.2 * enclosure(instance, 40)[1]  # the claim is false indeed
-    assert not check_bound(false).ok
+    if how != "too few":
+        assert false.value > 1.1 * enclosure(instance, 40)[1]  # the claim is false indeed
+    assert not proven_again(false)[1]
+
+
+def small_problem(**changes):
+    world = pr.World.equicorrelated([1.0, 0.8, -0.5], 0.4)
+    learner = pr.Learner([0.2, 1.3, 0.1], pr.PowerLaw(0.75), 0.3)
+    given = {"discount": 0.8, "start": [1, 0, 2]} | changes
+    return pr.Problem(world, learner, pr.AtMost(2, price=0.01), **given)
+
+
+def hand_made(problem, rounds, seed=0):
+    """Potentials from dice, without hints: valid whatever they are."""
+    theta = np.random.default_rng(seed).normal(0.0, 0.3, (rounds + 1, 3, 3))
+    if problem.horizon is not None:
+        theta[-1] = 0.0
+    return PotentialCertificate(theta, np.array([rounds, 4, rounds]), np.zeros((0, 0, 0)), 0.0)
+
+
+@pytest.mark.parametrize("horizon", [None, 5])
+@pytest.mark.parametrize("risk", [pr.SquaredError(), pr.AbsoluteError(), pr.Huber(0.5)])
+def test_any_potentials_prove_no_more_than_the_optimum(horizon, risk):
+    problem = small_problem(horizon=horizon, risk=risk)
+    optimum = pr.solve(problem, "finite" if horizon else "lattice").value
+    losses = OwnLosses.of(problem)
+    for seed in range(3):
+        potentials = TablePotentials(losses, hand_made(problem, horizon or 7, seed))
+        assert not potentials.faults()
+        assert prove(potentials, losses, -np.inf).value <= optimum
+        assert prove(potentials, losses, np.inf).value <= optimum * (1 + 1e-12)
+
+
+def test_a_round_is_bounded_by_what_it_costs_in_every_state():
+    """h of a set never exceeds the bracket of any counts, wherever the plane touches."""
+    problem = small_problem(risk=pr.Huber(0.4))
+    losses = OwnLosses.of(problem)
+    potentials = TablePotentials(losses, hand_made(problem, 7))
+    rng, t, row = np.random.default_rng(1), 4, 5
+    h = least_sums(losses, potentials.points(t), np.array([row]), rng.normal(0, 1, (1, 2)))[0]
+    table, tests = losses.errors_after(range(t + 1)), np.arange(3)
+    for counts in np.ndindex(t + 1, t + 1, t + 1):
+        m = np.array(counts)
+        cost = losses.losses(row, table[tests, m][None, :])[0]
+        now = potentials.at(t, m[:, None]).sum()
+        later = potentials.at(t + 1, (m + losses.member_of[row])[:, None]).sum()
+        assert h <= cost + 0.8 * later - now + 1e-12
 
 
 def test_a_certificate_remembers_all_that_the_check_needs():
@@ -105,37 +150,12 @@ def test_a_certificate_remembers_all_that_the_check_needs():
     certificate = certificate_of(bound).with_beam(40, 7, bound.value)
     restored = Certificate.from_dict(certificate.to_dict())
     assert restored == certificate
-    assert check_bound(claim_of(restored, problem), rounds=[0, 3, 10]).ok
-
-
-def test_the_checker_makes_the_same_arrays_by_other_means():
-    world = pr.World([1.0, 0.8, -0.5], [[1.0, 0.6, 0.1], [0.6, 2.0, -0.4], [0.1, -0.4, 1.0]])
-    learner = pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3))
-    for budget in (pr.AtMost(2, price=[0.1, 0.0, 0.2]), pr.Exactly(2)):
-        problem = pr.Problem(world, learner, budget, 0.9, start=[1, 0, 2], horizon=7)
-        ours, theirs = terms_of(problem), to_instance(problem)
-        assert np.allclose(ours.set_cost, theirs.set_cost)
-        assert np.allclose(ours.alpha, theirs.alpha)
-        assert np.allclose(ours.initial_error, theirs.initial_error)
-        assert ours.empty_set == theirs.empty_set
-        for t in (0, 3, 7):
-            assert np.isclose(ours.rounds_value(t), theirs.rounds_value(t))
-        for mine, other in zip(ours.factor, theirs.factor, strict=True):
-            assert np.allclose(mine.T @ mine, other.T @ other)
+    losses = OwnLosses.of(problem)
+    potentials = LogPotentials(losses, restored)
+    assert not potentials.faults()
+    proof = prove(potentials, losses, np.inf, claimed=restored.round_minima - 1e-10)
+    assert_allclose(np.minimum(proof.minima, bound.round_minima), bound.round_minima, rtol=1e-8)
 
 
 def test_tiny_errors_are_read_alike_by_engine_and_checker():
     assert SMALLEST == SMALLEST_ERROR
-
-
-def test_a_certificate_that_proves_nothing_is_refused_even_if_another_bound_would_do():
-    world = pr.World.equicorrelated([1.0, 0.8, -0.5], 0.4)
-    problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3)), 2, 0.9, horizon=6)
-    plan = pr.solve(problem, "certified", time_limit=None, max_iterations=3, width=8)
-    assert plan.certificate is not None
-    assert pr.verify(plan).ok
-    claimed = replace(plan.certificate, dual_bound=2.0 * plan.certificate.dual_bound)
-    modest = replace(plan, certificate=claimed, lower_bound=0.0)
-    found = pr.verify(modest)
-    assert "FAILS" in found.how
-    assert not found.bound_ok

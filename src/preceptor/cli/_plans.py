@@ -36,5 +36,5 @@ def check_again(plan: Plan) -> None:
     with spinner("checking again"):
         proof = preceptor.verify(plan)
     if not proof.ok:
-        fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
-    say(f"Checked again, value and bound stand: {proof.how}")
+        fail(f"this plan does not hold. {proof.in_words()} Please report this", code=1)
+    say(f"Checked again, and it holds. {proof.in_words()}")

@@ -189,9 +189,9 @@ def plan(
             )
         proof = advice.verification
         if proof is not None and not proof.ok:
-            fail(f"the proof of this plan does not hold ({proof.how}); please report this", code=1)
+            fail(f"this plan does not hold. {proof.in_words()} Please report this", code=1)
         if proof is not None:
-            say(f"Checked again, value and bound stand: {proof.how}")
+            say(f"Checked again, and it holds. {proof.in_words()}")
         if not dry_run:
             with spinner("drawing the report"):
                 page = None if no_report else report

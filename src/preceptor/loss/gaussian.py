@@ -8,8 +8,8 @@ the residual has variance
 
 The first two terms are the floor: what even the best reader of S gets wrong. The last one is a
 squared length, |shift + F·(Ωe)_S|², with F = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and
-F = L⁻¹, which is the paper's e'M_S e. Working with factors, never with inverses, keeps eleven
-digits at a condition number of 1e10.
+F = L⁻¹, which is the paper's e'M_S e. Both are sums of squares; `model/readings.py` says how many
+digits that keeps between near copies.
 """
 
 from __future__ import annotations

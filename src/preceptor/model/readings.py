@@ -5,8 +5,13 @@ best weights on it and w those of a person with errors e. The residual has varia
 
     v = floor + |shift + factor (Ωe)_S|²,    floor = σ² + a'(Σ - M_S)a,
 
-where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. Working with
-factors, never with inverses, keeps eleven digits at a condition number of 1e10.
+where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. What the best
+reader leaves is a length too, |R(a - w*)|² with R'R = Σ, which is taken wherever little is left:
+both parts of v are sums of squares then, and nothing cancels. R comes from doubled precision
+(`doubled.py`), so that floors keep eight digits between tests as alike as a world allows (a
+condition number of 1e11; subtracting what is explained from the variance would keep one or two).
+Deviations lose half as many digits as the condition number of Σ_SS has: eleven of sixteen are left
+at 1e10.
 """
 
 from __future__ import annotations
@@ -15,9 +20,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.values import FloatArray, IntArray, remembered
+from preceptor.model.doubled import covariance_root
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+
+# Where less than this share of the variance is left, a difference would lose digits.
+_CLOSE = 1e-3
+# Sets whose weights are written out over all tests at a time.
+_BATCH = 100_000
 
 
 @dataclass(frozen=True)
@@ -82,12 +93,10 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
     """Readings of equally large sets, members of shape (m, k)."""
     a, sigma = world.coefficients, world.covariance
     target = (sigma @ a)[members]
-    explained = float(a @ sigma @ a)
     shown = sigma[members[:, :, None], members[:, None, :]]
     root: FloatArray = np.linalg.cholesky(shown).astype(np.float64, copy=False)
     best = _forward(root, target)
-    left = np.maximum(explained - np.sum(best * best, axis=1), 0.0)
-    floor = world.noise_variance + left
+    floor = world.noise_variance + _left(world, members, root, best)
     if np.array_equal(omega, sigma):
         identity = np.broadcast_to(np.eye(members.shape[1]), root.shape)
         factor = np.empty_like(root)
@@ -98,6 +107,46 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
     factor = np.swapaxes(np.linalg.solve(believed, root), 1, 2)
     shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
     return Readings(floor, shift, factor, best)
+
+
+def _left(world: World, members: IntArray, root: FloatArray, best: FloatArray) -> FloatArray:
+    """What the best readers of sets leave of the score's variance (m,).
+
+    That is a'Σa less what is explained; where so little is left that digits were lost, |R(a -
+    w*)|².
+    """
+    variance = float(world.coefficients @ world.covariance @ world.coefficients)
+    left: FloatArray = np.maximum(variance - np.sum(best * best, axis=1), 0.0)
+    close = np.flatnonzero(left < _CLOSE * variance)
+    if close.size:
+        left[close] = _exactly_left(world, members[close], root[close], best[close])
+    return left
+
+
+def _exactly_left(
+    world: World, members: IntArray, root: FloatArray, best: FloatArray
+) -> FloatArray:
+    """|R(a - w*)|² (m,), in which nothing cancels."""
+    whole: FloatArray = remembered(
+        world, "covariance root", lambda: covariance_root(world.covariance)
+    )
+    weights = _backward(root, best)
+    left = np.empty(len(members))
+    for first in range(0, len(members), _BATCH):
+        part = slice(first, first + _BATCH)
+        away = np.tile(world.coefficients, (len(members[part]), 1))
+        away[np.arange(len(away))[:, None], members[part]] -= weights[part]
+        left[part] = np.sum((away @ whole.T) ** 2, axis=1)
+    return left
+
+
+def _backward(root: FloatArray, right: FloatArray) -> FloatArray:
+    """Solve L'w = b for stacks of lower-triangular L (m, k, k) and b (m, k)."""
+    solution = np.zeros_like(right)
+    for i in range(right.shape[1] - 1, -1, -1):
+        known = np.einsum("mj,mj->m", root[:, i + 1 :, i], solution[:, i + 1 :])
+        solution[:, i] = (right[:, i] - known) / root[:, i, i]
+    return solution
 
 
 def _forward(root: FloatArray, right: FloatArray) -> FloatArray:

@@ -25,6 +25,7 @@ from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor._base.words import many
+from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate, worst_loss
 from preceptor.loss import DeviationForms
@@ -133,12 +134,13 @@ def lattice_plan(
     # The sweep itself adds up as many roundings as rounds matter.
     rounding = 1e-13 * abs(values)
     bound = max(values - error - rounding, instant_bound(problem))
+    certificate: Certificate | None = None
     if value - bound > 2 * tolerance * abs(value) and edge_seconds > 0:
         edge = edge_bounds(problem, chosen, min(edge_seconds, 0.5 * watch.left))
         if edge is not None:
             below, _ = sweep(problem, effects, chosen, edge, watch=watch)
             if below - rounding > bound:
-                bound = below - rounding
+                bound, certificate = below - rounding, edge.certificate
                 notes = (*notes, "The bound uses dual bounds at the edge of the box.")
     bound = min(bound, value)
     close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
@@ -153,6 +155,7 @@ def lattice_plan(
         states=int(np.prod(chosen + 1)),
         notes=notes,
         options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
+        certificate=certificate,
     )
 
 
@@ -344,6 +347,7 @@ class EdgeBounds:
 
     potentials: FloatArray  # (bounds, n, counts)
     constants: FloatArray  # (bounds,)
+    certificate: Certificate  # what proves them
 
 
 def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds | None:
@@ -370,7 +374,10 @@ def edge_bounds(problem: Problem, caps: IntArray, seconds: float) -> EdgeBounds 
     if not rounds:
         return None
     potentials = np.stack([bound.potential(t, largest) for t in rounds])
-    return EdgeBounds(potentials, bound.constants[rounds])
+    left_behind = Certificate(
+        bound.kappa, bound.r, bound.N, bound.constants, bound.round_minima, bound.value
+    )
+    return EdgeBounds(potentials, bound.constants[rounds], left_behind)
 
 
 def _in_order(

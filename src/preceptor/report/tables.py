@@ -226,14 +226,14 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
     if not plan.problem.learns_by_showings:
         proof = "a bound on every case, person by person; it can be computed again"
     elif plan.certificate is not None:
-        proof = "dual multipliers for every round; they are in the plan file"
+        proof = "a dual certificate for every round; it is in the plan file"
     else:
-        proof = "a bound on every round, or an exact method; it can be computed again"
+        proof = "a bound on every round, or an exact method; it can be proven again"
     rows.append(("Proof of the bound", proof))
     if verification is None:
         checked = "not for this report; preceptor plan --verify does, and pr.verify(plan) in Python"
     else:
-        verdict = "value and bound both hold" if verification.ok else "FAILED"
-        checked = f"{verdict}: value added up again, case by case; {verification.how}"
+        verdict = "it holds" if verification.ok else "FAILED"
+        checked = f"{verdict}. {verification.in_words()}"
     rows.append(("Checked independently", checked))
     return rows

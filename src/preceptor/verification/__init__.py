@@ -1,4 +1,4 @@
-"""Plans proven again, slowly: code that shares nothing with what found them."""
+"""Plans checked again by code that shares only the definitions of a problem with the solvers."""
 
 from preceptor.verification.verify import Verification, verify
 

@@ -1,186 +1,238 @@
-"""A slow proof of a dual bound once more, in NumPy and SciPy, sharing no code with the kernels.
+"""A dual bound proven again by scanning every count, in NumPy, from the problem alone.
 
-Per round and set it minimises the bracket with a general bounded minimiser, linearises the
-quadratic there, and takes the exact minimum of what is left, coordinate by coordinate, from all
-stationary points and ends. That number is a lower bound for the bracket wherever the minimiser
-stopped, so a poor minimiser can only make the check fail.
+Potentials p and constants C bound the cost of going on if no round undercuts its minimum g_t:
+
+    L_S(m) + δ φ_{t+1}(m + 1_S) - φ_t(m) >= g_t    for every set S and all counts m possible in t.
+
+The loss is convex in the deviation y = shift + D e, so a plane q'y that touches it at any y0 lies
+below it. With that plane in place of the loss the sum falls apart into tests, and each test's part
+is the least of finitely many numbers: one for each count, and one for each end of where its error
+may lie. So h_S(y0), the sum of these, is a lower bound for every y0, and a poor y0 can only make
+the check fail. Hints from a certificate are tried first; where they do not prove enough, better
+ones are sought here (`tangents.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
-from preceptor._base.values import FloatArray
-from preceptor.certificate import SMALLEST_ERROR
-from preceptor.verification.claim import Claim, rows_of
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.potentials import Points, Potentials
+from preceptor.verification.tangents import Open, climb
+
+_EPS = float(np.finfo(np.float64).eps)
+# Additions and products in one number h, each of which may be off by a half of eps.
+_OPERATIONS = 16.0
+# Sets per round that get better tangents at a time, and how often; how often each set does.
+_AT_A_TIME, _PASSES, _PATIENCE = 6, 60, 3
+# Numbers in a batch of rounds whose planes are improved together.
+_NUMBERS = 1_000_000
 
 
-@dataclass(frozen=True)
-class CheckReport:
-    """`ok` when no round falls short of its claim by more than `slack`; `worst` is the most."""
+@dataclass(frozen=True, eq=False)
+class DualProof:
+    """What potentials prove: g (rounds,), C (T + 1,), the bound, and over what that was checked."""
 
-    ok: bool
-    worst: float
-    worst_round: int
-    worst_set: int
+    minima: FloatArray
+    constants: FloatArray
     value: float
-    slack: float
-    rounds_checked: int
+    rounds: int
+    sets: int
+    places: int
 
-
-def check_bound(
-    bound: Claim, slack: float = 1e-7, rounds: Iterable[int] | None = None
-) -> CheckReport:
-    """Re-verify `bound` over all sets, in every round or in those listed.
-
-    `slack` is relative to the largest round loss; `value` is recomputed from the claimed round
-    minima.
-    """
-    instance, T = bound.instance, bound.length
-    delta, infinite = instance.discount, instance.horizon is None
-    alpha, n = instance.alpha, instance.n_features
-    scale = float(np.abs(instance.set_cost).max() + (instance.factor**2).sum(axis=(1, 2)).max())
-    allowed = slack * scale
-    if not _ends_as_it_must(bound, -1e-12 * scale):
-        return CheckReport(False, np.inf, T, -1, -np.inf, allowed, 0)
-    last_round = T if infinite else T - 1
-    worst, where = -np.inf, (-1, -1)
-    checked = 0
-    for t in range(last_round + 1) if rounds is None else rounds:
-        following = t if t == T else t + 1
-        low = np.maximum(alpha ** (-float(t)), SMALLEST_ERROR)
-        below = (t == T) or bool((low <= SMALLEST_ERROR).any())
-        checked += 1
-        for S in range(instance.n_sets):
-            members = [int(i) for i in instance.members[S] if i >= 0]
-            if not members:
-                continue
-            s = np.ones(n)
-            s[members] = 1.0 / alpha[members]
-            square = bound.N[t] - delta * s**2 * bound.N[following]
-            linear = delta * s * bound.r[following] - bound.r[t]
-            log_weight = bound.kappa[t] - delta * bound.kappa[following]
-            constant = instance.set_cost[S] + delta * float(bound.kappa[following] @ np.log(s))
-            F = rows_of(instance.covariance, members) * instance.initial_error
-            claimed = float(bound.round_minima[t])
-            shown = _lower_bound(
-                F, linear, square, log_weight, constant, low, below, claimed - allowed
-            )
-            shortfall = claimed - shown
-            if shortfall > worst:
-                worst, where = shortfall, (t, S)
-    C = np.zeros(T + 1)
-    if infinite:
-        C[T] = bound.round_minima[T] / (1.0 - delta)
-    stop_ok = True
-    for t in range(T, -1, -1):
-        if t < T:
-            C[t] = bound.round_minima[t] + delta * C[t + 1]
-        if instance.empty_set >= 0 and (t < T or infinite):
-            C[t] = min(C[t], _stop(bound, t))
-        stop_ok = stop_ok and bool(
-            bound.constants[t] <= C[t] + allowed * max(T, 1.0 / (1.0 - delta + 1e-12))
+    def in_words(self) -> str:
+        """What was scanned."""
+        return (
+            f"inequality of every round, set and count checked again: {self.rounds:,} rounds x "
+            f"{self.sets:,} sets, {self.places:,} counts and ends"
         )
-    value = float(bound.r[0].sum() - bound.N[0].sum() + C[0])
-    total = allowed * (1.0 / (1.0 - delta) if delta < 1.0 else T)
-    ok = bool(worst <= allowed and stop_ok and bound.value <= value + total)
-    return CheckReport(ok, float(worst), where[0], where[1], value, allowed, checked)
 
 
-def _ends_as_it_must(bound: Claim, least_kappa: float) -> bool:
-    """What the telescoping sum takes for granted, whatever the rounds say.
-
-    A finite horizon has multipliers for all its rounds and none after the last. Where errors below
-    the box are read as its end, kappa must not be negative, or a showing there would be overpaid.
-    """
-    instance, T = bound.instance, bound.length
-    infinite, n = instance.horizon is None, instance.n_features
-    rows = (bound.kappa, bound.r, bound.N)
-    arrays = (*rows, bound.constants, bound.round_minima, np.array(bound.value))
-    if any(row.shape != (T + 1, n) for row in rows) or len(bound.round_minima) != T + infinite:
-        return False
-    if not all(np.isfinite(array).all() for array in arrays) or bound.kappa.min() < least_kappa:
-        return False
-    return infinite or (instance.horizon == T and not any(row[T].any() for row in rows))
-
-
-def _lower_bound(
-    F: FloatArray,
-    linear: FloatArray,
-    square: FloatArray,
-    log_weight: FloatArray,
-    constant: float,
-    low: FloatArray,
-    below: bool,
+def prove(
+    potentials: Potentials,
+    losses: OwnLosses,
     wanted: float,
-) -> float:
-    def bracket(u: FloatArray) -> tuple[float, FloatArray]:
-        image, read = F @ u, np.maximum(u, low)
-        value = image @ image + linear @ u + square @ u**2 - log_weight @ np.log(read)
-        pull = np.where(u >= low, log_weight / read, 0.0)
-        return float(value), 2.0 * F.T @ image + linear + 2.0 * square * u - pull
+    *,
+    hints: FloatArray | None = None,
+    path: FloatArray | None = None,
+    claimed: FloatArray | None = None,
+) -> DualProof:
+    """The bound that the potentials prove; better tangents are sought while it is below `wanted`.
 
-    def proven(z: FloatArray) -> float:
-        slopes = linear + 2.0 * F.T @ z
-        total = constant - float(z @ z)
-        for i in range(len(low)):
-            total += _coordinate(slopes[i], square[i], log_weight[i], low[i], below)
-        return total
+    Parameters
+    ----------
+    potentials
+        What the certificate says.
+    losses
+        Of the problem, worked out for the checkers.
+    wanted
+        The bound that is claimed.
+    hints
+        Deviations at which planes touched well, shape (rounds, sets, rows).
+    path
+        Errors of somebody for whom things go as planned, shape (rounds, n): other places to touch.
+    claimed
+        The minimum that is claimed of each round, where it is: enough is enough.
 
-    def short(z: FloatArray) -> float:
-        return -proven(z)
-
-    best, best_z = -np.inf, np.zeros(len(F))
-    # Where errors below `low` are possible the minimum may lie there, so look there as well.
-    least = np.minimum(low, 1e-12) if below else low
-    for start in (np.ones_like(low), np.sqrt(low), low, least):
-        solution = minimize(
-            bracket,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(float(x), 1.0) for x in least],
-            options={"maxiter": 500, "ftol": 1e-15, "gtol": 1e-12},
-        )
-        z = F @ np.clip(solution.x, least, 1.0)
-        value = proven(z)
-        if value > best:
-            best, best_z = value, z
-    if best < wanted:  # between the box and what is below it there are kinks; climb across them
-        climbed = minimize(
-            short,
-            best_z,
-            method="Nelder-Mead",
-            options={"xatol": 1e-12, "fatol": 1e-14, "maxiter": 400},
-        )
-        best = max(best, -float(climbed.fun))
-    return best
+    Returns
+    -------
+    DualProof
+        Of whatever was proven in the end.
+    """
+    work = _Rounds(potentials, losses, hints, path)
+    proof = work.proof()
+    enough = np.full(work.rounds, np.inf) if claimed is None else claimed
+    for _ in range(_PASSES):
+        if proof.value >= wanted or not work.improve(enough):
+            break
+        proof = work.proof()
+    return proof
 
 
-def _coordinate(p: float, a: float, mu: float, low: float, below: bool) -> float:
-    """Exact minimum over [low, 1] of p u + a u^2 - mu log u: every place where it can be."""
-    places = [low, 1.0]
-    stationary: list[complex] = []
-    if a != 0.0:
-        stationary = [complex(x) for x in np.roots([2.0 * a, p, -mu])]
-    elif p != 0.0:
-        stationary = [complex(mu / p)]
-    places += [x.real for x in stationary if abs(x.imag) < 1e-12 and low < x.real < 1.0]
-    value = min(p * u + a * u * u - mu * np.log(u) for u in places)
-    if below:  # u in (0, low], where the potential reads log low
-        value = min(value, -mu * np.log(low) + min(0.0, p * low) + min(0.0, a * low * low))
-    return float(value)
+class _Rounds:
+    """The largest h found for every round and set, the deviations at which, and what is open."""
+
+    def __init__(
+        self,
+        potentials: Potentials,
+        losses: OwnLosses,
+        hints: FloatArray | None,
+        path: FloatArray | None,
+    ) -> None:
+        self.potentials, self.losses = potentials, losses
+        self.endless = losses.problem.horizon is None
+        self.rounds = potentials.length + self.endless
+        self.active = np.arange(len(losses.sets))
+        if losses.waiting_row is not None:
+            self.active = np.delete(self.active, losses.waiting_row)
+        shape = (self.rounds, self.active.size, losses.shift.shape[1])
+        self.tangent = np.zeros(shape)
+        self.proven = np.full(shape[:2], -np.inf)
+        self.climbed = np.zeros(shape[:2], dtype=np.int64)
+        self.places = 0
+        for t in range(self.rounds):
+            points = potentials.points(t)
+            self.places += int(np.isfinite(points.hidden).sum())
+            if hints is not None:
+                self._try(t, points, hints[t, self.active])
+                continue
+            self._try(t, points, self._deviations(_middle(points)))
+            if path is not None:
+                self._try(t, points, self._deviations(path[min(t, len(path) - 1)]))
+
+    def _deviations(self, errors: FloatArray) -> FloatArray:
+        """(sets, widest) of somebody with these errors (n,)."""
+        rows = self.active
+        return np.asarray(self.losses.shift[rows] + self.losses.reading[rows] @ errors)
+
+    def _try(
+        self, t: int, points: Points, tangent: FloatArray, which: IntArray | None = None
+    ) -> None:
+        """Keep these planes of the sets `which` (all if left out) where they prove more."""
+        chosen = np.arange(self.active.size) if which is None else which
+        proven = least_sums(self.losses, points, self.active[chosen], tangent)
+        better = proven > self.proven[t, chosen]
+        self.tangent[t, chosen[better]] = tangent[better]
+        self.proven[t, chosen[better]] = proven[better]
+
+    def improve(self, enough: FloatArray) -> bool:
+        """Better planes for the lowest sets of all rounds; False if everything was tried."""
+        todo: list[tuple[int, IntArray]] = []
+        for t in range(self.rounds):
+            lowest = np.argsort(self.proven[t], kind="stable")[:_AT_A_TIME]
+            tired = self.climbed[t, lowest] >= _PATIENCE
+            short = ~tired & (self.proven[t, lowest] < enough[t])
+            if short.any():
+                todo.append((t, lowest[short]))
+        batch: list[tuple[int, IntArray, Points]] = []
+        size = 0
+        for t, sets in todo:
+            points = self.potentials.points(t)
+            batch.append((t, sets, points))
+            size = points.error.size * sum(chosen.size for _, chosen, _ in batch)
+            if size > _NUMBERS:
+                self._climb(batch)
+                batch = []
+        if batch:
+            self._climb(batch)
+        return bool(todo)
+
+    def _climb(self, batch: list[tuple[int, IntArray, Points]]) -> None:
+        start = np.concatenate([self.tangent[t, sets] for t, sets, _ in batch])
+        sought = Open.of(self.losses, [(points, self.active[sets]) for _, sets, points in batch])
+        patience = 1 + int(max(self.climbed[t, sets].max() for t, sets, _ in batch))
+        found = climb(self.losses, sought, start, patience)
+        first = 0
+        for t, sets, points in batch:
+            self._try(t, points, found[first : first + sets.size], sets)
+            self.climbed[t, sets] += 1
+            first += sets.size
+
+    def proof(self) -> DualProof:
+        """Constants from the last round back to the first."""
+        problem, T = self.losses.problem, self.potentials.length
+        discount = problem.discount
+        minima = self.proven.min(axis=1) - self.losses.slack
+        constants = np.zeros(T + 1)
+        if self.endless:
+            constants[T] = minima[T] / (1.0 - discount)
+        for t in range(T, -1, -1):
+            if t < T:
+                constants[t] = _down(minima[t], discount * constants[t + 1])
+            if t < T or self.endless:
+                constants[t] = min(constants[t], self._stopping(t))
+        start = self.potentials.at(0, np.zeros((problem.size, 1), dtype=np.int64))[:, 0]
+        value = _down(float(constants[0]), *start.tolist())
+        return DualProof(minima, constants, value, self.rounds, self.active.size, self.places)
+
+    def _stopping(self, t: int) -> float:
+        """Showing nothing from round t on, less the largest potential; infinite if not allowed."""
+        problem, row = self.losses.problem, self.losses.waiting_row
+        if row is None:
+            return np.inf
+        price = float(self.losses.losses(row, self.losses.first_errors[None, :])[0])
+        price -= self.losses.slack
+        if problem.horizon is None:
+            rounds = 1.0 / (1.0 - problem.discount)
+        else:
+            rounds = float(sum(problem.discount**s for s in range(problem.horizon - t)))
+        return _down(price * rounds, -self.potentials.largest(t))
 
 
-def _stop(bound: Claim, t: int) -> float:
-    instance = bound.instance
-    low = np.maximum(instance.alpha ** (-float(t)), SMALLEST_ERROR)
-    below = (t == bound.length and instance.horizon is None) or bool((low <= SMALLEST_ERROR).any())
-    total = instance.set_cost[instance.empty_set] * instance.rounds_value(t)
-    for i in range(instance.n_features):
-        total += _coordinate(-bound.r[t, i], bound.N[t, i], bound.kappa[t, i], low[i], below)
-    return float(total)
+def least_sums(
+    losses: OwnLosses, points: Points, rows: IntArray, tangent: FloatArray
+) -> FloatArray:
+    """h (sets,) of the sets `rows` with planes that touch at `tangent` (sets, widest)."""
+    square = np.sum(tangent * tangent, axis=1)
+    plane = losses.pull(rows, square)[:, None] * tangent
+    charge = losses.charged(rows, square)
+    total = charge + np.sum(plane * (losses.shift[rows] - tangent), axis=1)
+    size = np.abs(charge) + np.sum(np.abs(plane) * (np.abs(losses.shift[rows] - tangent)), axis=1)
+    pull = np.einsum("sk,skn->sn", plane, losses.reading[rows])
+    member = losses.member_of[rows]
+    for i in range(losses.problem.size):
+        used = np.isfinite(points.hidden[i])
+        error = points.error[i, used]
+        largest = float(np.abs(error).max())
+        for table, chosen in (
+            (points.hidden[i, used], ~member[:, i]),
+            (points.shown[i, used], member[:, i]),
+        ):
+            if chosen.any():
+                total[chosen] += np.min(pull[chosen, i, None] * error + table, axis=1)
+                size[chosen] += np.abs(pull[chosen, i]) * largest + float(np.abs(table).max())
+    return np.asarray(total - _OPERATIONS * _EPS * size)
+
+
+def _middle(points: Points) -> FloatArray:
+    """Errors (n,) in the middle of where they may be."""
+    possible = np.where(np.isfinite(points.hidden), points.error, np.nan)
+    return np.asarray(0.5 * (np.nanmin(possible, axis=1) + np.nanmax(possible, axis=1)))
+
+
+def _down(*terms: float) -> float:
+    """A sum that is not above the true one."""
+    return float(sum(terms)) - 2.0 * len(terms) * _EPS * float(sum(abs(term) for term in terms))

@@ -1,4 +1,4 @@
-"""What a policy costs, added up round by round from dense textbook algebra."""
+"""What a policy costs, added up round by round from the checkers' own losses."""
 
 from __future__ import annotations
 
@@ -11,37 +11,68 @@ from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
 from preceptor.problem import Problem
+from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.slow_yes_no import slow_yes_no_loss
 
-_MOST_ROUNDS = 200_000
+_MOST_ROUNDS = 2_000_000
+# Rounds whose counts are written out at a time.
+_BATCH = 100_000
 
 
 def slow_value(problem: Problem, policy: Policy) -> float:
-    """Discounted loss of a policy's schedule, one dense round after the other.
+    """Discounted loss of a policy's schedule, one round after the other.
 
     An infinite horizon is followed until what is left weighs less than rounding; from there on
     the last round's loss stands for all of them.
     """
     rounds = problem.horizon or _rounds_that_count(problem.discount)
-    counts = np.array(problem.start_counts, dtype=np.int64)
-    curves = problem.by_showings.curve_of
-    first = problem.world.coefficients - problem.learner.initial
-    total, weight, loss = 0.0, 1.0, 0.0
-    known: dict[tuple[bytes, TestSet], float] = {}
-    for shown in policy.schedule(rounds):
-        left = [float(c.sign(m)) * c.phi(m) ** 0.5 for c, m in zip(curves, counts, strict=True)]
-        beliefs = problem.world.coefficients - first * np.array(left)
-        # Late rounds, in which nothing is left to learn, are all alike.
-        key = beliefs.tobytes(), shown
-        if key not in known:
-            known[key] = slow_loss(problem, beliefs, shown)
-        loss = known[key]
-        total += weight * loss
-        weight *= problem.discount
-        counts[list(shown)] += 1
+    schedule = policy.schedule(rounds)
+    each = _losses_of_rounds(problem, schedule)
+    weights = problem.discount ** np.arange(rounds, dtype=np.float64)
+    total = math.fsum((each * weights).tolist())
     if problem.horizon is None:
-        total += weight / (1.0 - problem.discount) * loss
+        total += problem.discount**rounds / (1.0 - problem.discount) * float(each[-1])
     return total
+
+
+def _losses_of_rounds(problem: Problem, schedule: list[TestSet]) -> FloatArray:
+    """Loss of each round (rounds,), from how often each test was shown before it."""
+    sets = list(dict.fromkeys(schedule))
+    place = {shown: row for row, shown in enumerate(sets)}
+    which = np.array([place[shown] for shown in schedule], dtype=np.int64)
+    own = OwnLosses.of(problem, sets)
+    table = own.errors_after(range(len(schedule) + 1))
+    tests, losses = np.arange(problem.size), np.empty(which.size)
+    counts = np.zeros(problem.size, dtype=np.int64)
+    known: dict[tuple[bytes, int], float] = {}
+    for first in range(0, which.size, _BATCH):
+        part = which[first : first + _BATCH]
+        shown = own.member_of[part].astype(np.int64)
+        before = counts + np.cumsum(shown, axis=0) - shown
+        counts = before[-1] + shown[-1]
+        errors = table[tests, before]
+        for row in np.unique(part):
+            at = np.flatnonzero(part == row)
+            if problem.is_binary:
+                found = [_brute_force(problem, sets[row], int(row), e, known) for e in errors[at]]
+                losses[first + at] = found
+            else:
+                losses[first + at] = own.losses(int(row), errors[at])
+    return losses
+
+
+def _brute_force(
+    problem: Problem,
+    shown: TestSet,
+    row: int,
+    errors: FloatArray,
+    known: dict[tuple[bytes, int], float],
+) -> float:
+    """Yes or no: integrated anew. Late rounds, in which nothing is left to learn, are all alike."""
+    key = errors.tobytes(), row
+    if key not in known:
+        known[key] = slow_loss(problem, problem.world.coefficients - errors, shown)
+    return known[key]
 
 
 def slow_loss(problem: Problem, beliefs: FloatArray, shown: TestSet) -> float:

@@ -1,12 +1,11 @@
-"""Proving a plan again, slowly.
+"""Checking a plan as a sceptic would.
 
-The value is added up round by round from dense textbook algebra. A dual certificate is re-proven
-for every round and every set by a general minimiser and exact one-dimensional minima, from arrays
-made anew out of the problem; where a beam raised the bound further, the beam is walked again in
-plain NumPy. All of that shares only the definitions with the solvers: the problem itself, with its
-curves, its sets and their prices. Other bounds (instant ones, and those of the exact solvers) have
-no independent checker: they are worked out a second time by the same code, and
-`Verification.independent` is False.
+Four things are looked at: that the policy shows only what is allowed, that it costs what the plan
+says, that nothing can cost less than the plan's lower bound, and that a plan which calls itself
+optimal is. Losses, values and bounds are worked out here anew, in NumPy and from the problem alone;
+what the plan says about how it was found is a hint. The problem's own definitions are shared with
+the solvers: its curves, sets, prices and risks. What else is shared, and what could not be checked,
+is said in words.
 """
 
 from __future__ import annotations
@@ -16,21 +15,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.discounting import total_weight
-from preceptor.certificate import Certificate
+from preceptor._base.progress import Status
+from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.errors import InvalidInput
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
-from preceptor.verification.beam_check import beam_again
-from preceptor.verification.claim import claim_of
-from preceptor.verification.dual_check import check_bound
-from preceptor.verification.played import Played, played_value, slow_floor
+from preceptor.verification.played import Played, played_value
+from preceptor.verification.proofs import Hints, people_bound, prove_bound
 from preceptor.verification.semidefinite_check import check_semidefinite
 from preceptor.verification.slow_value import slow_value
 
 # Relative difference that rounding may make between two ways to add up the same losses.
-_ROUNDING = 1e-8
+_ROUNDING = 1e-9
+# The largest gap of a plan that calls itself optimal and does not say to which tolerance.
+_OPTIMAL = 1e-8
 # Where people play, by how many standard errors the average may be off; and by which share more
 # where what is expected of them is approximate.
 _STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.1
@@ -38,23 +39,29 @@ _STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.1
 
 @dataclass(frozen=True)
 class Verification:
-    """What was checked, and what came out.
+    """What was checked, and what came out; `in_words` says it in sentences.
 
     Attributes
     ----------
     value
-        The plan's value as found here, by naive evaluation.
+        The plan's value as found here, round by round.
     value_ok
         Whether the plan claims the same.
     lower_bound
-        The bound as proven here.
+        The bound as proven here, rounding taken off.
     bound_ok
         Whether the plan claims no more.
     how
         How the bound was checked, in words.
     independent
-        Whether the bound was proven by code that shares nothing with the solvers, or only worked
-        out a second time.
+        Whether the bound was proven by code that shares only the problem's definitions with the
+        solvers. False where charges come from the problem's own tables or sample.
+    policy_ok
+        Whether the policy shows only what the budget allows.
+    status_ok
+        Whether a plan that calls itself optimal, or within target, is: to the tolerance that it states.
+    played
+        Where people had to play the plan: how many did, and how sure their average is.
     """
 
     value: float
@@ -63,15 +70,51 @@ class Verification:
     bound_ok: bool
     how: str
     independent: bool
+    policy_ok: bool = True
+    status_ok: bool = True
+    played: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether both the value and the bound stand."""
-        return self.value_ok and self.bound_ok
+        """Whether policy, value, bound and status all stand."""
+        return self.policy_ok and self.value_ok and self.bound_ok and self.status_ok
+
+    def in_words(self) -> str:
+        """What was checked and how, and what did not hold.
+
+        Returns
+        -------
+        str
+            A few sentences.
+
+        Examples
+        --------
+        >>> Verification(2.0, True, 1.9, True, "floors computed again", True).in_words()
+        'The policy is allowed. Its value, 2, was added up again round by round. The lower bound \
+was proven again (1.9): floors computed again, by code of its own.'
+        """
+        if not self.policy_ok:
+            return f"The policy is NOT ALLOWED: {self.how}."
+        added = self.played or "was added up again round by round"
+        cost = f"{self.value:.8g}"
+        value = (
+            f"Its value, {cost}, {added}"
+            if self.value_ok
+            else f"Its value DOES NOT HOLD: it is {cost}, which {added}"
+        )
+        code = "by code of its own" if self.independent else "otherwise by code of its own"
+        proven = "" if np.isneginf(self.lower_bound) else f" ({self.lower_bound:.8g})"
+        bound = (
+            f"The lower bound was proven again{proven}: {self.how}, {code}"
+            if self.bound_ok
+            else f"The lower bound was NOT PROVEN{proven}: {self.how}"
+        )
+        status = "" if self.status_ok else " Its STATUS claims more than value and bound say."
+        return f"The policy is allowed. {value}. {bound}.{status}"
 
 
-def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -> Verification:
-    """Evaluate the policy naively and prove the lower bound again.
+def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -> Verification:
+    """Check a plan again: its policy, its value, its lower bound and its status.
 
     Parameters
     ----------
@@ -80,7 +123,8 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -
     problem
         The problem to check it against; the plan's own if left out.
     slack
-        Relative allowance for rounding in the proof of each round.
+        By which share a claim may exceed what is proven here. What is proven already has rounding
+        taken off: of every loss, every sum of a round and every sum over rounds.
 
     Returns
     -------
@@ -96,42 +140,84 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-7) -
     True
     """
     asked = plan.problem if problem is None else problem
+    try:
+        plan.policy.check(asked)
+    except InvalidInput as error:
+        return Verification(
+            np.nan, False, -np.inf, False, str(error), independent=True, policy_ok=False
+        )
     if not asked.learns_by_showings:
         return _played(plan, asked, slack)
     value = slow_value(asked, plan.policy)
     tabulated = asked.oracle.accuracy * total_weight(asked.discount, asked.horizon)
     value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=tabulated))
-    bound, how, independent = _bound_again(plan, asked, slack)
-    allowed = slack * max(abs(bound), abs(plan.lower_bound), 1e-300) * 10
-    bound_ok = bool(plan.lower_bound <= bound + allowed)
-    return Verification(value, value_ok, bound, bound_ok, how, independent)
+    hints = Hints(plan.method, value, plan.policy, plan.options, _own_certificate(plan))
+    if isinstance(plan.certificate, LinearCertificate):
+        return Verification(
+            value, value_ok, -np.inf, False, "its certificate is about other people", True
+        )
+    proven = prove_bound(asked, plan.lower_bound, hints, slack)
+    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, tabulated)
+    return Verification(
+        value,
+        value_ok,
+        proven.bound,
+        bound_ok,
+        proven.how,
+        proven.independent,
+        status_ok=_status_stands(plan, tabulated),
+    )
+
+
+def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
+    found = plan.certificate
+    return None if isinstance(found, LinearCertificate) else found
+
+
+def _no_more(claimed: float, proven: float, slack: float, also: float = 0.0) -> bool:
+    """Whether a claim is a number and no more than what was proven, but for slack."""
+    return bool(np.isfinite(claimed) and claimed <= proven + slack * abs(claimed) + also)
+
+
+def _status_stands(plan: Plan, tabulated: float) -> bool:
+    """Whether value and bound are as close as "optimal" or "within target" says they are."""
+    names = {Status.OPTIMAL: "tolerance", Status.WITHIN_TARGET: "target_gap"}
+    if plan.status not in names:
+        return True
+    stated = float(plan.options.get(names[plan.status], 0.0))
+    allowed = max(_OPTIMAL, 2.0 * stated) * abs(plan.value) + 3.0 * tabulated
+    return bool(plan.value - plan.lower_bound <= allowed)
 
 
 def _played(plan: Plan, problem: Problem, slack: float) -> Verification:
     """People who do not learn by showings: let them play, and prove the bound again."""
-    from preceptor.verification.again import crowd_bound
-
     found = played_value(problem, plan.policy)
     allowed = _STANDARD_ERRORS * found.standard_error
     allowed += _APPROXIMATE * found.approximate
     value_ok = bool(abs(found.value - plan.value) <= allowed + _ROUNDING * abs(found.value))
     if plan.regrets is not None:
         value_ok = value_ok and _regrets_stand(plan.regrets, problem, found)
-    bound, said = slow_floor(problem), "floor of every set added up again"
-    independent = True
+    bound, how = people_bound(problem)
+    bound_fault = False
     if isinstance(plan.certificate, LinearCertificate):
         proven, said = _semidefinite_again(plan.certificate, problem)
-        bound = max(bound, proven)
-    elif plan.lower_bound > bound * (1.0 + slack):
-        # A crowd's bound is the average over its people, some of whom have a better one.
-        again, said = crowd_bound(problem)
-        bound, independent = max(bound, again), False
-    how = (
-        f"value played by {found.people:,} simulated people of each kind over {found.rounds:,} "
-        f"rounds (± {found.standard_error:.3g}); {said}"
+        bound_fault = bool(np.isneginf(proven))
+        if bound_fault or proven > bound:
+            bound, how = proven, said
+    played = (
+        f"was played by {found.people:,} simulated people of each kind over {found.rounds:,} "
+        f"rounds (± {found.standard_error:.3g})"
     )
-    bound_ok = bool(plan.lower_bound <= bound * (1.0 + slack))
-    return Verification(found.value, value_ok, bound, bound_ok, how, independent)
+    return Verification(
+        found.value,
+        value_ok,
+        bound,
+        _no_more(plan.lower_bound, bound, slack) and not bound_fault,
+        how,
+        independent=not problem.is_binary,
+        status_ok=_status_stands(plan, 0.0),
+        played=played,
+    )
 
 
 def _regrets_stand(regrets: Regrets, problem: Problem, found: Played) -> bool:
@@ -159,34 +245,3 @@ def _semidefinite_again(certificate: LinearCertificate, problem: Problem) -> tup
     if not report.ok:
         return -np.inf, f"semidefinite certificate FAILS: {report.why}"
     return report.bound, "semidefinite certificate proven again for every set and step"
-
-
-def _bound_again(plan: Plan, problem: Problem, slack: float) -> tuple[float, str, bool]:
-    from preceptor.verification.again import cheap_bound, has_dual, solved_again
-
-    if isinstance(plan.certificate, Certificate) and has_dual(problem):
-        bound, how = _dual_again(plan.certificate, plan, problem, slack)
-        if np.isneginf(bound):  # a plan must not carry a certificate that proves nothing
-            return bound, how, True
-        cheap, _ = cheap_bound(problem)
-        return max(bound, cheap), how, bool(bound >= cheap)
-    cheap, how = cheap_bound(problem)
-    if plan.lower_bound <= cheap * (1 + slack):
-        return cheap, how, False
-    again, how = solved_again(plan, problem)
-    return max(cheap, again), how, False
-
-
-def _dual_again(
-    certificate: Certificate, plan: Plan, problem: Problem, slack: float
-) -> tuple[float, str]:
-    claim = claim_of(certificate, problem)
-    report = check_bound(claim, slack=slack)
-    if not report.ok:
-        return -np.inf, f"dual certificate FAILS in round {report.worst_round}"
-    how = "dual certificate proven again for every set"
-    if certificate.beam_layers and plan.lower_bound > report.value * (1 + slack):
-        width, layers = certificate.beam_width, certificate.beam_layers
-        walked = beam_again(claim, plan.value, width, layers)
-        return max(report.value, walked), f"{how}; beam walked again"
-    return report.value, how

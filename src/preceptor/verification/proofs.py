@@ -1,0 +1,339 @@
+"""Ways to prove a lower bound again, tried in order until the claim is reached.
+
+All of it is worked out here from the problem. What a plan says about how its bound was found (a
+certificate, the length of a truncated plan, the counts of a lattice) is a hint where to look, and a
+wrong hint can only make the proof fall short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from preceptor._base.discounting import total_weight
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.people.crowd import Crowd
+from preceptor.people.no_learning import NoLearning
+from preceptor.people.own_person import OwnPerson
+from preceptor.policies import CountPolicy, Policy
+from preceptor.problem import Problem
+from preceptor.verification.beam_check import beam_again
+from preceptor.verification.bellman import (
+    Counted,
+    TooManyStates,
+    box_bound,
+    box_caps,
+    finite_bound,
+)
+from preceptor.verification.dual_check import DualProof, prove
+from preceptor.verification.floors_check import least_round
+from preceptor.verification.instant_check import floor_bound, projected_bound, uncorrelated_bound
+from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.potentials import LogPotentials, Potentials, TablePotentials
+from preceptor.verification.slow_value import slow_loss
+
+# Sets whose deviations are written out; beyond that only their floors are looked at.
+_MOST_SETS, _MOST_NUMBERS = 300_000, 80_000_000
+# Boxes and lengths tried where nobody says which: states, rounds.
+_BOXES = (20_000, 400_000, 6_000_000)
+_LENGTHS = (4, 16, 64, 256, 1024)
+# Methods whose bounds cost no search.
+_INSTANT = ("stationary", "independent", "beam", "search")
+# States in which tabulated charges are compared with brute force.
+_COMPARED = 40
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a plan says about how its bound was found."""
+
+    method: str
+    value: float
+    policy: Policy
+    options: Mapping[str, Any]
+    certificate: Certificate | PotentialCertificate | None
+
+
+@dataclass(frozen=True)
+class Proven:
+    """A bound, how it was proven, and whether by code that shares only definitions with solvers.
+
+    `fault` says what is wrong with a certificate; the bound is then -inf, since a plan must not
+    carry a certificate that does not hold.
+    """
+
+    bound: float
+    how: str
+    independent: bool = True
+    fault: str = ""
+
+
+def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) -> Proven:
+    """The best bound that could be proven on the way to `claimed`."""
+    tabulated = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+    if not claimed <= hints.value + slack * abs(hints.value) + tabulated:
+        return Proven(-np.inf, "it is more than the policy itself costs", fault="above the value")
+    if not _can_be_listed(problem):
+        floor, how = least_round(problem)
+        return Proven(floor * total_weight(problem.discount, problem.horizon), how)
+    losses = OwnLosses.of(problem)
+    best = Proven(-np.inf, "nothing was proven")
+    attempts = _attempts(losses, claimed, hints, slack)
+    missed = ""
+    for attempt in attempts:
+        try:
+            found = attempt()
+        except TooManyStates as error:
+            missed = f"{error} are too many to be checked in minutes"
+            continue
+        if found.fault:
+            return found
+        if found.bound > best.bound:
+            best = found
+        if best.bound >= claimed - slack * abs(claimed):
+            break
+    else:
+        if missed:
+            best = Proven(best.bound, f"{best.how}; NOT CHECKED beyond that: {missed}")
+    if losses.assumed:
+        best = Proven(best.bound, f"{best.how}; {losses.assumed}")
+    return _with_shared(losses, best) if losses.shared else best
+
+
+def _can_be_listed(problem: Problem) -> bool:
+    count = problem.budget.count(problem.size)
+    widest = len(problem.budget.maximise(np.ones(problem.size)))
+    return count <= _MOST_SETS and count * widest * problem.size <= _MOST_NUMBERS
+
+
+def _with_shared(losses: OwnLosses, best: Proven) -> Proven:
+    """Say what was not independent; tabulated charges are compared with brute force."""
+    said = losses.shared
+    if losses.problem.is_binary:
+        off = table_off(losses)
+        if off > 0.0:
+            fault = f"tabulated charges are off by {off:.3g} more than they say"
+            return Proven(-np.inf, fault, independent=False, fault=fault)
+        said += f", which agree with brute force in {_COMPARED} states drawn at random"
+    return Proven(best.bound, f"{best.how}, {said}", independent=False)
+
+
+def table_off(losses: OwnLosses) -> float:
+    """By how much more than stated tabulated charges differ from integrals; 0 if they do not."""
+    problem = losses.problem
+    rng = np.random.default_rng(0)
+    worst = 0.0
+    for _ in range(_COMPARED):
+        row = int(rng.integers(len(losses.sets)))
+        errors = losses.first_errors * rng.uniform(0.0, 1.0, problem.size)
+        beliefs = problem.world.coefficients - errors
+        apart = abs(
+            float(losses.losses(row, errors[None, :])[0])
+            - slow_loss(problem, beliefs, losses.sets[row])
+        )
+        worst = max(worst, apart - problem.oracle.accuracy - 1e-9 * losses.scale)
+    return worst
+
+
+Attempt = Callable[[], Proven]
+
+
+def _attempts(losses: OwnLosses, claimed: float, hints: Hints, slack: float) -> Iterator[Attempt]:
+    """A certificate first, since it must hold; then what costs least."""
+    dual = cache(lambda: _dual(losses, hints, slack))
+    if hints.certificate is not None:
+        yield lambda: _by_certificate(losses, hints, dual(), slack)
+    yield lambda: Proven(floor_bound(losses), "floors of all sets computed again")
+    yield lambda: Proven(projected_bound(losses), "bound of every single round computed again")
+    yield lambda: Proven(
+        uncorrelated_bound(losses), "tests are uncorrelated: least sum of scores computed again"
+    )
+    if hints.method in _INSTANT:
+        return
+    if losses.problem.horizon is None:
+        yield from _endless_attempts(losses, hints, dual)
+    if hints.method != "lattice":
+        yield from _finite_attempts(losses, hints)
+
+
+def _finite_attempts(losses: OwnLosses, hints: Hints) -> Iterator[Attempt]:
+    horizon = losses.problem.horizon
+    lengths = [length for length in _LENGTHS if horizon is None or length < horizon]
+    hinted = hints.options.get("length")
+    if horizon is not None:
+        lengths = [horizon] if hints.method == "finite" else [horizon, *lengths]
+    if isinstance(hinted, int) and hinted >= 1:
+        lengths = [hinted if horizon is None else min(hinted, horizon)]
+    for length in lengths:
+        yield lambda length=length: _finite(losses, length)  # type: ignore[misc]
+
+
+def _finite(losses: OwnLosses, length: int) -> Proven:
+    whole = length == losses.problem.horizon
+    kind = f"{length:,} rounds" if whole else f"first {length:,} rounds, then the floor"
+    proof = finite_bound(losses, length, kind)
+    return Proven(proof.value, proof.in_words())
+
+
+def _endless_attempts(
+    losses: OwnLosses, hints: Hints, dual: Callable[[], Dual]
+) -> Iterator[Attempt]:
+    if hints.method == "truncated":
+        return
+    if isinstance(hints.policy, CountPolicy):
+        caps = _caps_of(losses, hints.policy.shape)
+        yield lambda: _in_box(losses, caps)
+        if hints.certificate is not None and hints.method == "lattice":
+            yield lambda: _in_box_with_edge(losses, caps, dual())
+    for states in () if hints.method == "lattice" else _BOXES:
+        yield lambda states=states: _in_box(losses, box_caps(losses, states))  # type: ignore[misc]
+
+
+def _caps_of(losses: OwnLosses, shape: tuple[int, ...]) -> IntArray:
+    counted = Counted.of(losses)
+    caps = np.ones(counted.dimensions, dtype=np.int64)
+    for test, place in enumerate(counted.place):
+        if place >= 0 and test < len(shape):
+            caps[place] = max(caps[place], shape[test] - 1)
+    return caps
+
+
+def _in_box(losses: OwnLosses, caps: IntArray) -> Proven:
+    proof = box_bound(losses, caps, f"counts up to {_listed(caps)}")
+    return Proven(proof.value, proof.in_words())
+
+
+def _listed(caps: IntArray) -> str:
+    return " x ".join(str(int(cap)) for cap in caps)
+
+
+def _in_box_with_edge(losses: OwnLosses, caps: IntArray, dual: Dual) -> Proven:
+    """The same with a dual's bounds for states at the edge of the box."""
+    potentials, proof, fault = dual
+    top = int(caps.max())
+    if fault or top > potentials.length:
+        return Proven(-np.inf, fault or "the box is longer than the certificate", fault=fault)
+    rounds = np.unique(np.linspace(top, min(3 * top, potentials.length), 9).astype(np.int64))
+
+    def edge(counts: IntArray) -> FloatArray:
+        tables = [potentials.at(int(t), counts.T).sum(axis=0) for t in rounds]
+        best: FloatArray = np.max(np.stack(tables) + proof.constants[rounds][:, None], axis=0)
+        return best
+
+    found = box_bound(losses, caps, f"counts up to {_listed(caps)}, a dual beyond", edge)
+    return Proven(found.value, f"{found.in_words()}; {proof.in_words()}")
+
+
+Dual = tuple[Potentials, DualProof, str]
+
+
+def _dual(losses: OwnLosses, hints: Hints, slack: float) -> Dual:
+    """The potentials of a certificate, what they prove, and what of its claims does not hold."""
+    certificate = hints.certificate
+    assert certificate is not None
+    nothing = DualProof(np.zeros(0), np.zeros(1), -np.inf, 0, 0, 0)
+    path = _path(losses, hints.policy, 3_000)
+    if isinstance(certificate, PotentialCertificate):
+        tables = TablePotentials(losses, certificate)
+        fault = tables.faults() or _hint_fault(losses, certificate, tables.length)
+        if fault or not losses.is_convex:
+            return tables, nothing, fault or "it is about convex losses, which these are not"
+        given = certificate.tangents if certificate.tangents.size else None
+        wanted = certificate.value - 0.1 * slack * abs(certificate.value)
+        proof = prove(tables, losses, wanted, hints=given, path=path)
+        return tables, proof, _falls_short(certificate.value, proof, slack)
+    logs = LogPotentials(losses, certificate)
+    fault = logs.faults()
+    if fault or not losses.is_convex:
+        return logs, nothing, fault or "it is about convex losses, which these are not"
+    allowed = slack * losses.scale
+    proof = prove(logs, losses, np.inf, path=path, claimed=certificate.round_minima - 0.1 * allowed)
+    short = certificate.round_minima - proof.minima
+    if short.max() > allowed:
+        return logs, proof, f"round {int(short.argmax())} falls short by {short.max():.3g}"
+    weight = total_weight(losses.problem.discount, losses.problem.horizon)
+    if np.any(certificate.constants > proof.constants + allowed * weight):
+        worst = int(np.argmax(certificate.constants - proof.constants))
+        return logs, proof, f"the constant of round {worst} is too large"
+    return logs, proof, _falls_short(certificate.dual_bound, proof, slack)
+
+
+def _hint_fault(losses: OwnLosses, certificate: PotentialCertificate, length: int) -> str:
+    tangents = certificate.tangents
+    if not tangents.size:
+        return ""
+    rounds = length + (losses.problem.horizon is None)
+    wanted = (rounds, len(losses.sets), losses.shift.shape[1])
+    if tangents.shape != wanted:
+        return f"tangents have shape {tangents.shape}, must be {wanted}: is it about other sets?"
+    return "" if np.isfinite(tangents).all() else "some tangents are not finite"
+
+
+def _falls_short(claimed: float, proof: DualProof, slack: float) -> str:
+    if claimed <= proof.value + slack * abs(claimed):
+        return ""
+    return f"it claims {claimed:.10g}, but proves {proof.value:.10g}"
+
+
+def _path(losses: OwnLosses, policy: Policy, rounds: int) -> FloatArray:
+    """Errors (rounds, n) of somebody for whom things go as planned."""
+    rounds = min(rounds, losses.problem.horizon or rounds)
+    shown = np.zeros((rounds, losses.problem.size), dtype=np.int64)
+    for t, tests in enumerate(policy.schedule(rounds)):
+        shown[t, list(tests)] = 1
+    counts = np.cumsum(shown, axis=0) - shown
+    table = losses.errors_after(range(rounds + 1))
+    return np.asarray(table[np.arange(losses.problem.size), counts])
+
+
+def _by_certificate(losses: OwnLosses, hints: Hints, dual: Dual, slack: float) -> Proven:
+    """What the potentials prove, and the beam that they guide."""
+    certificate = hints.certificate
+    assert certificate is not None
+    potentials, proof, fault = dual
+    if fault:
+        return Proven(-np.inf, f"dual certificate FAILS: {fault}", fault=fault)
+    how = f"dual certificate: {proof.in_words()}"
+    claimed = certificate.beam_bound
+    if not certificate.beam_layers or claimed <= proof.value + slack * abs(proof.value):
+        return Proven(proof.value, how)
+    width, layers = int(certificate.beam_width), int(certificate.beam_layers)
+    if width < 1 or layers < 0:
+        fault = f"a beam of width {width} over {layers} layers is none"
+        return Proven(-np.inf, f"dual certificate FAILS: {fault}", fault=fault)
+    walked = beam_again(proof, potentials, losses, hints.value, width, layers)
+    if claimed > walked + slack * abs(claimed):
+        fault = f"its beam claims {claimed:.10g}, but proves {walked:.10g}"
+        return Proven(-np.inf, f"dual certificate FAILS: {fault}", fault=fault)
+    return Proven(
+        max(proof.value, walked),
+        f"{how}; beam of {width:,} states walked again over {layers:,} rounds",
+    )
+
+
+def people_bound(problem: Problem) -> tuple[float, str]:
+    """What no plan goes below for people who do not learn by showings, person by person."""
+    if isinstance(problem.learner, Crowd):
+        members = problem.learner.members
+        bounds = [m.weight * people_bound(problem.replace(learner=m.person))[0] for m in members]
+        return float(sum(bounds)), "bounds of all people computed again, one by one"
+    weight = total_weight(problem.discount, problem.horizon)
+    if not _can_be_listed(problem) or isinstance(problem.learner, OwnPerson):
+        floor, how = least_round(problem)
+        return floor * weight, how
+    losses = OwnLosses.of(problem)
+    if problem.learner.kind == NoLearning.kind:
+        first = [
+            float(losses.losses(row, problem.initial_errors[None, :])[0])
+            for row in range(len(losses.sets))
+        ]
+        return (min(first) - losses.slack) * weight, "the cheapest set of somebody who stands still"
+    bound = floor_bound(losses)
+    if problem.learns_by_showings:
+        bound = max(bound, projected_bound(losses))
+    return bound, "floors of all sets computed again"

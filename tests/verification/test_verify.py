@@ -1,0 +1,302 @@
+"""`verify` accepts every valid plan, refuses every tampered one, and says what it did."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import preceptor as pr
+from preceptor.errors import NotApplicable, TooLarge
+from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.no_learning import NoLearning
+from tests.strategies import examples, problems
+
+QUICK = {"time_limit": None, "max_iterations": 2, "width": 8, "target_gap": 1e-3}
+OPTIONS = {
+    "certified": QUICK,
+    "search": {"time_limit": None, "max_kicks": 1},
+    "truncated": {"length": 4},
+    "lattice": {"memory_limit": 2**21, "edge_seconds": 0},
+    "beam": {"width": 3, "layers": 4},
+}
+METHODS = (
+    "auto", "stationary", "independent", "finite", "truncated", "lattice", "beam", "search",
+    "certified",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("horizon", [None, 4])
+@examples(20)
+@given(data=st.data())
+def test_valid_plans_of_every_kind_are_accepted(method, horizon, data):
+    problem = data.draw(problems(sizes=(1, 2, 3), horizons=(horizon,)))
+    try:
+        plan = pr.solve(problem, method, **OPTIONS.get(method, {}))
+    except (NotApplicable, TooLarge):
+        return
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+    assert found.independent
+
+
+@pytest.mark.slow
+@examples(40)
+@given(problems(sizes=(2, 3), horizons=(None, 9)))
+def test_longer_proofs_are_accepted_too(problem):
+    plan = pr.solve(problem, "certified", time_limit=2.0)
+    found = pr.verify(pr.Plan.from_json(plan.to_json()))
+    assert found.ok, found.in_words()
+
+
+def problem_of(**changes):
+    world = pr.World.equicorrelated([1.0, 0.8, -0.5], 0.4, noise_variance=0.05)
+    person = changes.pop("learner", pr.Learner([0.2, 1.3, 0.1], pr.PowerLaw(0.75), 0.3))
+    return pr.Problem(world, person, **{"budget": 2, "discount": 0.85} | changes)
+
+
+def test_tests_of_several_columns_and_start_counts_are_accepted():
+    world = pr.World(
+        [1.0, 0.8, -0.5], [[1.0, 0.3, 0.1], [0.3, 1.0, 0.2], [0.1, 0.2, 1.0]],
+        names=["age", "sex: f", "sex: m"], groups={"sex": [1, 2]},
+    )  # fmt: skip
+    learner = pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3, floor=0.1))
+    for horizon, method in ((6, "finite"), (None, "lattice"), (None, "certified")):
+        problem = pr.Problem(world, learner, 1, 0.9, horizon, start=[1, 3, 3])
+        found = pr.verify(pr.solve(problem, method))
+        assert found.ok, found.in_words()
+
+
+@pytest.fixture(scope="module")
+def plans():
+    """One plan for each way to prove a bound."""
+    geometric = pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.2))
+    return {
+        "finite": pr.solve(problem_of(horizon=6), "finite"),
+        "truncated": pr.solve(problem_of(discount=0.6), "truncated", length=8),
+        "lattice": pr.solve(problem_of(discount=0.6), "lattice"),
+        "instant": pr.solve(problem_of(learner=geometric), "stationary"),
+        "logarithms": pr.solve(
+            problem_of(learner=geometric, discount=0.7), "certified", **QUICK | {"target_gap": 0.0}
+        ),
+        "potentials": potentials_plan(),
+    }
+
+
+def potentials_plan():
+    """A certificate of the general dual, which `certified` makes where no box is swept instead."""
+    from preceptor.planning import certified
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(certified._Work, "_exactly", lambda self: None)
+        problem = problem_of(risk=pr.AbsoluteError(), discount=0.8)
+        return pr.solve(problem, "certified", **QUICK | {"target_gap": 0.0})
+
+
+@pytest.fixture
+def hurry(monkeypatch):
+    """A certificate that fails is given up sooner: what is refused is refused all the same."""
+    monkeypatch.setattr("preceptor.verification.dual_check._PATIENCE", 1)
+
+
+KINDS = ("finite", "truncated", "lattice", "instant", "logarithms", "potentials")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_is_accepted_as_it_is_and_from_a_file(plans, kind):
+    for plan in (plans[kind], pr.Plan.from_json(plans[kind].to_json())):
+        found = pr.verify(plan)
+        assert found.ok, found.in_words()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_changed_value_bound_policy_or_problem_is_refused(plans, kind, hurry):
+    plan = plans[kind]
+    problem = plan.problem
+    for share in (0.999, 1.0 + 1e-7):
+        assert not pr.verify(replace(plan, value=share * plan.value)).value_ok
+    above = plan.value * (1 + 1e-4)
+    for claim in (above, np.inf, np.nan):
+        assert not pr.verify(replace(plan, lower_bound=claim)).bound_ok
+    other = pr.Stationary((2,)) if plan.policy.schedule(1) != [(2,)] else pr.Stationary((0,))
+    assert not pr.verify(replace(plan, policy=other)).value_ok
+    forbidden = pr.verify(replace(plan, policy=pr.Stationary((0, 1, 2))))
+    assert not forbidden.policy_ok
+    assert "not allowed" in forbidden.in_words().lower()
+    for change in (
+        {"discount": problem.discount - 0.05},
+        {"learner": pr.Learner([0.2, 1.3, 0.2], problem.by_showings.curve_of[0], 0.3)},
+        {"risk": pr.Huber(0.7)},
+        {"start": [1, 0, 0]},
+    ):
+        assert not pr.verify(plan, problem.replace(**change)).ok, change
+
+
+@pytest.mark.parametrize("kind", ["finite", "lattice", "truncated"])
+def test_a_set_that_may_be_shown_after_all_undoes_a_bound(plans, kind):
+    """The policy and its value stay as they are; only what is proven of all others changes."""
+    plan = plans[kind]
+    wider = pr.verify(plan, plan.problem.replace(budget=3))
+    assert wider.value_ok
+    assert not wider.bound_ok
+
+
+@pytest.mark.parametrize("status", [pr.Status.OPTIMAL, pr.Status.WITHIN_TARGET])
+def test_a_plan_that_only_calls_itself_optimal_is_refused(plans, status):
+    called = replace(plans["truncated"], status=status)
+    found = pr.verify(called)
+    assert found.value_ok
+    assert found.bound_ok
+    assert not found.status_ok
+    assert "STATUS claims more" in found.in_words()
+
+
+def nudged(array, *place, by):
+    changed = np.array(array)
+    changed[place] += by
+    return changed
+
+
+LOGARITHMS = {
+    "log_weight": lambda c: nudged(c.log_weight, 3, 1, by=0.5),
+    "negative log_weight": lambda c: -c.log_weight,
+    "linear_weight": lambda c: nudged(c.linear_weight, 0, by=0.5),
+    "square_weight": lambda c: nudged(c.square_weight, 2, 0, by=-0.5),
+    "shape of square_weight": lambda c: c.square_weight[:-1],
+    "constants": lambda c: nudged(c.constants, 2, by=0.2),
+    "nan constants": lambda c: nudged(c.constants, 2, by=np.nan),
+    "round_minima": lambda c: nudged(c.round_minima, 4, by=0.2),
+    "dual_bound": lambda c: c.dual_bound + 0.2,
+    "beam_bound": lambda c: c.beam_bound + 0.2,
+    "beam_width": lambda c: -1,
+}
+
+
+@pytest.mark.parametrize("what", LOGARITHMS)
+def test_every_number_of_a_certificate_matters(plans, what, hurry):
+    plan = plans["logarithms"]
+    certificate = plan.certificate.with_beam(8, 20, plan.value * 0.999)
+    if what.startswith("beam"):
+        certificate = certificate.with_beam(8, 20, plan.value)
+    field = what.split()[-1]
+    changed = replace(certificate, **{field: LOGARITHMS[what](certificate)})
+    found = pr.verify(replace(plan, certificate=changed))
+    assert not found.bound_ok
+    assert "FAILS" in found.how
+
+
+TABLES = {
+    "potentials": lambda c: nudged(c.potentials, 1, 0, 1, by=0.5),
+    "other potentials": lambda c: nudged(c.potentials, 2, by=-0.3),
+    "last potentials": lambda c: nudged(c.potentials, -1, by=0.3),
+    "shape of potentials": lambda c: c.potentials[:, :2],
+    "nan potentials": lambda c: nudged(c.potentials, 2, by=np.nan),
+    "caps": lambda c: np.zeros_like(c.caps),
+    "few caps": lambda c: c.caps[:2],
+    "tangents": lambda c: np.full_like(c.tangents, np.inf),
+    "fewer tangents": lambda c: c.tangents[:, :-1],
+    "value": lambda c: c.value + 0.05,
+    "beam_bound": lambda c: 1.01 * c.beam_bound + 0.1,
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_every_number_of_a_certificate_of_potentials_matters(plans, what, hurry):
+    plan = plans["potentials"]
+    certificate = plan.certificate
+    field = what.split()[-1]
+    changes = {field: TABLES[what](certificate)}
+    if field == "beam_bound" and not certificate.beam_layers:
+        changes |= {"beam_layers": 5, "beam_width": 8}
+    found = pr.verify(replace(plan, certificate=replace(certificate, **changes)))
+    assert not found.bound_ok
+    assert "FAILS" in found.how
+
+
+def test_hints_are_only_hints(plans):
+    """Poor tangents make the checker look for its own; it needs none to prove the same."""
+    plan = plans["potentials"]
+    certificate = plan.certificate
+    assert certificate.tangents.size
+    for tangents in (np.zeros_like(certificate.tangents), np.zeros((0, 0, 0))):
+        found = pr.verify(replace(plan, certificate=replace(certificate, tangents=tangents)))
+        assert found.ok, found.in_words()
+
+
+def test_a_certificate_that_proves_nothing_is_refused_even_if_another_bound_would_do(plans, hurry):
+    plan = plans["logarithms"]
+    claimed = replace(plan.certificate, dual_bound=2.0 * plan.certificate.dual_bound)
+    assert not pr.verify(replace(plan, certificate=claimed, lower_bound=0.0)).bound_ok
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("finite", "6 rounds: inequality of every set in every state checked"),
+        ("truncated", "first 8 rounds, then the floor: inequality of every set in every state"),
+        ("lattice", "counts up to"),
+        ("instant", "computed again"),
+        ("logarithms", "dual certificate: inequality of every round, set and count"),
+        ("potentials", "dual certificate: inequality of every round, set and count"),
+    ],
+)
+def test_words_say_what_was_checked(plans, kind, said):
+    found = pr.verify(plans[kind])
+    assert said in found.how
+    assert "added up again round by round" in found.in_words()
+    assert "by code of its own" in found.in_words()
+
+
+def test_a_lattice_with_one_slow_test_is_checked_in_its_own_box():
+    """The largest cap once was taken for every test, which made a small box too large."""
+    curves = [pr.Geometric(1.02), *[pr.Geometric(4.0)] * 4]
+    world = pr.World.equicorrelated([1.0, 0.8, 0.5, 0.3, 0.6], 0.5)
+    problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.9, 0.1, 0.2], curves), 1, 0.97)
+    plan = pr.solve(problem, "lattice", tolerance=1e-3, edge_seconds=0)
+    assert max(plan.options["caps"]) > 10 * min(plan.options["caps"])
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+    assert f"{plan.states:,} states" in found.how
+
+
+def test_a_lattice_with_dual_bounds_at_its_edge_is_checked():
+    problem = problem_of(learner=pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.03)), discount=0.95)
+    plan = pr.solve(problem, "lattice", memory_limit=2**15, edge_seconds=2.0)
+    assert plan.certificate is not None
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+
+
+def test_losses_of_a_sample_and_yes_or_no_say_what_is_shared():
+    sampled = problem_of(
+        learner=pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.4)), horizon=4, loss=pr.Empirical(50)
+    )
+    found = pr.verify(pr.solve(sampled, "finite"))
+    assert found.ok, found.in_words()
+    assert not found.independent
+    assert "the sample that defines them" in found.how
+
+
+def test_people_of_other_kinds_are_checked_one_by_one():
+    still, rule = NoLearning([0.2, 1.3, 0.1]), DeltaRule([0.2, 1.3, 0.1], 0.1)
+    for person in (still, rule, pr.Crowd({"still": (still, 1.0), "rule": (rule, 2.0)})):
+        problem = problem_of(learner=person, horizon=5)
+        plan = pr.solve(problem, "stationary")
+        found = pr.verify(plan)
+        assert found.ok, found.in_words()
+        assert "simulated people" in found.in_words()
+        assert not pr.verify(replace(plan, lower_bound=1.3 * plan.value)).bound_ok
+
+
+def test_many_sets_are_bounded_without_a_list():
+    rng = np.random.default_rng(0)
+    world = pr.World.equicorrelated(rng.uniform(0, 1, 70), 0.5)
+    learner = pr.Learner(rng.uniform(0, 1, 70), pr.Geometric(1.1))
+    problem = pr.Problem(world, learner, 4, 0.9)
+    plan = pr.solve(problem, "search", time_limit=None, max_kicks=0)
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+    assert "floors of all 974,121 sets computed again" in found.how
+    assert not pr.verify(replace(plan, lower_bound=plan.value)).bound_ok
