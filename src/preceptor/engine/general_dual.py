@@ -42,8 +42,8 @@ WIDE = 3.0
 STEPS = 30  # at most, at one temperature
 # A whole cycle from a hot restart that brings less than this share is the last one.
 RESTART_GAIN = 1e-4
-# Families larger than this begin with potentials that stand still over blocks of t / COARSE rounds.
-FEW_SETS, COARSE = 60, 15
+# Potentials first stand still over blocks of t / COARSE rounds, a quarter of the work.
+COARSE = 15
 # Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
 APART = 0.06
 
@@ -272,14 +272,13 @@ class _Stage:
 
 
 def stages_of(instance: CountInstance) -> Iterator[_Stage]:
-    """Blocks of rounds first where there are many sets, then every round; then hot restarts."""
+    """Blocks of rounds first, then every round; then hot restarts."""
     fine = timeline(instance.length, instance.has_tail)
+    coarse = timeline(instance.length, instance.has_tail, COARSE)
     warm = HOT
-    if instance.actions.size > FEW_SETS:
-        coarse = timeline(instance.length, instance.has_tail, COARSE)
-        if coarse.rows < fine.rows:
-            warm = HOT * COOLING
-            yield _Stage(coarse, HOT, warm)
+    if coarse.rows < fine.rows:
+        warm = HOT * COOLING
+        yield _Stage(coarse, HOT, warm)
     yield _Stage(fine, warm, COLD)
     while True:
         yield _Stage(fine, HOT, COLD)

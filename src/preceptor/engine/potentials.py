@@ -193,7 +193,7 @@ def certify(
         constants=C,
         minima=minima,
         tangents=tangents,
-        value=C[0] + start_value(instance, theta),
+        value=float(C[0] + start_value(instance, theta)),
         status=status,
         iterations=iterations,
     )
