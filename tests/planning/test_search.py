@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import preceptor as pr
+from preceptor.planning.search import quick_search
 from tests.strategies import examples, problems
 
 
@@ -121,3 +122,14 @@ def test_slow_problems_keep_the_limit_too(method):
     plan = pr.solve(problem, method, time_limit=1.0)
     assert time.perf_counter() - started < 10.0  # a minute and more before; machines are noisy
     assert plan.lower_bound <= plan.value
+
+
+@pytest.mark.parametrize("horizon", [None, 40])
+def test_somebody_who_waits_gets_nearly_the_plan_of_a_search(horizon):
+    world = pr.World.equicorrelated([1.0, 0.8, 0.6, 0.4], 0.6)
+    learner = pr.Learner(np.zeros(4), pr.Geometric(1.1))
+    problem = pr.Problem(world, learner, 2, 0.95, horizon)
+    at_once, in_time = quick_search(problem, 1e-6), quick_search(problem, 5.0)
+    for plan in (at_once, in_time):
+        assert plan.lower_bound <= plan.value == pytest.approx(pr.evaluate(problem, plan.policy))
+    assert in_time.value == pytest.approx(pr.solve(problem).value, rel=1e-2)

@@ -140,42 +140,6 @@ def search_schedule(
     )
 
 
-def descend_until(instance: DualInstance, schedule: IntArray, stop: Stop) -> int:
-    """One descent that is asked after every sweep whether to stop; gives the set to commit to.
-
-    The schedule (T,) is changed in place. Not stopped, it ends where the compiled descent of a
-    search ends that tries no blocks; that one takes seconds now and then and cannot be stopped.
-    """
-    from preceptor.engine._search_kernels import best_commit, replay, round_sweep, swap_sweep
-
-    T, n, infinite = schedule.size, instance.n_features, instance.horizon is None
-    sorted_members, order = lookup_tables(instance)
-    W, cost, shown = instance.factor, instance.set_cost, instance.shown
-    s, delta = 1.0 / instance.alpha, instance.discount
-    U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
-    all_sets, commit = tries_every_set(instance), int(schedule[-1])
-    value = replay(schedule, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-    for _ in range(200):
-        before = value
-        for _ in range(50):
-            gain = round_sweep(
-                schedule, U, Q, W, cost, instance.members, shown, s, delta, all_sets,
-                sorted_members, order,
-            )  # fmt: skip
-            gain += swap_sweep(
-                schedule, commit, infinite, U, Q, K, W, cost, shown, s, delta, 11
-            )  # fmt: skip
-            value = replay(schedule, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-            if gain <= 1e-9 * abs(value) or stop():
-                break
-        if infinite:
-            commit = int(best_commit(U[T], W, cost, shown, s, delta)[0])
-        value = replay(schedule, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-        if value > before - 1e-8 * abs(before) or stop():
-            break
-    return commit
-
-
 def lookup_tables(instance: DualInstance) -> tuple[IntArray, IntArray]:
     """Members in ascending order with empty places last, rows sorted, and the ids in that order."""
     rows = np.where(instance.members < 0, 1 << 40, instance.members)

@@ -8,7 +8,6 @@ form (`engine.search`); for other curves and risks they are replayed (`replay_se
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,15 +132,14 @@ def solve_search(
 
 
 def quick_search(problem: Problem, seconds: float) -> Plan:
-    """A plan for somebody who waits: a narrow beam and one descent from it, ended in time.
+    """A plan for somebody who waits: a narrow beam, and descents from it until time is up.
 
     Parameters
     ----------
     problem
         What to plan.
     seconds
-        Of computing, after which the descent is ended wherever it is: the same plan comes out on a
-        machine that is busy with other things. At least one sweep is made.
+        After which the descent is ended wherever it is; beam, value and bound come on top.
 
     Returns
     -------
@@ -150,20 +148,21 @@ def quick_search(problem: Problem, seconds: float) -> Plan:
     """
     if not problem.learns_by_showings or shape_of(problem).why_not_geometric:
         return solve_search(problem, time_limit=seconds)
-    from preceptor.engine.search import descend_until
+    from preceptor.engine.search import search_schedule
 
-    began = time.thread_time()
+    compile_search()
     with watching(None) as watch:
-        instance, rounds = to_instance(problem), _searched_rounds(problem)
-        found = beam_starts(problem) or [_best_fixed(problem)[:1]]
-        start = found[0][:rounds]
-        schedule = np.concatenate([start, np.full(rounds - start.size, start[-1])])
-        commit = descend_until(
-            instance,
-            schedule,
-            lambda: watch.interrupted or time.thread_time() - began > seconds,
-        )
-        policy = as_policy(problem, schedule, commit if problem.horizon is None else schedule[-1])
+        start = (beam_starts(problem) or [_best_fixed(problem)[:1]])[0]
+        with watch.halting(seconds) as halt:
+            found = search_schedule(
+                to_instance(problem),
+                _searched_rounds(problem),
+                time_limit=seconds,
+                max_kicks=0,
+                start=start,
+                halt=halt,
+            )
+        policy = as_policy(problem, found.schedule, found.commit)
         value = evaluate(problem, policy)
         bound = min(instant_bound(problem), value)
         status = Status.OPTIMAL if bound == value else watch.status(finished=False)

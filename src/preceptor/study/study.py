@@ -25,6 +25,8 @@ from preceptor.study.protocol import Protocol, protocol_of
 
 # People who do not learn at a rate, or at one of their own.
 WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
+# What owners' addresses call something else.
+_TAKEN = ("enter", "leave")
 _NUMERIC, _YES_NO = ("number", "slider"), ("yes or no", "percent")
 
 
@@ -175,6 +177,8 @@ def _place(where: Sequence[Any], given: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _faults(study: Study) -> Iterator[str]:
     said, problem = study.configuration, study.problem
+    if said.id in _TAKEN:
+        yield f"id: {said.id!r} is the address of another page; choose another one"
     names = [arm.name for arm in said.arm]
     yield from (f"arm: the name {name!r} is there twice" for name in repeated(names))
     tests = problem.world.tests
