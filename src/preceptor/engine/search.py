@@ -142,7 +142,8 @@ def descend_until(instance: DualInstance, schedule: IntArray, stop: Stop) -> int
     The schedule (T,) is changed in place. Not stopped, it ends where the compiled descent of a
     search ends that tries no blocks; that one takes seconds now and then and cannot be stopped.
     """
-    from preceptor.engine._search_kernels import best_commit, replay, round_sweep, swap_sweep
+    from preceptor.engine._schedule_kernels import best_commit, replay
+    from preceptor.engine._search_kernels import round_sweep, swap_sweep
 
     T, n, infinite = schedule.size, instance.n_features, instance.horizon is None
     sorted_members, order = lookup_tables(instance)
