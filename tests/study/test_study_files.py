@@ -84,6 +84,7 @@ def test_all_faults_at_once_and_where_they_are():
     ("change", "said"),
     [
         (lambda d: d["arm"][1].update(name="plan"), "the name 'plan' is there twice"),
+        (lambda d: d.update(id="enter"), "the address of another page"),
         (lambda d: d["analysis"].update(compare=["plan", "other"]), "analysis.compare"),
         (lambda d: d["analysis"].update(measure="slope change"), "analysis.probe: missing"),
         (lambda d: d["block"][4].update(show=[["amber", "teal"]]), "teal"),
