@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     beam,
+    compiling,
     finite,
     growth,
     kept,
@@ -38,6 +39,7 @@ ROWS = {
     **tables.ROWS,
     **yes_no.ROWS,
     **service.ROWS,
+    **compiling.ROWS,
 }
 
 

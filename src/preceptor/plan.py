@@ -60,10 +60,6 @@ class Plan(Value):
     seconds
         How long it took, without compiling: looking for plans (`explored`) and for bounds
         (`proved`).
-    compiled
-        Seconds of compiling, which happens once per machine and counts in no limit.
-    proved
-        Seconds spent on the lower bound. 0 where finding the plan is the proof.
     states
         How many states the solver looked at.
     reason
@@ -82,6 +78,10 @@ class Plan(Value):
         column by then.
     rounds_before
         And how many rounds of their log that was.
+    compiled
+        Seconds of compiling, which happens once per machine and counts in no limit.
+    proved
+        Seconds spent on the lower bound. 0 where finding the plan is the proof.
 
     Examples
     --------

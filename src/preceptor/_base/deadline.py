@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,24 +19,28 @@ class _Uncounted:
 
     def __init__(self) -> None:
         self.seconds, self._depth, self._began = 0.0, 0, 0.0
+        # Other threads look at the clock in the middle of this.
+        self._lock = threading.Lock()
 
     def begin(self) -> None:
         """Begin not to count; what is begun within counts for nothing more."""
-        if self._depth == 0:
-            self._began = time.perf_counter()
-        self._depth += 1
+        with self._lock:
+            if self._depth == 0:
+                self._began = time.perf_counter()
+            self._depth += 1
 
     @property
     def so_far(self) -> float:
         """Seconds up to now, those of a compilation under way too."""
-        began = self._began
-        return self.seconds + (time.perf_counter() - began if self._depth else 0.0)
+        with self._lock:
+            return self.seconds + (time.perf_counter() - self._began if self._depth else 0.0)
 
     def end(self) -> None:
         """Count again, once everything that began has ended."""
-        self._depth -= 1
-        if self._depth == 0:
-            self.seconds += time.perf_counter() - self._began
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self.seconds += time.perf_counter() - self._began
 
     @contextmanager
     def within(self) -> Iterator[None]:

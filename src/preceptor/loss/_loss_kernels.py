@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import inline_jit, jit
+from preceptor._base.jit import jit
 from preceptor.model._surface_kernels import pair_charge, pair_charges
 
 
@@ -90,7 +90,7 @@ def packed_losses(q, members, sizes, floor, shift, factor, prices, code, numbers
             out[b, s] = charge(code, numbers, surface, floor[s], first, square) + prices[s]
 
 
-@inline_jit
+@jit
 def tree_lengths(q, depth, test, row, node, path, lengths, line, plus, here):
     """plus + |L⁻¹q_S|² of one node for a block of states, into here; see `tree_losses`."""
     d = depth[node]
@@ -165,15 +165,12 @@ def tree_losses(
         line = np.empty(stop - start)
         for node in range(first, last):
             s, d = set_index[node], depth[node]
-            if code == 0 and d == deepest:
-                # nothing is below it, so that only its loss is wanted
-                target = out[s, start:stop]
-                least = floor[s] + prices[s]
-                tree_lengths(part, depth, test, row, node, path, lengths, line, least, target)
-                continue
-            here = lengths[d]
-            tree_lengths(part, depth, test, row, node, path, lengths, line, 0.0, here)
-            if s < 0:
+            here, plus = lengths[d], 0.0
+            at_end = code == 0 and d == deepest
+            if at_end:  # nothing is below it, so that only its loss is wanted
+                here, plus = out[s, start:stop], floor[s] + prices[s]
+            tree_lengths(part, depth, test, row, node, path, lengths, line, plus, here)
+            if at_end or s < 0:
                 continue
             target = out[s, start:stop]
             if code == 0:

@@ -41,12 +41,7 @@ from preceptor.planning.search import check_search_options, search, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import truncated_plan
-from preceptor.planning.warm_up import (
-    compile_counts,
-    compile_for,
-    compile_proof,
-    compile_search,
-)
+from preceptor.planning.warm_up import compile_counts, compile_for, compile_search_and_proof
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
@@ -129,8 +124,7 @@ def solve_certified(
     shape = shape_of(problem)
     general = not shape.has_dual and not why_not_counted(problem)
     if shape.has_dual:
-        compile_search()
-        compile_proof()
+        compile_search_and_proof()
     elif general:
         compile_counts()
     with watching(time_limit) as watch:

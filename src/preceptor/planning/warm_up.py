@@ -5,7 +5,11 @@ No deadline counts that time, and plans report it apart (`Plan.compiled`).
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,6 +55,44 @@ def compile_counts() -> None:
     bound = solve_general_dual(instance, 1.0, time_limit=60.0, max_iterations=1)
     path = np.zeros(1, dtype=np.int64)
     count_beam(bound, path, 0, 1e9, lambda _path, _commit: 1e9, width=8, time_limit=60.0)
+
+
+@cache
+@UNCOUNTED.within()
+def compile_search_and_proof() -> None:
+    """Both; where nothing is on disk yet, by two processes at once.
+
+    The other one leaves what it compiled on disk. Should it fail, this one compiles it all.
+    """
+    other = _elsewhere("compile_proof") if _is_cold() else None
+    compile_search()
+    if other is not None:
+        other.wait()
+    compile_proof()
+
+
+def _is_cold() -> bool:
+    """Whether the largest kernel of the proof was never compiled on this machine."""
+    from preceptor.engine._dual_kernels import smooth_rounds
+
+    where = getattr(getattr(smooth_rounds, "_cache", None), "cache_path", None)
+    return where is not None and not any(Path(where).glob("_dual_kernels.smooth_rounds-*.nbi"))
+
+
+def _elsewhere(function: str) -> subprocess.Popen[bytes] | None:
+    """One of these functions in a process of its own; None where there can be none."""
+    if (os.cpu_count() or 1) < 2 or not sys.executable:
+        return None
+    program = f"from preceptor.planning.warm_up import {function}; {function}()"
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", program],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
 
 
 @UNCOUNTED.within()
