@@ -29,7 +29,7 @@ DEFAULT_MEMORY = 4 * 2**30
 
 # Losses that are asked at once from an oracle that has no compiled form. A risk of somebody's own
 # takes some microseconds each, and a clock should be looked at now and then.
-BATCH_NUMBERS = 20_000
+BATCH_NUMBERS = 5_000
 
 
 def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:

@@ -150,7 +150,7 @@ def _tiny_counts() -> CountInstance:
         basis=np.stack([left, 1.0 - left, 1.0 - left**2], axis=2),
         caps=np.full(2, 4, dtype=np.int64),
         low=np.zeros(2),
-        high=left[:, 4],
+        high=left[:, 4].copy(),
         length=4,
         discount=0.5,
         horizon=None,

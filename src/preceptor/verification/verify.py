@@ -59,7 +59,8 @@ class Verification:
     policy_ok
         Whether the policy shows only what the budget allows.
     status_ok
-        Whether a plan that calls itself optimal or within target is, as far as it states.
+        Whether a plan that calls itself optimal, or within target, is: to the tolerance that it
+        states.
     played
         Where people had to play the plan: how many did, and how sure their average is.
     """
