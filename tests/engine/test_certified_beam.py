@@ -44,14 +44,14 @@ def test_equal_counts_are_merged_exactly(n):
     for p, c in zip(*np.nonzero(f < 1.9), strict=True):
         child = tuple(counts[p] + instance.shown[actions[c]])
         best[child] = min(best.get(child, np.inf), f[p, c])
-    bits, room = 7, f.size
+    bits, room, most = 7, f.size, np.full(n, 1000, dtype=np.int64)
     words = -(-n // (64 // bits))
     best_of, keys = np.empty(room), np.empty((room, words), dtype=np.uint64)
     parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     table = np.empty(1 << int(2 * room).bit_length(), dtype=np.int64)
     kept, dropped = merge_children(
-        counts, f, f, instance.members, actions, 1.9, words, bits, best_of, parent_of, action_of,
-        keys, table,
+        counts, f, f, instance.members, actions, most, 1.9, words, bits, best_of, parent_of,
+        action_of, keys, table,
     )  # fmt: skip
     children = counts[parent_of[:kept]] + instance.shown[actions[action_of[:kept]]]
     merged = {tuple(row): value for row, value in zip(children, best_of[:kept], strict=True)}

@@ -99,6 +99,7 @@ def certify_person(
         lower_bound=bound,
         status=status,
         certificate=found.certificate,
+        options={**plan.options, "target_gap": target_gap},
         notes=(*plan.notes, f"The lower bound (a semidefinite program) holds for {reach}."),
         seconds=watch.seconds,
         proved=proved,

@@ -23,6 +23,8 @@ from preceptor.service.settings import Settings
 _DRAIN = 20
 # Seconds that a worker may be too busy to say that it is alive before it is replaced.
 _SILENCE = 30
+# Callers that may wait until they are answered, as many as uvicorn lets.
+_WAITING = 2048
 # Where worker processes find the name of what makes their application.
 _VARIABLE = "PRECEPTOR_APP"
 
@@ -37,6 +39,8 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError:
         made.close()
         raise
+    # Whoever calls while the service is starting waits, and is not refused.
+    made.listen(_WAITING)
     made.set_inheritable(True)
     return made
 
