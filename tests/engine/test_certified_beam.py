@@ -50,8 +50,8 @@ def test_equal_counts_are_merged_exactly(n):
     parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     table = np.empty(1 << int(2 * room).bit_length(), dtype=np.int64)
     kept, dropped = merge_children(
-        counts, f, f, instance.members, actions, 1.9, words, bits, best_of, parent_of, action_of,
-        keys, table,
+        counts, f, f, instance.members, actions, np.full(n, 200), 1.9, words, bits, best_of,
+        parent_of, action_of, keys, table,
     )  # fmt: skip
     children = counts[parent_of[:kept]] + instance.shown[actions[action_of[:kept]]]
     merged = {tuple(row): value for row, value in zip(children, best_of[:kept], strict=True)}
