@@ -122,3 +122,11 @@ def test_links_lead_to_one_person_each(tmp_path, monkeypatch):
     assert len(set(lines)) == 3
     assert all(line.startswith("https://lab.example.org/s/two-tests/p/") for line in lines)
     assert "3 have a link and have not begun" in run("status").stdout
+
+
+def test_a_draft_is_refused_and_leaves_nothing_behind(tmp_path):
+    draft = small_file(tmp_path, SMALL.replace("lab@example.org", "[[your name]]"))
+    refused = run("open", draft, "--database", tmp_path / "live.db")
+    assert refused.exit_code == 2
+    assert "[[your name]]: is still to be written" in refused.stderr
+    assert [each.name for each in tmp_path.iterdir()] == [draft.name]

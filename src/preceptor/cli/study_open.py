@@ -11,7 +11,7 @@ from preceptor._base.files import read_json, read_text
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli._serving import DEFAULT_DATABASE, Database, opened, shown
 from preceptor.cli.study import need_extra, study_app
-from preceptor.errors import InvalidFile
+from preceptor.errors import InvalidFile, InvalidInput
 
 
 @study_app.command("open")
@@ -41,9 +41,12 @@ def open_study(
     with readable_errors():
         need_extra()
         from preceptor.study import Study, opening
+        from preceptor.study.freezing import unwritten
         from preceptor.study.registration_page import JSON, PAGE, TEXT, write_registration
 
         study = Study.load(file)
+        # Before anything is opened: a draft must not leave an empty database behind.
+        InvalidInput.raise_if(unwritten(study))
         found = None if power is None else read_json(power)
         folder = file.parent if output is None else output
         for name in (JSON, PAGE, TEXT):
