@@ -18,7 +18,8 @@ from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs import Log
 from preceptor.store import Store, participants, studies
 from preceptor.study import Study
-from preceptor.study.export import export
+from preceptor.study.codebook import Column
+from preceptor.study.export import export, table
 from preceptor.study.exported_rows import tables
 from preceptor.study.freezing import Registration
 from tests.study.files import SMALL
@@ -256,3 +257,11 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
     export(store, study.id, tmp_path / "out", who="me", kind="bot")
     assert psych_ds_faults(tmp_path / "out") == []
     store.close()
+
+
+def test_words_of_people_never_become_formulas() -> None:
+    columns = [Column("comment", "What they wrote"), Column("number", "A number")]
+    said = [{"comment": '=cmd|"/c calc"!A1', "number": -2.5}, {"comment": "fine", "number": None}]
+    text = table(columns, said)
+    read = list(csv.reader(text.splitlines()))[1:]
+    assert read == [['\'=cmd|"/c calc"!A1', "-2.5"], ["fine", ""]]

@@ -118,3 +118,12 @@ def test_differences_name_the_place() -> None:
         "c: 1 when opened, not there now",
         "d: not there when opened, 1 now",
     ]
+
+
+def test_codes_are_not_registered(study: Study) -> None:
+    """Whoever reads the registration before the end could be paid without having taken part."""
+    said = study.to_dict()
+    said["completion"] = {"code": "SECRET-1", "screened_out": "SECRET-2", "redirect": "https://r.x"}
+    made = freeze(Study.from_dict(said), ())
+    assert "SECRET" not in made.text
+    assert made.content["study"]["completion"] == {"redirect": "https://r.x"}

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from typer.testing import CliRunner
 
 from preceptor.cli import app
-from preceptor.store import Store, erasing, participants, studies, tokens
+from preceptor.store import Store, erasing, participants, rounds, studies, tokens
 from preceptor.store.tables import event, participant, participant_link, person, round_
 from preceptor.study.cases import case_list
 from tests.service.servers import start
@@ -148,6 +148,8 @@ def test_forms_need_their_token_and_their_origin(somebody):
     who = somebody().join()
     form = who.page.form.filled(agree="yes")
     assert who.post(**{**form, "csrf": "0" * 64}).title == "Consent"
+    assert who.post(**{**form, "csrf": "é"}).title == "Consent"
+    assert who.post(**{**form, "step": "9" * 5000}).title == "Consent"
     assert "nothing was changed" in who.text
     who.http.headers["Sec-Fetch-Site"] = "cross-site"
     assert who.join("x").answer.status_code == 403
@@ -386,6 +388,29 @@ def test_nobody_is_a_bot_by_accident(tmp_path, somebody):
         assert statuses[-1] == 429
     finally:
         assert server.stop() == 0
+
+
+def test_programs_neither_move_nor_look_at_participants(somebody, opened, database, site):
+    study = opened().id
+    who = somebody(study).join().until("Case 1 of 3")
+    [name] = [each.id for each in read(database, lambda c: participants.everyone(c, study))]
+    number = read(database, lambda c: rounds.open_of(c, name)).number
+    there = f"{site.address}/v1/people/{name}"
+    done = {"round": 99, "shown": [], "values": [], "prediction": 1.0}
+    calls = [
+        httpx.get(there),
+        httpx.get(f"{there}/rounds/{number}"),
+        httpx.post(f"{there}/rounds"),
+        httpx.put(f"{there}/rounds/{number}/prediction", json={"prediction": 55.0}),
+        httpx.post(f"{there}/replan"),
+        httpx.post(f"{there}/log", json={"rounds": [done]}),
+    ]
+    assert [call.status_code for call in calls] == [409] * len(calls)
+    assert "only its pages move them" in calls[0].json()["errors"][0]
+    assert who.go_on().title == "Case 1 of 3: what was true"
+    log = httpx.get(f"{site.address}/v1/log", params={"person": name}).text
+    assert log == ""  # it would say who is in which arm
+    assert name not in httpx.get(f"{site.address}/v1/log", params={"limit": 10_000}).text
 
 
 def test_the_store_follows_from_what_happened(somebody, database):

@@ -26,6 +26,8 @@ _WATCH = """addEventListener('securitypolicyviolation', event => {
   console.error(`CSP violation: ${event.violatedDirective} ${event.blockedURI}`)
 })"""
 
+_ABORTED = ("htmx:sendAbort", "htmx:afterRequest")
+
 
 @dataclass
 class Visitors:
@@ -75,6 +77,9 @@ class Visitors:
         return context.new_page()
 
     def _heard(self, message: ConsoleMessage) -> None:
+        # htmx says so where a slider that moves on aborts what was asked for before.
+        if message.text.startswith(_ABORTED):
+            return
         if message.type in ("error", "warning", "assert"):
             self.said.append(f"{message.type}: {message.text}")
 

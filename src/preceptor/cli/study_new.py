@@ -35,7 +35,8 @@ def new(
         typer.Option(help="Of the study, in its address (default: as the file is named)."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Of cases and arms (default: a random one).", min=0)
+        int | None,
+        typer.Option(help="Of cases and arms (default: a random one).", min=0, max=2**53 - 1),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="Say what templates there are.")] = False,

@@ -15,7 +15,9 @@ from preceptor.errors import InvalidInput
 
 @study_app.command("raise")
 def raise_people(
-    people: Annotated[int, typer.Option(help="How many shall finish from now on.", min=1)],
+    people: Annotated[
+        int, typer.Option(help="How many shall finish from now on.", min=1, max=1_000_000)
+    ],
     reason: Reason,
     study: Which = None,
     database: Database = DEFAULT_DATABASE,

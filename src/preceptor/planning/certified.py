@@ -285,7 +285,9 @@ class _Work:  # a `Proof`
                 self.policy, self.value = plan.policy, plan.value
 
     def plan(self) -> Plan:
-        """What stands now."""
+        """What stands now; if the time was up before anything else, always the best fixed set."""
+        if self.policy is None:
+            self.take_best_fixed()
         if self.policy is None:
             raise NotApplicable(
                 "certified: found no method for this problem; use method='lattice' or 'truncated'"

@@ -10,6 +10,7 @@ from preceptor.errors import InvalidInput
 from preceptor.service.answers import REFUSALS, AddedAnswer
 from preceptor.service.guides import Guide
 from preceptor.service.live import live_of
+from preceptor.service.of_studies import must_be_free
 from preceptor.service.schemas import Logged, LoggedRound, Who
 from preceptor.service.scopes import needs
 from preceptor.service.views import answer
@@ -26,7 +27,7 @@ async def add(request: Request, who: Who, said: Logged) -> Response:
     live = live_of(request)
 
     def work(connection: Connection) -> dict[str, object]:
-        person = people.find(connection, who, to_change=True)
+        person = must_be_free(people.find(connection, who, to_change=True))
         guide = live.book.guide(connection, person.plan)
         new, after = elsewhere.add(connection, person, _done(guide, said.rounds))
         return {

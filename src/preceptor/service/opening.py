@@ -18,6 +18,7 @@ from preceptor.errors import PreceptorError
 from preceptor.service.advising import Advice, Snapshot
 from preceptor.service.guides import Guide, in_words
 from preceptor.service.live import Live
+from preceptor.service.of_studies import must_be_free
 from preceptor.service.schemas import Opening
 from preceptor.store import people, plans, rounds
 from preceptor.store.clock import seconds_until
@@ -98,6 +99,8 @@ class _Attempt:
 
     def __call__(self, connection: Connection) -> Opened | Snapshot:
         who = people.find(connection, self._who, to_change=True)
+        if self._number is None:  # whoever opens rounds of a study says which one
+            must_be_free(who)
         there = rounds.open_of(connection, who.id)
         if there is not None and self._is_over(there):
             rounds.abandon(connection, who, there, "expired")

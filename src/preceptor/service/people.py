@@ -13,6 +13,7 @@ from preceptor.service.answers import REFUSALS, PersonAnswer
 from preceptor.service.following import record_of
 from preceptor.service.guides import Guide
 from preceptor.service.live import Live, live_of
+from preceptor.service.of_studies import must_be_free
 from preceptor.service.opening import think_ahead
 from preceptor.service.schemas import Enrolment, Who
 from preceptor.service.scopes import needs
@@ -82,7 +83,7 @@ async def read(request: Request, who: Who) -> Response:
     live = live_of(request)
 
     def look(connection: Connection) -> tuple[Guide, Person, list[Round]]:
-        person = people.find(connection, who)
+        person = must_be_free(people.find(connection, who))
         guide = live.book.guide(connection, person.plan)
         return guide, person, rounds.all_of(connection, who)
 

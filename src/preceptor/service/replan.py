@@ -11,6 +11,7 @@ from starlette.responses import Response
 from preceptor.service.answers import REFUSALS, JobAnswer
 from preceptor.service.jobs import accepted, must_have_room
 from preceptor.service.live import live_of
+from preceptor.service.of_studies import must_be_free
 from preceptor.service.schemas import Replanning, Who
 from preceptor.service.scopes import needs
 from preceptor.service.solving import check_method, check_time
@@ -34,7 +35,7 @@ async def replan(
     check_time(live, how["time_limit"])
 
     def work(connection: Connection) -> Job:
-        person = people.find(connection, who, to_change=True)
+        person = must_be_free(people.find(connection, who, to_change=True))
         there = jobs.live_of(connection, who)
         if there is not None:
             return there

@@ -13,6 +13,7 @@ from preceptor.errors import InvalidInput
 from preceptor.service.answers import REFUSALS, RoundAnswer
 from preceptor.service.guides import Guide
 from preceptor.service.live import Live, live_of
+from preceptor.service.of_studies import must_be_free
 from preceptor.service.opening import open_round, think_ahead
 from preceptor.service.schemas import Answered, Opening, Shown, Truth, Which, Who
 from preceptor.service.scopes import needs
@@ -50,7 +51,7 @@ async def read(request: Request, who: Who, number: Which) -> Response:
     live = live_of(request)
 
     def look(connection: Connection) -> tuple[Guide, Round]:
-        there = rounds.find(connection, people.find(connection, who).id, number)
+        there = rounds.find(connection, must_be_free(people.find(connection, who)).id, number)
         return live.book.guide(connection, there.plan), there
 
     return answer(round_view(*await live.store.reading(look)))
@@ -113,7 +114,7 @@ async def _take(live: Live, who: str, number: int, step: Step) -> Response:
     """One step of a round: one transaction that holds the person."""
 
     def work(connection: Connection) -> tuple[Guide, Round]:
-        person = people.find(connection, who, to_change=True)
+        person = must_be_free(people.find(connection, who, to_change=True))
         there = rounds.find(connection, who, number)
         guide = live.book.guide(connection, there.plan)
         return guide, step(connection, person, guide, there)

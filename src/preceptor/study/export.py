@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.progress import Progress
+from preceptor._base.spreadsheets import as_text
 from preceptor._base.version import VERSION
 from preceptor._base.writing import naming
 from preceptor.errors import InvalidFile, InvalidInput
@@ -35,7 +36,7 @@ from preceptor.study.codebook import (
 )
 from preceptor.study.exported_analysis import script
 from preceptor.study.exported_rows import Row, Tables, tables
-from preceptor.study.freezing import Registration, canonical
+from preceptor.study.freezing import Registration, canonical, public
 from preceptor.study.registered_words import markdown
 from preceptor.study.study import Study
 
@@ -159,7 +160,7 @@ def _write(
             {file: [each.to_dict() for each in columns] for file, columns in parts.items()}
         ),
         "documentation/preregistration.md": markdown(registration),
-        "materials/study.json": f"{kept.config}\n",
+        "materials/study.json": canonical(public(study)),
         "materials/preregistration.json": registration.text,
         "analysis/analysis.py": script(study),
         "analysis/result.json": canonical(_without_people(found.result.to_dict())),
@@ -197,7 +198,10 @@ def table(columns: Sequence[Column], rows: Iterable[Row]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.name for column in columns])
     for row in rows:
-        writer.writerow([_cell(row[column.name]) for column in columns])
+        cells = {column.name: _cell(row[column.name]) for column in columns}
+        if "comment" in cells:  # the one column in which people write what they like
+            cells["comment"] = as_text(cells["comment"])
+        writer.writerow(cells.values())
     return text.getvalue()
 
 

@@ -23,6 +23,8 @@ from preceptor.study.beginning import placeholders
 from preceptor.study.study import Study
 
 FORMAT = "preceptor-preregistration/1"
+# What must not be known before the end.
+_CODES = ("code", "screened_out", "no_consent")
 # Numbers of the analysis come from these.
 _PACKAGES = ("numpy", "scipy", "pandas", "statsmodels")
 _MOST_SHOWN = 60
@@ -94,7 +96,7 @@ def freeze(
         "description": said.description,
         "contact": said.contact,
         "study_sha256": study.sha256,
-        "study": study.to_dict(),
+        "study": public(study),
         "seed": said.seed,
         "arms": [_arm(arm, study) for arm in arms],
         "analysis": said.analysis.model_dump(mode="json"),
@@ -156,6 +158,17 @@ def _runs(shown: Sequence[Sequence[int]], study: Study) -> list[dict[str, Any]]:
         else:
             runs.append({"show": names, "rounds": 1})
     return runs
+
+
+def public(study: Study) -> dict[str, Any]:
+    """A study as plain data, without the codes by which recruiters know who has finished.
+
+    Whoever could read them before the end could be paid without having taken part.
+    """
+    said = study.to_dict()
+    kept = {k: v for k, v in said.get("completion", {}).items() if k not in _CODES}
+    shown = {key: value for key, value in said.items() if key != "completion"}
+    return {**shown, "completion": kept} if kept else shown
 
 
 def unwritten(study: Study) -> list[str]:

@@ -91,7 +91,7 @@ async def sender_of(request: Request) -> tuple[Owner, dict[str, str]]:
     """The owner who sent a form, and its fields; a form of another site is refused."""
     owner = await owner_of(request)
     form = {key: str(value) for key, value in (await request.form()).items()}
-    if not hmac.compare_digest(form.get("csrf", ""), owner.csrf):
+    if not hmac.compare_digest(form.get("csrf", "").encode(), owner.csrf.encode()):
         raise Refusal(403, "form: is too old, or was sent from another site; load the page again")
     return owner, form
 

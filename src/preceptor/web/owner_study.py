@@ -7,6 +7,7 @@ changed; without JavaScript it is the same page, reloaded.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -37,6 +38,8 @@ NOTES = {
 }
 # Assignments on the page itself; a page of their own has all of them.
 _LATEST = 12
+# How a form says how many people may finish.
+_PEOPLE = re.compile(r"[0-9]{1,6}")
 
 
 def kind_of(request: Request) -> str:
@@ -191,8 +194,10 @@ def _changed(
     else:
         given = form.get("people", "")
         there = studies.find(connection, name)
-        if not given.isdigit() or not there.people < int(given) <= 1_000_000:
-            raise InvalidInput(f"people: {given!r}, must be more than the {there.people} now")
+        if not _PEOPLE.fullmatch(given):
+            raise InvalidInput(f"people: {given[:20]!r}, must be a whole number up to 999999")
+        if int(given) <= there.people:
+            raise InvalidInput(f"people: {given}, must be more than the {there.people} now")
         studies.raise_people(connection, name, int(given), reason)
 
 

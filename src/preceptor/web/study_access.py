@@ -89,7 +89,7 @@ async def may_be_bot(request: Request) -> bool:
 
 def is_valid(visit: Visit, csrf: object) -> bool:
     """Whether a form is one of ours."""
-    return isinstance(csrf, str) and hmac.compare_digest(csrf, visit.csrf)
+    return isinstance(csrf, str) and hmac.compare_digest(csrf.encode(), visit.csrf.encode())
 
 
 def now_path(study: str, note: str | None = None) -> str:

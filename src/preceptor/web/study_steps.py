@@ -6,6 +6,7 @@ the step is over; then nothing is written, and the answer is the way to where th
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,6 +26,8 @@ from preceptor.web.study_pages import Wrong, step_page
 from preceptor.web.study_rounds import prepare
 
 router = APIRouter(include_in_schema=False)
+# How a form names its step; no study has more of them.
+_STEP = re.compile(r"[0-9]{1,6}")
 
 
 @router.get("/s/{study}/now")
@@ -55,7 +58,7 @@ async def answer(request: Request, study: str) -> Response:
         return RedirectResponse(f"/s/{study}", 303)
     form = await request.form()
     named = text_of(form, "step")
-    if not is_valid(visit, form.get("csrf")) or not (named.isascii() and named.isdigit()):
+    if not is_valid(visit, form.get("csrf")) or not _STEP.fullmatch(named):
         return go_on(study, "again")
     stage = int(named)
     if not visit.who.is_active or stage != visit.who.stage:
