@@ -24,7 +24,7 @@ def links(
 ) -> None:
     """Make personal links, one a line; each is shown this once and leads to one participant.
 
-    For study files with entry = "links" under [recruiting]. Send each link to one person; whoever
+    For study files with entry = "links" in the table recruiting. Send each link to one person; whoever
     has it goes on where they were, on any device.
     """
     with readable_errors(), existing_store(database) as store:
