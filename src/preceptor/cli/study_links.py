@@ -24,8 +24,8 @@ def links(
 ) -> None:
     """Make personal links, one a line; each is shown this once and leads to one participant.
 
-    For study files with entry = "links" in the table recruiting. Send each link to one person; whoever
-    has it goes on where they were, on any device.
+    For study files with entry = "links" in the table recruiting. Send each link to one person;
+    whoever has it goes on where they were, on any device.
     """
     with readable_errors(), existing_store(database) as store:
         from preceptor.store import participants
