@@ -18,25 +18,31 @@ from preceptor.cli._serving import opened
 from preceptor.errors import PreceptorError
 
 if TYPE_CHECKING:
+    from preceptor.store import Store
     from preceptor.study import Study
 
 _SAYS = "Listening at "
 
 
-@contextmanager
-def own_site(study: Study) -> Iterator[str]:
-    """The study's address on a site that ends with the block; nothing of it is kept."""
+def open_draft(store: Store, study: Study) -> None:
+    """Open a study that may still have places to fill in: nobody registers it."""
     from preceptor.study import opening
     from preceptor.study.arms import make_arms
     from preceptor.study.freezing import freeze
 
+    with spinner("Solving") as progress:
+        arms = make_arms(study, progress)
+    registration = freeze(study, arms, is_draft=True)
+    store.write(lambda c: opening.keep(c, study, arms, registration))
+
+
+@contextmanager
+def own_site(study: Study) -> Iterator[str]:
+    """The study's address on a site that ends with the block; nothing of it is kept."""
     with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
         database = str(Path(folder) / "bots.db")
         with opened(database) as store:
-            with spinner("Solving") as progress:
-                arms = make_arms(study, progress)
-            registration = freeze(study, arms, is_draft=True)
-            store.write(lambda c: opening.keep(c, study, arms, registration))
+            open_draft(store, study)
         command = [sys.executable, "-m", "preceptor", "serve", "--port", "0", "--rate", "0"]
         said = Path(folder) / "said.txt"
         with said.open("w") as file:

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from preceptor.cli._console import readable_errors, say, spinner
+from preceptor.cli._console import readable_errors, say
+from preceptor.cli._own_site import open_draft
 from preceptor.cli._serving import listening, opened
 from preceptor.cli.study import need_extra, study_app
 
@@ -30,19 +31,14 @@ def preview(
         from preceptor.service.serving import address_of, run
         from preceptor.service.settings import Settings
         from preceptor.store import participants
-        from preceptor.study import Study, opening
-        from preceptor.study.arms import make_arms
-        from preceptor.study.freezing import freeze
+        from preceptor.study import Study
         from preceptor.web.site import make_site
 
         study = Study.load(file)
         with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
             database = str(Path(folder) / "preview.db")
             with opened(database) as store:
-                with spinner("Solving") as progress:
-                    arms = make_arms(study, progress)
-                registration = freeze(study, arms, is_draft=True)
-                store.write(lambda c: opening.keep(c, study, arms, registration))
+                open_draft(store, study)
                 secret = store.write(
                     lambda c: participants.new_link(
                         c, participants.join(c, study.id, kind="preview")[0]
