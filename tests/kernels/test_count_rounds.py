@@ -20,11 +20,16 @@ from preceptor.engine._count_round_kernels import (
     soft_least,
     tangent,
 )
-from preceptor.engine.count_beam import padded_members
-from preceptor.engine.general_dual import Ascent, bracket_metric, thin_counts
+from preceptor.engine.guided_beam import padded_members
 from preceptor.engine.potentials import Exact, certify, constants, timeline
+from preceptor.engine.smoothed import SmoothedDual, bracket_metric, thin_counts
 from preceptor.planning.counting import charge_lines, forms_of, to_counts
+from tests.doors import door
 from tests.planning.random_problems import log_cosh
+
+add_outer, state_loss, count_moments = door(add_outer), door(state_loss), door(count_moments)
+keep_hull, round_points, set_bound = door(keep_hull), door(round_points), door(set_bound)
+soft_least = door(soft_least)
 
 
 def small(**changes):
@@ -130,7 +135,7 @@ def test_one_set_at_one_point(finite):
 
 def test_gradients_are_those_of_finite_differences():
     instance = to_counts(small(horizon=3, budget=pr.Exactly(1)))
-    ascent = Ascent.start(instance, timeline(3, has_tail=False), None)
+    ascent = SmoothedDual.start(instance, timeline(3, has_tail=False), None)
     rng = np.random.default_rng(4)
     theta, step = 0.1 * rng.standard_normal((4, 2, 3)), rng.standard_normal((4, 2, 3))
     theta[3] = step[3] = 0.0
@@ -166,12 +171,11 @@ def test_stopping_and_blocks():
 
 def test_layers_of_the_beam(finite):
     counts, prefix = np.array([[0, 1], [1, 0]]), np.array([0.5, 0.6])
-    most = np.full(2, 4)
     pot = np.random.default_rng(6).standard_normal((2, 5))
     F, G = np.empty((2, finite.actions.size)), np.empty((2, finite.actions.size))
     least = np.zeros(finite.actions.size)
     expand_counts(
-        0, 2, counts, prefix, finite.errors, finite.caps, most, *finite.loss_arrays,
+        0, 2, counts, prefix, finite.errors, finite.caps, *finite.loss_arrays,
         finite.actions, least, pot, 0.3, 0.7, 0.7, np.inf, F, G,
     )  # fmt: skip
     *forms, code, tau, knots, shown = finite.loss_arrays
@@ -188,7 +192,7 @@ def test_layers_of_the_beam(finite):
     best_of, keys = np.empty(room), np.empty((room, 1), dtype=np.uint64)
     parents, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     kept, dropped = merge_children(
-        counts, F, G, padded_members(finite), finite.actions, np.array([1, 1]), np.inf, 1, 4,
+        counts, F, G, padded_members(finite.shown), finite.actions, np.array([1, 1]), np.inf, 1, 4,
         best_of, parents, sets, keys, np.empty(64, dtype=np.int64),
     )  # fmt: skip
     assert kept < F.size

@@ -8,14 +8,22 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor._base._array_kernels import copy_into, largest_of, order_of_few, smallest_of
-from preceptor.engine import _beam_kernels as beams
-from preceptor.engine import _dual_kernels as dual
-from preceptor.engine import _subproblem_kernels as one_set
-from preceptor.engine.certified_beam import certified_beam
+from preceptor._base._array_kernels import (
+    copy_into,
+    fill_with,
+    largest_of,
+    order_of_few,
+    smallest_of,
+)
+from preceptor.engine import _beam_kernels, _dual_kernels, _subproblem_kernels
 from preceptor.engine.dual import solve_dual
 from preceptor.engine.search import search_schedule
-from tests.engine.exact import enclosure
+from tests.doors import Doors, door
+from tests.engine.exact import beam_against, enclosure
+
+beams, dual, one_set = map(Doors, (_beam_kernels, _dual_kernels, _subproblem_kernels))
+copy_into, fill_with = door(copy_into), door(fill_with)
+largest_of, smallest_of = door(largest_of), door(smallest_of)
 
 GRID = 20_001
 
@@ -26,6 +34,8 @@ def test_copying_and_sorting_short_vectors(rng):
         target = np.empty(size)
         copy_into(target, values)
         assert_array_equal(target, values)
+        fill_with(target, 3.0)
+        assert_array_equal(target, np.full(size, 3.0))
         assert_array_equal(order_of_few(values), np.argsort(values, kind="stable"))
 
 
@@ -238,7 +248,7 @@ def test_bounds_of_tiny_instances_hold(instance, horizon):
     bound = solve_dual(
         instance, found.schedule, time_limit=60, max_iterations=6, length=None if horizon else 4
     )
-    beam = certified_beam(bound, found.schedule, found.commit, width=6, time_limit=60)
+    beam = beam_against(bound, found.schedule, found.commit, width=8)
     low, high = enclosure(instance, 12)
     assert bound.value <= high + 1e-9
     assert beam.lower_bound <= high + 1e-9

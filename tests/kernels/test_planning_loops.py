@@ -14,16 +14,22 @@ from preceptor.evaluation._tail_kernels import fill_tail_tables
 from preceptor.evaluation.value import commit_value
 from preceptor.loss._loss_kernels import expected_risk, packed_losses
 from preceptor.model.compiled_risks import CompiledRisk
-from preceptor.planning import SOLVERS
-from preceptor.planning import _bound_kernels as bounds
-from preceptor.planning import _finite_kernels as finite
-from preceptor.planning import _lattice_kernels as lattice
-from preceptor.planning import _replay_kernels as replays
+from preceptor.planning import (
+    SOLVERS,
+    _bound_kernels,
+    _finite_kernels,
+    _lattice_kernels,
+    _replay_kernels,
+)
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.count_space import CountSpace
 from preceptor.testing import check_plan, small_problems
+from tests.doors import Doors
 from tests.oracles import beliefs_at, round_loss, schedule_value
 from tests.strategies import covariance
+
+bounds, finite = Doors(_bound_kernels), Doors(_finite_kernels)
+lattice, replays = Doors(_lattice_kernels), Doors(_replay_kernels)
 
 RUN = np.zeros(1, dtype=np.int64)
 RISKS = [pr.SquaredError(), pr.Huber(0.6), pr.AbsoluteError()]
@@ -131,6 +137,14 @@ def test_a_set_is_kept_where_it_is_better():
     best, action = np.array([1.0, 2.0, 3.0]), np.array([4, 4, 4], dtype=np.uint8)
     lattice.offer(np.array([2.0, 2.0, 2.0]), best, action, 7)
     assert (best.tolist(), action.tolist()) == ([1.0, 2.0, 2.0], [4, 4, 7])
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 4])
+def test_squared_errors_and_what_comes_after_along_a_row(rows, rng):
+    u, part = rng.standard_normal(rows), rng.standard_normal((rows, 5))
+    square, later, out = np.sum(part**2, axis=0), rng.standard_normal(5), np.empty(5)
+    lattice.row_costs(0.3 + u @ u, 2.0 * u, part, square, later, 0.9, out)
+    assert_allclose(out, 0.3 + np.sum((u[:, None] + part) ** 2, axis=0) + 0.9 * later)
 
 
 @pytest.mark.parametrize("risk", RISKS, ids=str)

@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor.engine import _schedule_kernels as schedules
-from preceptor.engine import _search_kernels as search
+from preceptor.engine import _schedule_kernels, _search_kernels
 from preceptor.engine.search import search_schedule
+from tests.doors import Doors
 from tests.engine.exact import read_matrix, schedule_cost
 
 INFINITE, FINITE = True, False
 LONG = 250  # rounds after which nothing is left at a discount of 0.9
 RUN, HALTED = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+
+schedules, search = Doors(_schedule_kernels), Doors(_search_kernels)
 
 
 def arrays(instance):

@@ -14,7 +14,10 @@ from preceptor.planning._stream_kernels import (
     stream_from,
     stream_groups_from,
 )
+from tests.doors import door
 from tests.strategies import covariance
+
+beaten_in_row, own_rows = door(beaten_in_row), door(own_rows)
 
 
 def explained_one_by_one(matrix, known, groups, cost, limit, most, price):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ THROUGH = {
     "forward": "tests/planning/test_finite.py: every sequence of sets",
     "backtrack": "tests/planning/test_finite.py: the schedule is among the best ones",
     "relax_layer": "tests/planning/test_finite.py: as the compiled route",
-    "sweep": "tests/planning/test_lattice.py: value iteration with dictionaries",
+    "sweep_planes": "tests/planning/test_lattice.py: value iteration with dictionaries",
     "commit_cost": "best_commits",
     "best_commits": "tests/planning/test_truncated.py: every prefix and commitment",
     "best_commits_summed": "tests/planning/test_truncated.py: every prefix and commitment",
@@ -42,8 +43,6 @@ THROUGH = {
     "exact_pieces": "tests/kernels/test_count_rounds.py: every count of every round",
     "all_sets_rounds": "tests/verification/test_dual_check.py: minima are found again",
     "screening_tables": "all_sets_rounds",
-    "descend": "tests/kernels/test_schedules.py: no single change helps",
-    "kicked_search": "tests/kernels/test_schedules.py: no single change helps",
     "round_loss": "play",
     "round_rows": "step_back",
     "losses_of_all": "error_prices",
@@ -124,6 +123,7 @@ def kernels() -> list[str]:
     return [node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
+@functools.cache
 def called() -> set[str]:
     """Names that tests call, with or without the module in front."""
     found = set()
@@ -133,9 +133,6 @@ def called() -> set[str]:
                 function = node.func
                 found.add(getattr(function, "attr", getattr(function, "id", "")))
     return found
-
-
-CALLED = called()
 
 
 @pytest.mark.parametrize("kernel", kernels())
@@ -148,7 +145,7 @@ def test_it_has_a_twin(kernel):
             assert (ROOT / through.split(":")[0]).is_file()
             return
         kernel = through
-    assert kernel in CALLED
+    assert kernel in called()
 
 
 def test_nothing_is_explained_that_is_no_kernel():

@@ -7,7 +7,10 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.model._surface_kernels import pair_charge, pair_charges, pair_slopes
 from preceptor.model.surfaces import surface_of
+from tests.doors import door
 from tests.model.test_yes_no import LINKS, pair_of, world_of
+
+pair_charge, pair_charges, pair_slopes = map(door, (pair_charge, pair_charges, pair_slopes))
 
 RISKS = [
     pr.Decision(),

@@ -6,6 +6,9 @@ import pytest
 import preceptor as pr
 from preceptor.model._surface_kernels import pair_charge, pair_slopes
 from preceptor.model.surfaces import surface_of
+from tests.doors import door
+
+pair_charge, pair_slopes = door(pair_charge), door(pair_slopes)
 
 RISKS = [pr.Decision(), pr.Decision(5.0, 1.0), pr.Brier(), pr.LogLoss()]
 

@@ -10,17 +10,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 
 
-@jit
+@inner_jit
 def copy_into(target, source):
     """target[:] = source, for vectors of one length."""
     for i in range(target.size):
         target[i] = source[i]
 
 
-@jit
+@inner_jit
+def fill_with(target, value):
+    """target[:] = value, for a vector."""
+    for i in range(target.size):
+        target[i] = value
+
+
+@inner_jit
 def smallest_of(values):
     """The least entry of a vector that has one."""
     least = values[0]
@@ -29,7 +36,7 @@ def smallest_of(values):
     return least
 
 
-@jit
+@inner_jit
 def largest_of(values):
     """The largest entry of a vector that has one."""
     most = values[0]

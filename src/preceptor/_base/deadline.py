@@ -72,8 +72,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None, *, clock: Callable[[], float] | None = None) -> None:
-        if seconds is not None and (not is_number(seconds) or seconds <= 0):
-            raise InvalidInput(f"time_limit: {seconds!r}, must be a positive number of seconds")
+        check_time_limit(seconds)
         self._clock = counted_seconds if clock is None else clock
         self._end = float("inf") if seconds is None else self._clock() + float(seconds)
 
@@ -88,3 +87,9 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether nothing is left."""
         return self.left <= 0.0
+
+
+def check_time_limit(time_limit: float | None) -> None:
+    """None, or a time that passes."""
+    if time_limit is not None and (not is_number(time_limit) or time_limit <= 0):
+        raise InvalidInput(f"time_limit: {time_limit!r}, must be a positive number of seconds")

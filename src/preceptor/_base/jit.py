@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,26 +12,40 @@ from preceptor._base.deadline import UNCOUNTED
 with UNCOUNTED.within():
     import numba
     from numba.core import event
+    from numba.core.registry import cpu_target
+
+    # What Numba would load when the first kernel is called, while a clock is running.
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class _SayOnce(event.Listener):
+class _Compilations(event.Listener):
     """Numba announces a real compilation (not a load from its cache) before it starts."""
 
-    said = False
+    def __init__(self) -> None:
+        self._said, self._depth, self._collected = False, 0, True
 
     def on_start(self, event: Any) -> None:
         UNCOUNTED.begin()
-        if not _SayOnce.said:
-            _SayOnce.said = True
+        if not self._said:
+            self._said = True
             sys.stderr.write("preceptor: compiling, once per machine; this takes some seconds\n")
+        if self._depth == 0:
+            # A tenth of the time would go into looking for garbage among what is still needed.
+            self._collected = gc.isenabled()
+            gc.disable()
+        self._depth += 1
 
     def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._collected:
+            gc.enable()
         UNCOUNTED.end()
 
 
-event.register("numba:compile", _SayOnce())
+event.register("numba:compile", _Compilations())
 
 
 # Nobody calls kernels from C; without that door a tenth of the compiling is saved.
@@ -42,9 +57,40 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
+# What only kernels call needs no door to Python, and what makes no array no count of its users.
+_INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False}
+
+
 def jit(function: _Function) -> _Function:
     """Compile for speed, keep the result on disk, release the interpreter lock while running."""
     compiled: Any = numba.njit(**_OPTIONS)(function)
+    if compiled is function:  # told to compile nothing
+        return function
+    kept = compiled._cache
+    load = kept.load_overload
+
+    def load_uncounted(*arguments: Any) -> Any:
+        with UNCOUNTED.within():
+            return load(*arguments)
+
+    kept.load_overload = load_uncounted
+    return compiled  # type: ignore[no-any-return]
+
+
+def inner_jit(function: _Function) -> _Function:
+    """The same for what only kernels call and what makes no arrays, which is sooner compiled."""
+    compiled: Any = numba.njit(**_INNER)(function)
+    if compiled is function:
+        return function
+
+    def keep(result: Any) -> None:
+        # Where Numba looks when a kernel calls this one; it looks elsewhere when Python does.
+        compiled.overloads[tuple(result.signature.args)] = result
+
+    def refuse(*_arguments: Any, **_named: Any) -> None:
+        raise TypeError(f"{function.__name__}: only kernels can call this kernel (inner_jit)")
+
+    compiled.add_overload, compiled._compile_for_args = keep, refuse
     return compiled  # type: ignore[no-any-return]
 
 

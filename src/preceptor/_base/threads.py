@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from preceptor._base.deadline import UNCOUNTED
+
 _PIECE = 1024
 
 
@@ -33,8 +35,9 @@ def one_blas_thread() -> Iterator[None]:
     On a busy machine that waiting can take longer than the work, and it is not counted on by time
     limits.
     """
-    import scipy.linalg  # noqa: F401  limits hold for libraries that have been loaded
-    from threadpoolctl import threadpool_limits
+    with UNCOUNTED.within():
+        import scipy.linalg  # noqa: F401  limits hold for libraries that have been loaded
+        from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1, user_api="blas"):
         yield

@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 from preceptor.engine._count_round_kernels import tangent
 
 
-@jit
+@inner_jit
 def state_loss(S, e, floor, shift, reading, prices, code, tau, knots):
     """What a round costs that shows set S to somebody with errors e."""
     square = floor[S]
@@ -28,8 +28,8 @@ def state_loss(S, e, floor, shift, reading, prices, code, tau, knots):
 
 @jit
 def expand_counts(
-    first, stop, m, prefix, err, caps, most, floor, shift, reading, prices, code, tau, knots,
-    shown, actions, least, pot, constant, weight, delta, limit, F, G,
+    first, stop, m, prefix, err, caps, floor, shift, reading, prices, code, tau, knots, shown,
+    actions, least, pot, constant, weight, delta, limit, F, G,
 ):  # fmt: skip
     """Bounds F and prefixes G of all children; a child at or above `limit` gets F = inf.
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 from preceptor.engine._count_round_kernels import (
     bend_parts,
     climb,
@@ -25,9 +25,11 @@ from preceptor.engine._count_round_kernels import (
 SMALL = 1e-4
 # So many wide temperatures above the least one, a set weighs less than that.
 WINDOW = 9.3
+# So many of the sets that are least tell the others where to try their tangents.
+SHARED = 1
 
 
-@jit
+@inner_jit
 def add_outer(H, v, scale):
     """Lower half of scale v v'."""
     for q in range(v.size):
@@ -210,13 +212,15 @@ def stop_rows(
 @jit
 def exact_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
-    reading, prices, code, tau, knots, shown, actions, cool, y0, values, least, winner,
+    reading, prices, code, tau, knots, shown, actions, cool, most, y0, values, least, winner,
+    halt,
 ):  # fmt: skip
     """Certified minimum of pieces first..stop-1 over every action and every count.
 
     y0 (R, A, rows) are the tangent points tried first; those of sets that decide are improved at
-    the temperatures `cool`. values (R, A) the bounds of single sets, least (R,) the minimum,
-    winner (R,) its action's place.
+    the temperatures `cool`, for at most so many sets a piece. values (R, A) the bounds of single
+    sets, least (R,) the minimum, winner (R,) its action's place. Pieces that are not done when
+    halt[0] is set prove nothing.
     """
     n = caps.size
     k = shift.shape[1]
@@ -226,10 +230,13 @@ def exact_pieces(
     square, lines = np.empty((2, k, k)), np.empty((5, k))
     root, B, q, y = square[0], square[1], lines[0], lines[4]
     steps = np.int64(20)
-    W, of_tests = np.empty((k, n)), np.empty((2, n))
-    mean, spread = of_tests[0], of_tests[1]
+    W, of_tests = np.empty((k, n)), np.empty((3, n))
+    mean, spread, common = of_tests[0], of_tests[1], of_tests[2]
     weight = np.empty(places)
     for p in range(first, stop):
+        if halt[0]:
+            least[p] = -np.inf
+            continue
         round_points(
             reach[p], theta[now[p]], theta[later[p]], psi, err, low, high, caps, grid, delta, e, f,
             X, counts,
@@ -238,6 +245,7 @@ def exact_pieces(
             for s in range(2):
                 counts[i, s] = keep_hull(e[i, s], f[i, s], counts[i, s])
         done = np.zeros(actions.size, dtype=np.bool_)
+        improved = 0
         for c in range(actions.size):
             S = actions[c]
             values[p, c] = set_bound(
@@ -249,9 +257,10 @@ def exact_pieces(
             for c in range(1, actions.size):
                 if values[p, c] < values[p, at]:
                     at = c
-            if done[at]:
+            if done[at] or improved >= most:
                 break
             done[at] = True
+            improved += 1
             S = actions[at]
             copy_into(y, y0[p, at])
             for z in range(cool.size):
@@ -267,5 +276,26 @@ def exact_pieces(
                 if found > values[p, at]:
                     values[p, at] = found
                     copy_into(y0[p, at], y)
+            if improved <= SHARED:
+                # Errors at which this set is least are a good guess for all the others.
+                set_bound(
+                    y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,
+                    counts, cool[0], q, common, spread, weight,
+                )  # fmt: skip
+                for c in range(actions.size):
+                    if done[c]:
+                        continue
+                    S = actions[c]
+                    for j in range(k):
+                        y[j] = shift[S, j]
+                        for i in range(n):
+                            y[j] += reading[S, j, i] * common[i]
+                    found = set_bound(
+                        y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S],
+                        e, f, counts, 0.0, q, mean, spread, weight,
+                    )  # fmt: skip
+                    if found > values[p, c]:
+                        values[p, c] = found
+                        copy_into(y0[p, c], y)
         least[p] = values[p, at]
         winner[p] = at

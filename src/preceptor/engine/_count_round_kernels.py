@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 
 # Where a soft minimum cannot tell a point from nothing, in temperatures.
 FAR = 30.0
@@ -51,7 +51,7 @@ def tangent(code, tau, knots, s):
     return knots[j, 1] + knots[j, 2] * (s - knots[j, 0]), knots[j, 2], max(bend, 0.0)
 
 
-@jit
+@inner_jit
 def round_points(reach, now, later, psi, err, low, high, caps, grid, delta, e, f, X, sizes):
     """Points of a round in which every test was shown at most `reach` times.
 
@@ -92,7 +92,7 @@ def round_points(reach, now, later, psi, err, low, high, caps, grid, delta, e, f
         sizes[i, 1] = x
 
 
-@jit
+@inner_jit
 def keep_hull(e, f, size):
     """Keep the points that can be least for some slope, in place; how many there are.
 
@@ -125,7 +125,7 @@ def keep_hull(e, f, size):
     return kept
 
 
-@jit
+@inner_jit
 def soft_least(e, f, size, slope, tc, weight):
     """Soft minimum of f + slope e with its weights, and mean and variance of e under them."""
     least = np.inf
@@ -156,7 +156,7 @@ def soft_least(e, f, size, slope, tc, weight):
     return least - tc * math.log(total), e[at] + first, max(second / total - first * first, 0.0)
 
 
-@jit
+@inner_jit
 def set_bound(
     y, floor, shift, D, price, code, tau, knots, shown, e, f, sizes, tc, q, mean, spread, weight
 ):
@@ -183,7 +183,7 @@ def set_bound(
     return total
 
 
-@jit
+@inner_jit
 def bend_parts(y, floor, D, code, tau, knots, spread, root, W, B):
     """W = H^(1/2) D and the Cholesky factor B of I + W diag(spread) W', H the loss's curvature."""
     k, n = D.shape
@@ -217,7 +217,7 @@ def bend_parts(y, floor, D, code, tau, knots, spread, root, W, B):
             B[j, r] = math.sqrt(max(x, 1e-300)) if j == r else x / B[r, r]
 
 
-@jit
+@inner_jit
 def climb(
     y, floor, shift, D, price, code, tau, knots, shown, e, f, sizes, tc, limit, tolerance, steps,
     q, mean, spread, weight, root, W, B, lines,
@@ -280,7 +280,7 @@ def climb(
     return value
 
 
-@jit
+@inner_jit
 def count_moments(e, f, X, size, slope, tc, weight, mean, cross, cov):
     """Mean of X (6,), its covariance with e over tc, its own covariance over tc (lower half)."""
     least, centre, variance = soft_least(e, f, size, slope, tc, weight)

@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into, order_of_few, smallest_of
-from preceptor._base.jit import jit
+from preceptor._base._array_kernels import copy_into, fill_with, order_of_few, smallest_of
+from preceptor._base.jit import inner_jit, jit
 from preceptor.engine._subproblem_kernels import (
     SMALLEST,
     coordinate_minimiser,
@@ -72,9 +72,10 @@ def smooth_rounds(
         soft[t] = low - tau * math.log(total)
         g = grad[t]
         H = hess[t]
-        g[:] = 0.0
+        fill_with(g, 0.0)
         if second:
-            H[:, :] = 0.0
+            for q in range(6 * n):
+                fill_with(H[q], 0.0)
         for c in range(C):
             w = math.exp(-(value[c] - low) / tau) / total
             # left out of gradient and Hessian alike, or the Hessian would lose its sign
@@ -152,11 +153,14 @@ def inverse_curvature(W, D, Minv, A, d):
         Minv[i, i] += D[i]
 
 
-@jit
+@inner_jit
 def add_curvature(H, psi, jac, Minv, w, tau):
-    """Lower triangle of w (J Minv J' + psi psi' / tau), J diagonal per multiplier kind."""
+    """Lower triangle of w (J Minv J' + psi psi' / tau), J diagonal per multiplier kind.
+
+    There are 6 kinds; written out, the compiler would make a loop of its own of each pair of them.
+    """
     n = Minv.shape[0]
-    for ai in range(6):
+    for ai in range(psi.size // n):
         for i in range(n):
             q = ai * n + i
             x = w * psi[q] / tau
@@ -179,7 +183,7 @@ def fill_banded(first, stop, diagonal, below, free, damping, ridge, banded):
     for t in range(first, stop):
         for c in range(m):
             out = banded[t * m + c]
-            out[:] = 0.0
+            fill_with(out, 0.0)
             if not free[t, c]:
                 out[0] = 1.0
                 continue
@@ -219,7 +223,7 @@ def stop_rounds(first, stop, theta, lo, hi, tail_row, stop_cost, value, grad, cu
         value[t] = total
 
 
-@jit
+@inner_jit
 def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, gain):
     """Bounds shared by all sets with test r: base[r] + sum over members i of gain[r, i].
 
@@ -243,7 +247,7 @@ def screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, lo, hi, tail, base, 
         base[r] = total
 
 
-@jit
+@inner_jit
 def read_state(W, u, z):
     """z = W u: where the bound of a set is tight if its minimiser is u."""
     for j in range(W.shape[0]):
@@ -253,7 +257,7 @@ def read_state(W, u, z):
         z[j] = x
 
 
-@jit
+@inner_jit
 def heap_insert(kept, names, count, h, S):
     """Insert into a max-heap of the smallest values, where the largest leaves; the new count."""
     C = kept.shape[0]
@@ -312,25 +316,16 @@ def all_sets_rounds(
         tail = last or smallest_of(low_end) <= SMALLEST  # errors may be below lo
         follow = t if last else t + 1
         round_coefficients(theta[t], theta[follow], delta, s, b0, b1, a0, a1, mu, shift, beta)
-        S = guess[t]
-        const = load_set(S, members, cost, b0, b1, a0, a1, shift, b, a)
-        read_state(W[S], centre, z)
-        low = newton_lower(
-            W[S], z, b, a, mu, low_end, high_end, const, tail, np.inf, tol, newton_steps, u, D, A,
-            d, trial,
-        )  # fmt: skip
-        copy_into(centre, u)
-        screening_tables(W1, centre, b0, b1, a0, a1, mu, shift, low_end, high_end, tail, base, gain)
-        count = np.int64(0)
-        for q in range(actions.shape[0]):
+        count, low = np.int64(0), np.inf
+        for q in range(-1, actions.shape[0]):
             if halt[0]:
                 return
-            S = actions[q]
+            S = actions[q] if q >= 0 else guess[t]  # the guess fills the tables
             limit = low + margin
             if count == C:
                 limit = max(min(limit, kept[0]), low)
             skip = False
-            for e in range(members.shape[1] + 1):
+            for e in range(members.shape[1] + 1 if q >= 0 else 0):
                 r = n
                 if e > 0:
                     r = members[S, e - 1]
@@ -352,13 +347,13 @@ def all_sets_rounds(
                 A, d, trial,
             )  # fmt: skip
             if h < low:
-                if h < low - margin:
+                if q < 0 or h < low - margin:
                     copy_into(centre, u)
                     screening_tables(
                         W1, centre, b0, b1, a0, a1, mu, shift, low_end, high_end, tail, base, gain
                     )
                 low = h
-            if h < limit or count == 0:
+            if q >= 0 and (h < limit or count == 0):
                 count = heap_insert(kept, names, count, h, S)
         order = order_of_few(kept[:count])
         sizes[t] = 0

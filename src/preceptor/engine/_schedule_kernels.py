@@ -8,11 +8,11 @@ Legend: x (T,) set ids, W (n_sets, k, n) factors, s = 1 / alpha, U (T+1, n) stat
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base._array_kernels import copy_into, fill_with
+from preceptor._base.jit import inner_jit, jit
 
 
-@jit
+@inner_jit
 def set_loss(S, u, W, cost):
     """What set S costs in state u: cost_S + |W_S u|^2."""
     total = cost[S]
@@ -24,7 +24,7 @@ def set_loss(S, u, W, cost):
     return total
 
 
-@jit
+@inner_jit
 def commit_value(S, u, W, cost, shown, s, delta):
     """Cost of showing S forever from u: sum_ij G_ij u_i u_j / (1 - delta s_i s_j)."""
     n = u.shape[0]  # s_i = 1 for a hidden test
@@ -57,7 +57,7 @@ def best_commit(u, W, cost, shown, s, delta):
     return best, value
 
 
-@jit
+@inner_jit
 def commit_matrix(S, W, shown, s, delta, K):
     """Fill K so that showing S forever from u costs u'K u besides its constant part."""
     n = s.shape[0]
@@ -76,26 +76,28 @@ def replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K):
     """States, price tables and total cost of a schedule."""
     T, n = x.shape[0], s.shape[0]
     k = W.shape[1]
-    U[0] = 1.0
+    fill_with(U[0], 1.0)
     total, weight = 0.0, 1.0
     for t in range(T):
         total += weight * set_loss(x[t], U[t], W, cost)
         weight *= delta
         for i in range(n):
             U[t + 1, i] = U[t, i] * s[i] if shown[x[t], i] else U[t, i]
-    Q[T] = 0.0
     if infinite:
         total += weight * commit_value(commit, U[T], W, cost, shown, s, delta)
         commit_matrix(commit, W, shown, s, delta, K)
         for i in range(n):
             for q in range(n):
                 Q[T, i, q] = weight * K[i, q] * U[T, i] * U[T, q]
+    else:
+        for i in range(n):
+            fill_with(Q[T, i], 0.0)
     for t in range(T - 1, -1, -1):
         price_round(Q[t], Q[t + 1], x[t], U[t], delta**t, W, k, n)
     return total
 
 
-@jit
+@inner_jit
 def price_round(Qt, Qnext, S, u, weight, W, k, n):
     """Q of a round from that of the next."""
     for i in range(n):
@@ -126,7 +128,7 @@ def greedy_schedule(x, lookahead, W, cost, shown, s, delta, all_ids, halt):
     best, value = all_ids[0], np.inf
     for t in range(x.shape[0]):
         if halt[0]:
-            x[t:] = best
+            fill_with(x[t:], best)
             break
         best, value = all_ids[0], np.inf
         for q in range(all_ids.shape[0]):

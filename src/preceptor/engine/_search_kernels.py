@@ -7,9 +7,9 @@ rounds after it.
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
-from preceptor.engine._schedule_kernels import best_commit, price_round, replay, set_loss
+from preceptor._base._array_kernels import copy_into, fill_with
+from preceptor._base.jit import inner_jit, jit
+from preceptor.engine._schedule_kernels import price_round, replay, set_loss
 
 
 @jit
@@ -23,7 +23,7 @@ def next_random(state):
     return float(v >> np.uint64(11)) / 9007199254740992.0
 
 
-@jit
+@inner_jit
 def find_set(row, sorted_members, order):
     """Id of the set with these members (ascending, padded with a large number), or -1."""
     lo, hi = 0, sorted_members.shape[0]
@@ -47,7 +47,7 @@ def find_set(row, sorted_members, order):
     return order[lo]
 
 
-@jit
+@inner_jit
 def exchanged(S, out, into, members, sorted_members, order, row):
     """Id of S without `out` and with `into` (either may be -1), or -1 if that is no allowed set."""
     k = members.shape[1]
@@ -75,7 +75,7 @@ def exchanged(S, out, into, members, sorted_members, order, row):
     return find_set(row, sorted_members, order)
 
 
-@jit
+@inner_jit
 def later_change(d, changed, count, Q):
     """Change of the later cost when u_i is multiplied by 1 + d_i for the listed tests."""
     n = Q.shape[0]
@@ -91,7 +91,7 @@ def later_change(d, changed, count, Q):
     return total
 
 
-@jit
+@inner_jit
 def switch_change(old, new, rows, Qnext, members, shown, s):
     """Later cost change of showing `new` instead of `old`; rows (n,) are the row sums of Qnext."""
     total = 0.0
@@ -133,33 +133,22 @@ def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_mem
         old = x[t]
         now = set_loss(old, U[t], W, cost)
         best, drop = old, -1e-11 * (1.0 + abs(now) * weight)
-        if all_sets:
-            for S in range(cost.shape[0]):
-                if S == old:
-                    continue
-                later = switch_change(old, S, rows, Q[t + 1], members, shown, s)
-                if weight * (cost[S] - now) + later >= drop:
-                    continue
-                change = weight * (set_loss(S, U[t], W, cost) - now) + later
-                if change < drop:
-                    best, drop = S, change
-        else:
-            for a in range(-1, k):
+        for place in range(cost.shape[0] if all_sets else (k + 1) * (n + 1)):
+            S = place
+            if not all_sets:  # out of `a`-th place goes a test, or none; another, or none, comes in
+                a, into = place // (n + 1) - 1, place % (n + 1) - 1
                 out = members[old, a] if a >= 0 else -1
-                if a >= 0 and out < 0:
+                if (a >= 0 and out < 0) or (into >= 0 and shown[old, into]):
                     continue
-                for into in range(-1, n):
-                    if (into >= 0 and shown[old, into]) or (into < 0 and out < 0):
-                        continue
-                    S = exchanged(old, out, into, members, sorted_members, order, row)
-                    if S < 0:
-                        continue
-                    later = switch_change(old, S, rows, Q[t + 1], members, shown, s)
-                    if weight * (cost[S] - now) + later >= drop:
-                        continue
-                    change = weight * (set_loss(S, U[t], W, cost) - now) + later
-                    if change < drop:
-                        best, drop = S, change
+                S = exchanged(old, out, into, members, sorted_members, order, row)
+            if S < 0 or S == old:
+                continue
+            later = switch_change(old, S, rows, Q[t + 1], members, shown, s)
+            if weight * (cost[S] - now) + later >= drop:
+                continue
+            change = weight * (set_loss(S, U[t], W, cost) - now) + later
+            if change < drop:
+                best, drop = S, change
         if best != old:
             gain -= drop
             x[t] = best
@@ -177,7 +166,7 @@ def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_mem
     return gain
 
 
-@jit
+@inner_jit
 def block_change(
     x, t, length, out, into, target, U, Q, W, cost, members, shown, s, delta, sorted_members, order,
     y, d, u, changed, row,
@@ -311,43 +300,6 @@ def swap_sweep(x, U, W, cost, shown, s, delta, reach, halt):
 
 
 @jit
-def descend(
-    x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets, sorted_members,
-    order, stride, state, halt,
-):  # fmt: skip
-    """Local search until no move helps, or halt[0] is set; returns (value, commit set).
-
-    x is changed in place.
-    """
-    T = x.shape[0]
-    lengths = np.empty(4, dtype=np.int64)
-    lengths[0], lengths[1], lengths[2], lengths[3] = 3, 10, 40, T
-    value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-    for _ in range(200):
-        before = value
-        for _inner in range(50):
-            gain = round_sweep(
-                x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_members, order, halt
-            )
-            gain += swap_sweep(x, U, W, cost, shown, s, delta, 11, halt)
-            value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-            if gain <= 1e-9 * abs(value):
-                break
-        if stride > 0:
-            first = int(next_random(state) * stride)
-            block_sweep(
-                x, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, sorted_members,
-                order, lengths, first, stride, halt,
-            )  # fmt: skip
-        if infinite and not halt[0]:
-            commit, _ = best_commit(U[T], W, cost, shown, s, delta)
-        value = replay(x, commit, infinite, W, cost, shown, s, delta, U, Q, K)
-        if value > before - 1e-8 * abs(before) or halt[0]:
-            break
-    return value, commit
-
-
-@jit
 def kick(x, state, n_sets):
     """Disturb a schedule: overwrite, delete or repeat a stretch, or copy one stretch elsewhere."""
     T = x.shape[0]
@@ -357,10 +309,10 @@ def kick(x, state, n_sets):
     end = min(T, t + length)
     if kinds < 0.3:
         S = int(next_random(state) * n_sets)
-        x[t:end] = S
+        fill_with(x[t:end], S)
     elif kinds < 0.5:
         S = x[int(next_random(state) * T)]
-        x[t:end] = S
+        fill_with(x[t:end], S)
     elif kinds < 0.7:  # delete: everything later happens earlier
         for r in range(t, T):
             x[r] = x[min(T - 1, r + end - t)]
@@ -373,28 +325,3 @@ def kick(x, state, n_sets):
         for r in range(end - t):
             if other + r < T:
                 x[t + r], x[other + r] = x[other + r], x[t + r]
-
-
-@jit
-def kicked_search(
-    x, commit, value, kicks, infinite, W, cost, members, shown, s, delta, all_sets, sorted_members,
-    order, stride, state, halt,
-):  # fmt: skip
-    """Disturb and descend `kicks` times, keeping improvements only; returns (value, commit set)."""
-    T, n = x.shape[0], s.shape[0]
-    U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
-    y = np.empty_like(x)
-    for _ in range(kicks):
-        if halt[0]:
-            break
-        copy_into(y, x)
-        for _more in range(1 + int(next_random(state) * 3)):
-            kick(y, state, cost.shape[0])
-        v, c = descend(
-            y, commit, infinite, U, Q, K, W, cost, members, shown, s, delta, all_sets,
-            sorted_members, order, stride, state, halt,
-        )  # fmt: skip
-        if v < value - 1e-12 * abs(value):
-            copy_into(x, y)
-            value, commit = v, c
-    return value, commit

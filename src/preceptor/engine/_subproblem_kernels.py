@@ -14,7 +14,7 @@ exactly |z - W_S u(z)|^2.
 import math
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import inline_jit, jit
+from preceptor._base.jit import inline_jit, inner_jit
 
 SMALLEST = 1e-30  # boxes end here; below it every relative error is the same to a float64 loss
 
@@ -35,7 +35,7 @@ def coordinate_minimiser(p, a, mu, lo, hi):
     return min(max(u, lo), hi)
 
 
-@jit
+@inner_jit
 def coordinate_value(p, a, mu, lo, hi, tail):
     """Certified minimum over [lo, hi]; in the tail over (0, hi], log u read as log max(u, lo)."""
     u = coordinate_minimiser(p, a, mu, lo, hi)
@@ -51,7 +51,7 @@ def coordinate_value(p, a, mu, lo, hi, tail):
     return value
 
 
-@jit
+@inner_jit
 def lower_value(W, z, b, a, mu, lo, hi, const, tail, u, D):
     """h_S(z); fills the minimiser u and D, one over the separable curvature (0 at a bound)."""
     k, n = W.shape
@@ -76,7 +76,7 @@ def lower_value(W, z, b, a, mu, lo, hi, const, tail, u, D):
     return total
 
 
-@jit
+@inner_jit
 def solve_small(A, d):
     """Cholesky solve in place of a k by k positive definite system; d becomes the solution."""
     k = d.shape[0]
@@ -98,7 +98,7 @@ def solve_small(A, d):
         d[j] /= A[j, j]
 
 
-@jit
+@inner_jit
 def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, D, A, d, trial):
     """Raise h_S(z) by damped Newton until its gap is below tol or it reaches target.
 
@@ -159,7 +159,7 @@ def newton_lower(W, z, b, a, mu, lo, hi, const, tail, target, tol, max_iter, u, 
     return h
 
 
-@jit
+@inner_jit
 def round_coefficients(theta, follow, delta, s, b0, b1, a0, a1, mu, shift, beta):
     """Coefficients of the separable part, test hidden (0) or shown (1); shift joins const_S."""
     for i in range(s.shape[0]):
@@ -171,7 +171,7 @@ def round_coefficients(theta, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
         shift[i] = -delta * beta[i] * follow[0, i]
 
 
-@jit
+@inner_jit
 def load_set(S, members, cost, b0, b1, a0, a1, shift, b, a):
     """Coefficients for set S into b, a; returns const_S."""
     copy_into(b, b0)

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 from preceptor.model._surface_kernels import pair_charge, pair_charges
 
 
@@ -56,7 +56,7 @@ def yes_no_charges(numbers, surface, floor, first, square, x, y, out):
     pair_charges(numbers, surface, x, y, out)
 
 
-@jit
+@inner_jit
 def yes_no_charge(numbers, surface, floor, first, square):
     """The same for one state."""
     explained = max(numbers[0] - floor, 0.0)
@@ -65,7 +65,7 @@ def yes_no_charge(numbers, surface, floor, first, square):
     return pair_charge(numbers, surface, shared, shared - along + square)
 
 
-@jit
+@inner_jit
 def charge(code, numbers, surface, floor, first, square):
     """What a round costs with set's floor, the first row of d, and |d|²."""
     if code == 3:
@@ -90,7 +90,7 @@ def packed_losses(q, members, sizes, floor, shift, factor, prices, code, numbers
             out[b, s] = charge(code, numbers, surface, floor[s], first, square) + prices[s]
 
 
-@jit
+@inner_jit
 def tree_lengths(q, depth, test, row, node, path, lengths, line, plus, here):
     """plus + |L⁻¹q_S|² of one node for a block of states, into here; see `tree_losses`."""
     d = depth[node]

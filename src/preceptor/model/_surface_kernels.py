@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit
 
 # A score whose variance is a smaller share of all there is does not move, but for rounding.
 _STILL = 1e-14
@@ -19,7 +19,7 @@ _STILL = 1e-14
 _LEAST_VARIANCE = 1e-4
 
 
-@jit
+@inner_jit
 def on_surface(surface, x, y):
     """A cubic in each of two directions, cell by cell: surface is (rows, columns, 16)."""
     i, j = min(int(x), surface.shape[0] - 1), min(int(y), surface.shape[1] - 1)
@@ -32,7 +32,7 @@ def on_surface(surface, x, y):
     return ((c3 * t + c2) * t + c1) * t + c0
 
 
-@jit
+@inner_jit
 def slopes_on_surface(surface, x, y):
     """The same surface and its two slopes, per place along x and along y."""
     i, j = min(int(x), surface.shape[0] - 1), min(int(y), surface.shape[1] - 1)
@@ -48,7 +48,7 @@ def slopes_on_surface(surface, x, y):
     return value, along_x, along_y
 
 
-@jit
+@inner_jit
 def pair_charges(numbers, surface, x, y, out):
     """What answers cost with covariances x and variances y; both are overwritten.
 
@@ -74,7 +74,7 @@ def pair_charges(numbers, surface, x, y, out):
                 out[k] /= left * left
 
 
-@jit
+@inner_jit
 def pair_charge(numbers, surface, shared, variance):
     """What answers cost with one covariance and variance."""
     if variance < _STILL * numbers[0]:
@@ -90,7 +90,7 @@ def pair_charge(numbers, surface, shared, variance):
     return value
 
 
-@jit
+@inner_jit
 def pair_slopes(numbers, surface, shared, variance):
     """`pair_charge`'s slopes: per unit of the covariance, and per unit of the variance."""
     variance = max(variance, _LEAST_VARIANCE)

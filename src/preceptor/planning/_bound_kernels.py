@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 
 
-@jit
+@inner_jit
 def most_removed(y, gone, step, limit, showings):
     """Upper bound on Σ_i y_i gone[i, m_i] over m_i <= limit, Σ m_i <= showings (y_i > 0 only)."""
     n = y.size

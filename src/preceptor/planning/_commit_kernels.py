@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base._array_kernels import copy_into, largest_of
-from preceptor._base.jit import jit
+from preceptor._base._array_kernels import copy_into, fill_with, largest_of
+from preceptor._base.jit import inner_jit, jit
 from preceptor.loss._loss_kernels import charge, tree_lengths
 
 
-@jit
+@inner_jit
 def commit_cost(
     k, still, moved, counts, err0, membership, constant, linear, quadratic, zeroth, scale, second
 ):
@@ -132,7 +132,7 @@ def learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second,
             still[i, x] = err0[i] * retention[i, counts[x, i]]
             moved[i, x] = err0[i] * first[i, counts[x, i]]
     for i in range(n):
-        q[i] = 0.0
+        fill_with(q[i], 0.0)
         for j in range(n):
             weight = sigma[i, j]
             for x in range(width):
@@ -157,7 +157,7 @@ def learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second,
                 copy_into(cross[j, i], here)
 
 
-@jit
+@inner_jit
 def visit(
     node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path, lengths,
     learned, line, best, best_set,
@@ -224,31 +224,28 @@ def tree_commits(
         learned = np.zeros((deepest + 1, width))
         line = np.empty(width)
         here, here_set = best[start:stop], best_set[start:stop]
-        here[:] = np.inf
-        here_set[:] = cost_floor.size
-        for hint in range(hints.shape[0]):
-            for position in range(hints.shape[1]):
-                node = hints[hint, position]
-                if node >= 0:
-                    visit(
-                        node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth,
-                        path, lengths, learned, line, here, here_set,
-                    )  # fmt: skip
-        lengths[0] = 0.0
-        learned[0] = 0.0
+        fill_with(here, np.inf)
+        fill_with(here_set, cost_floor.size)
         limit = largest_of(limits[start:stop])
-        ceiling = min(largest_of(here), limit)
-        node = np.int64(0)
-        since = 0
+        ceiling = limit
+        node, hint, since = np.int64(0), 0, 0
         while node < depth.size:
-            if least_below[node] > ceiling:
+            at = node
+            if hint < hints.size:
+                at = hints[hint // hints.shape[1], hint % hints.shape[1]]
+                hint += 1
+                since = 31
+                if at < 0:
+                    continue
+            elif least_below[node] > ceiling:
                 node = after[node]
                 continue
+            else:
+                node += 1
             visit(
-                node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path,
+                at, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path,
                 lengths, learned, line, here, here_set,
             )  # fmt: skip
-            node += 1
             since += 1
             if since == 32:
                 ceiling = min(largest_of(here), limit)

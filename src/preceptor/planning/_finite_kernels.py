@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
 
 
-@jit
+@inner_jit
 def place_run(t, s, d, total, hidden, coordinate, base, step):
     """Counts along a run: test i has been shown base[i] + step[i]·s_0 times."""
     for i in range(coordinate.size):
@@ -39,7 +39,7 @@ def place_run(t, s, d, total, hidden, coordinate, base, step):
         step[i] = w
 
 
-@jit
+@inner_jit
 def next_run(s, d, top):
     """Advance s_1..s_{d-1} in order of rank; False when the layer is done."""
     j = 1
@@ -53,7 +53,7 @@ def next_run(s, d, top):
     return False
 
 
-@jit
+@inner_jit
 def run_losses(
     length, base, step, err, mirrored, pad, floor, shift, reading, prices, code, numbers, surface,
     set_index, line, room, out,
@@ -106,7 +106,7 @@ def run_losses(
             out[x] += price
 
 
-@jit
+@inner_jit
 def relax_run(values, losses, weight, length, target, next_values, parents, set_index):
     """Offer every state of a run this set: keep it where it beats what its successor has."""
     reached = next_values[target : target + length]
@@ -120,7 +120,7 @@ def relax_run(values, losses, weight, length, target, next_values, parents, set_
         parent[x] = chosen if better else parent[x]
 
 
-@jit
+@inner_jit
 def target_rank(s, d, moves, set_index, binomials):
     """Where the state with s_0 = 0 goes when the set is shown."""
     rank = moves[set_index, 0]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
 from preceptor.loss._loss_kernels import charge
 
 
-@jit
+@inner_jit
 def round_cost(k, m, err, floor, shift, reading, prices, code, numbers, surface):
     first, square = 0.0, 0.0
     for r in range(shift.shape[1]):
@@ -27,7 +27,7 @@ def round_cost(k, m, err, floor, shift, reading, prices, code, numbers, surface)
     return charge(code, numbers, surface, floor[k], first, square) + prices[k]
 
 
-@jit
+@inner_jit
 def replay_from(
     x, start, horizon, m, weight, discount, limit, rest, membership, err, floor, shift, reading,
     prices, code, numbers, surface,
@@ -53,7 +53,7 @@ def replay_from(
     return total
 
 
-@jit
+@inner_jit
 def prefix_states(
     x, discount, membership, err, floor, shift, reading, prices, code, numbers, surface, m, paid
 ):

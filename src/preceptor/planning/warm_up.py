@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.deadline import UNCOUNTED
+from preceptor.planning.anytime import Watch
 
 if TYPE_CHECKING:
     from preceptor.engine.counted import CountInstance
@@ -35,48 +37,82 @@ def compile_search() -> None:
 @UNCOUNTED.within()
 def compile_proof() -> None:
     """The same for the dual and its beam."""
-    from preceptor.engine.certified_beam import certified_beam
     from preceptor.engine.dual import solve_dual
+    from preceptor.engine.guided_beam import guided_beam
+    from preceptor.engine.multiplier_guide import MultiplierGuide
 
     instance = _tiny()
     path = np.zeros(4, dtype=np.int64)
     bound = solve_dual(instance, path, time_limit=60.0, max_iterations=1)
-    certified_beam(bound, path, 0, width=8, time_limit=60.0)
+    guided_beam(MultiplierGuide(bound), path, 0, 1e9, width=8)
 
 
 @cache
 @UNCOUNTED.within()
 def compile_counts() -> None:
     """The same for the general dual and its beam."""
-    from preceptor.engine.count_beam import count_beam
     from preceptor.engine.general_dual import solve_general_dual
+    from preceptor.engine.guided_beam import guided_beam
+    from preceptor.engine.potential_guide import PotentialGuide
 
     instance = _tiny_counts()
     bound = solve_general_dual(instance, 1.0, time_limit=60.0, max_iterations=1)
-    path = np.zeros(1, dtype=np.int64)
-    count_beam(bound, path, 0, 1e9, lambda _path, _commit: 1e9, width=8, time_limit=60.0)
+    guide = PotentialGuide(bound, lambda _path, _commit: 1e9)
+    guided_beam(guide, np.zeros(1, dtype=np.int64), 0, 1e9, width=8)
+
+
+@cache
+@UNCOUNTED.within()
+def compile_exact() -> None:
+    """The same for the box of counts, layers of counts, and the search that replays schedules."""
+    from preceptor.planning.finite import DEFAULT_MEMORY, finite_plan
+    from preceptor.planning.lattice import lattice_plan
+    from preceptor.planning.search import search
+
+    problem, watch = _tiny_problem(), Watch(None)
+    lattice_plan(problem, watch, memory_limit=DEFAULT_MEMORY, edge_seconds=0.0)
+    finite_plan(problem.replace(horizon=3), DEFAULT_MEMORY, watch)
+    search(problem, watch, max_kicks=1, seed=0, progress=None)
 
 
 @cache
 @UNCOUNTED.within()
 def compile_search_and_proof() -> None:
-    """Both; where nothing is on disk yet, by two processes at once.
+    """What a problem with multipliers of each round needs; see `_both`."""
+    from preceptor.engine._dual_kernels import smooth_rounds
+
+    _both(compile_search, compile_proof, smooth_rounds)
+
+
+@cache
+@UNCOUNTED.within()
+def compile_exact_and_counts() -> None:
+    """What a problem with potentials of the counts needs; see `_both`."""
+    from preceptor.engine._count_dual_kernels import soft_pieces
+
+    _both(compile_exact, compile_counts, soft_pieces)
+
+
+def _both(here: Callable[[], None], there: Callable[[], None], kernel: object) -> None:
+    """Compile both; where that kernel of the second is not on disk yet, by two processes at once.
 
     The other one leaves what it compiled on disk. Should it fail, this one compiles it all.
     """
-    other = _elsewhere("compile_proof") if _is_cold() else None
-    compile_search()
+    other = _elsewhere(there.__name__) if _is_cold(kernel) else None
+    here()
     if other is not None:
         other.wait()
-    compile_proof()
+    there()
 
 
-def _is_cold() -> bool:
-    """Whether the largest kernel of the proof was never compiled on this machine."""
-    from preceptor.engine._dual_kernels import smooth_rounds
-
-    where = getattr(getattr(smooth_rounds, "_cache", None), "cache_path", None)
-    return where is not None and not any(Path(where).glob("_dual_kernels.smooth_rounds-*.nbi"))
+def _is_cold(kernel: object) -> bool:
+    """Whether a kernel was never compiled on this machine."""
+    where = getattr(getattr(kernel, "_cache", None), "cache_path", None)
+    function = getattr(kernel, "py_func", None)
+    if where is None or function is None:
+        return False
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}-*.nbi"
+    return not any(Path(where).glob(name))
 
 
 def _elsewhere(function: str) -> subprocess.Popen[bytes] | None:
@@ -117,6 +153,17 @@ def compile_for(problem: Problem) -> None:
         walk.tails([(0,)])
         expected.losses(path)
         expected.total(path, 0.5, (0,))
+
+
+def _tiny_problem() -> Problem:
+    from preceptor.model.risks import Huber
+    from preceptor.model.world import World
+    from preceptor.people.by_showings import Learner
+    from preceptor.people.curves import Geometric
+    from preceptor.problem import Problem
+
+    learner = Learner([0.0, 0.5], Geometric(3.0))
+    return Problem(World.equicorrelated([1.0, 1.0], 0.5), learner, 1, risk=Huber(1.0), discount=0.5)
 
 
 def _tiny() -> DualInstance:

@@ -1,0 +1,52 @@
+"""Kernels that only kernels can call: compiled with their callers, refused to Python."""
+
+from __future__ import annotations
+
+import gc
+
+import numba
+import numpy as np
+import pytest
+
+from preceptor._base._array_kernels import copy_into, order_of_few
+from preceptor._base.deadline import UNCOUNTED
+from tests.doors import as_python, door
+
+compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+@compiled
+def test_python_is_refused_instead_of_crashing():
+    with pytest.raises(TypeError, match="copy_into: only kernels"):
+        copy_into(np.zeros(2), np.ones(2))
+
+
+@compiled
+def test_it_is_refused_after_a_kernel_called_it_too():
+    @numba.njit
+    def caller(source):
+        target = np.zeros(2)
+        copy_into(target, source)
+        return target
+
+    assert caller(np.ones(2)).tolist() == [1.0, 1.0]
+    with pytest.raises(TypeError, match="copy_into: only kernels"):
+        copy_into(np.zeros(2), np.ones(2))
+    assert gc.isenabled()  # which it is not while something is compiled
+
+
+def test_a_door_leads_to_the_same_as_plain_python():
+    target = np.zeros(2)
+    door(copy_into)(target, np.ones(2))
+    assert target.tolist() == [1.0, 1.0]
+    assert door(order_of_few) is order_of_few
+    assert as_python(order_of_few)(np.array([2.0, 1.0])).tolist() == [1, 0]
+
+
+@compiled
+def test_loading_a_kernel_from_disk_stops_the_clock():
+    order_of_few(np.array([2.0, 1.0]))
+    (types,) = order_of_few.signatures[:1]
+    before = UNCOUNTED.so_far
+    order_of_few._cache.load_overload(types, order_of_few.targetctx)
+    assert UNCOUNTED.so_far > before
