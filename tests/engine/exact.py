@@ -10,11 +10,12 @@ import numpy as np
 
 import preceptor as pr
 from preceptor._base.discounting import total_weight
-from preceptor.engine.certified_beam import certified_beam
 from preceptor.engine.dual import solve_dual
+from preceptor.engine.guided_beam import guided_beam
 from preceptor.engine.instance import DualInstance, factor_members, make_instance
+from preceptor.engine.multiplier_guide import MultiplierGuide
 from preceptor.engine.search import search_schedule
-from preceptor.planning.certified import certificate_of
+from preceptor.planning.reduction import certificate_of
 from preceptor.verification.dual_check import prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import LogPotentials
@@ -60,8 +61,13 @@ def solve_all(instance, length=30, width=200, iterations=60):
         max_iterations=iterations,
         length=None if instance.horizon else length,
     )
-    beam = certified_beam(bound, found.schedule, found.commit, width=width, time_limit=60)
-    return found, bound, beam
+    return found, bound, beam_against(bound, found.schedule, found.commit, width)
+
+
+def beam_against(bound, path, commit, width, **options):
+    """One pass against a plan."""
+    guide = MultiplierGuide(bound)
+    return guided_beam(guide, path, commit, guide.price(path, commit), width, **options)
 
 
 def own_losses(instance: DualInstance):

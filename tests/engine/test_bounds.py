@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from preceptor.engine.certified_beam import certified_beam
 from preceptor.engine.instance import DualInstance, factor_members, make_instance
-from tests.engine.exact import brute_force, enclosure, solve_all, solved
+from tests.engine.exact import beam_against, brute_force, enclosure, solve_all, solved
 from tests.strategies import examples
 
 FAMILIES = {
@@ -123,5 +122,5 @@ def test_corners(instance, searched, any_set):
         bad = any_set % instance.n_sets
         plan = np.full(instance.horizon or 3, bad)
         commit = bad if instance.horizon is None else -1
-        beam = certified_beam(bound, plan, commit, width=20)
+        beam = beam_against(bound, plan, commit, width=20)
     assert_encloses(instance, bound, beam)

@@ -8,6 +8,7 @@ from preceptor.engine import set_lists
 from preceptor.engine._subproblem_kernels import coordinate_value, newton_lower
 from preceptor.engine.dual import solve_dual
 from preceptor.engine.instance import DualInstance, factor_members
+from tests.doors import door
 from tests.engine.exact import (
     enclosure,
     proven_again,
@@ -79,9 +80,9 @@ def test_what_is_not_a_number_proves_nothing():
     w, a, d, trial = np.ones((1, 1)), np.empty((1, 1)), np.empty(1), np.empty(1)
     u, curvature = np.empty(1), np.empty(1)
     args = (one.copy(), nothing, one, one, 0.5 * one, one, 0.0, False, np.inf, 1e-9, 5)
-    assert newton_lower(w, *args, u, curvature, a, d, trial) == -np.inf
+    assert door(newton_lower)(w, *args, u, curvature, a, d, trial) == -np.inf
 
 
 @pytest.mark.parametrize(("a", "mu"), [(8e-19, -2e-18), (-2e-18, 8e-19), (0.0, 0.0)])
 def test_coordinates_survive_rounding(a, mu):
-    assert coordinate_value(0.0, a, mu, 1.0, 1.0, False) == pytest.approx(0.0, abs=1e-15)
+    assert door(coordinate_value)(0.0, a, mu, 1.0, 1.0, False) == pytest.approx(0.0, abs=1e-15)

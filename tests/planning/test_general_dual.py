@@ -7,6 +7,7 @@ import pytest
 
 import preceptor as pr
 from preceptor.certificate import PotentialCertificate
+from preceptor.engine import general_dual, smoothed
 from preceptor.planning import certified, certified_counts
 from preceptor.planning.counting import to_counts, why_not_counted
 from tests.planning.random_problems import log_cosh, random_problem
@@ -101,6 +102,28 @@ def test_what_it_covers(changes, words):
     found = why_not_counted(real(2, **changes))
     assert words in found
     assert bool(found) == bool(words)
+
+
+@pytest.mark.parametrize("blocks", [False, True], ids=["every round", "blocks of rounds"])
+def test_few_listed_sets_prove_nearly_as_much_as_all(blocks, monkeypatch):
+    """Of ten sets three are listed at first; all of them are asked about every step."""
+    problem, goal = real(), pr.solve(real(), "lattice").value
+    all_listed = general_dual.solve_general_dual(to_counts(problem), 0.1 * goal, max_iterations=20)
+    for name, number in {"FEW_SETS": 4, "LISTED": 3, "MOST_LISTED": 5, "ADMITTED": 2}.items():
+        monkeypatch.setattr(smoothed, name, number)
+    if blocks:
+        monkeypatch.setattr(general_dual, "FINE_WORK", 0)
+    few = general_dual.solve_general_dual(to_counts(problem), 0.1 * goal, max_iterations=20)
+    assert few.value <= goal * (1 + 1e-9)
+    assert few.value == pytest.approx(all_listed.value, rel=0.03)
+    assert few.minima.size == few.length + 1
+
+
+def test_what_was_proven_stands_when_time_is_up():
+    """Nothing at all if there was none, and then no bound is claimed."""
+    halt = np.ones(1, dtype=np.int64)
+    bound = general_dual.solve_general_dual(to_counts(real()), 0.1, halt=halt)
+    assert bound.value == -np.inf
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -9,14 +9,17 @@ One idea a file:
 - `dual`: multipliers for each round that prove a lower bound on the cost of every plan;
 - `set_lists`: which sets a round keeps in mind, and certifying over every one of them;
 - `newton`: how the multipliers are improved, one banded Newton step for all rounds at once;
-- `certified_beam`: a beam ranked by what the dual proves; it raises the bound and finds plans.
+- `multiplier_guide`: how they guide a beam.
 
 For any curve, imputation and convex risk a state is a vector of counts:
 
 - `counted`: such a problem as arrays;
 - `potentials`: what functions of the counts, one for each round, prove;
-- `general_dual`: how good ones are found;
-- `count_beam`: the beam that they guide.
+- `general_dual`, `smoothed`: how good ones are found;
+- `potential_guide`: how they guide a beam.
+
+Either way, `guided_beam` walks the counts in order of what is proven; it raises the bound and finds
+plans.
 
 What a bound leaves behind is in `preceptor.certificate`, slow proofs of it in `verification`.
 Nothing is imported here.

@@ -97,7 +97,7 @@ def choose_length(instance: DualInstance, start_length: int = 0) -> int:
     """
     if instance.horizon is not None:
         return instance.horizon
-    small = instance.n_features * len(instance.actions()) <= 600
+    small = instance.n_features * len(instance.actions) <= 600
     wanted = int(np.ceil(np.log(1e-3 if small else 1e-2) / np.log(instance.discount)))
     return int(np.clip(max(wanted, min(start_length, 40)), 40, 700))
 
@@ -124,7 +124,7 @@ def solve_dual(
     rounds = prepare_rounds(instance, T)
     if halt is not None:
         rounds.halt = halt
-    complete = rounds.lists.shape[1] >= len(instance.actions())
+    complete = rounds.lists.shape[1] >= len(instance.actions)
     schedule = np.asarray(start_schedule, dtype=np.int64)
     theta, loss, tau = best_start(rounds, schedule, complete)
     best_theta, best_value, best_minima = theta, -np.inf, np.full(rounds.count, -np.inf)

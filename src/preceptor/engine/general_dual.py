@@ -4,8 +4,8 @@ The dual is concave in the potentials, which are linear in theta, and a round on
 potentials and the next ones: block tridiagonal, one banded Cholesky a step. Minima over sets and
 counts are soft at a temperature that falls. A soft minimum is nearly flat but for kinks a
 temperature wide, so curvature is read at a higher one, and steps are damped by how much they
-change rounds at all counts, not by how long they are (`bracket_metric`): with the latter, the
-ascent stalls at gaps ten times as wide. What is returned has been certified over every set and
+change rounds at all counts, not by how long they are (`smoothed.bracket_metric`): with the latter,
+the ascent stalls at gaps ten times as wide. What is returned has been certified over every set and
 every count, without any smoothing.
 """
 
@@ -17,12 +17,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.counted import CountInstance
-from preceptor.engine.newton import Smooth, newton_direction
+from preceptor.engine.newton import newton_direction
 from preceptor.engine.potentials import (
-    PIECES_A_THREAD,
     Exact,
     PotentialBound,
     Timeline,
@@ -31,197 +29,33 @@ from preceptor.engine.potentials import (
     start_value,
     timeline,
 )
+from preceptor.engine.smoothed import WIDE, SmoothedDual, rounds_that_count
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
 
 # Temperatures, in losses of a round: the first, the last, and what one is times the one before.
 HOT, COLD, COOLING = 1e-2, 2e-5, 0.25
-# Curvature is read at so many temperatures.
-WIDE = 3.0
 STEPS = 30  # at most, at one temperature
-# A whole cycle from a hot restart that brings less than this share is the last one.
-RESTART_GAIN = 1e-4
+# A whole cycle from a hot restart that brings less than this share is the last one, and so is one
+# that closes less than that share of the gap: a beam closes it sooner.
+RESTART_GAIN, RESTART_SHARE = 1e-4, 0.05
 # Potentials first stand still over blocks of t / COARSE rounds, a quarter of the work.
 COARSE = 15
-# Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
-APART = 0.06
-
-
-@dataclass(eq=False)
-class Ascent:
-    """A smoothed dual on one timeline, and what it keeps from one evaluation to the next."""
-
-    instance: CountInstance
-    times: Timeline
-    lists: IntArray
-    sizes: IntArray
-    best: IntArray
-    y0: FloatArray
-    grid: IntArray
-    stop_cost: FloatArray
-    metric: tuple[FloatArray, FloatArray]
-    # Set by another thread when it is time to stop: what is evaluated then means nothing.
-    halt: IntArray
-
-    @classmethod
-    def start(cls, instance: CountInstance, times: Timeline, halt: IntArray | None) -> Ascent:
-        """Every set listed in every piece."""
-        pieces, actions = times.now.size, instance.actions
-        grid = thin_counts(int(instance.caps.max()))
-        return cls(
-            instance,
-            times,
-            np.tile(actions, (pieces, 1)),
-            np.full(pieces, actions.size, dtype=np.int64),
-            np.zeros(pieces, dtype=np.int64),
-            Exact.start(instance, times).y0,
-            grid,
-            np.array([instance.stop_cost(t) for t in range(instance.length + 1)]),
-            bracket_metric(instance, times, grid),
-            np.zeros(1, dtype=np.int64) if halt is None else halt,
-        )
-
-    def evaluate(self, theta: FloatArray, temp: float, order: int) -> Smooth:
-        """Smoothed dual at theta (rows, n, 3), with gradient and negative Hessian blocks."""
-        from preceptor.engine._count_dual_kernels import soft_pieces
-
-        instance, times = self.instance, self.times
-        R, n = times.now.size, instance.n_tests
-        soft, grad = np.zeros(R), np.zeros((R, 6 * n))
-        hess = np.zeros((R, 6 * n, 6 * n)) if order > 1 else np.empty((R, 1, 1))
-        arguments = (
-            times.now, times.later, times.reach, theta, *instance.count_arrays, self.grid,
-            instance.discount, *instance.loss_arrays, self.lists, self.sizes, temp, WIDE, order,
-            self.y0, soft, self.best, grad, hess, self.halt,
-        )  # fmt: skip
-        in_threads(lambda part: soft_pieces(part.start, part.stop, *arguments), R, PIECES_A_THREAD)
-        heat = temp * _rounds_that_count(instance)
-        largest, stop_grad, stop_curve = self._largest(theta, heat)
-        value, weight, quits = self._add_up(soft, largest, heat)
-        merit = value + start_value(instance, theta)
-        rows, m = times.rows, 3 * n
-        gradient = np.zeros((rows, m))
-        if order == 0:
-            return Smooth(merit, gradient, np.zeros((1, 1, 1)), np.zeros((1, 1, 1)))
-        stays = times.now == times.later
-        here, step = np.flatnonzero(stays), np.flatnonzero(~stays)
-        w = weight[:, None]
-        gradient[times.now[here]] += w[here] * (grad[here, :m] + grad[here, m:])
-        gradient[times.now[step]] += w[step] * grad[step, :m]
-        gradient[times.later[step]] += w[step] * grad[step, m:]
-        gradient += quits[:, None] * stop_grad
-        diagonal, below = np.zeros((rows, m, m)), np.zeros((rows - 1, m, m))
-        if order > 1:
-            w = weight[:, None, None]
-            low, high, mixed = hess[:, :m, :m], hess[:, m:, m:], hess[:, m:, :m]
-            diagonal[times.now[step]] += w[step] * low[step]
-            diagonal[times.later[step]] += w[step] * high[step]
-            below[times.now[step]] += w[step] * mixed[step]
-            both = mixed[here] + mixed[here].transpose(0, 2, 1)
-            diagonal[times.now[here]] += w[here] * (low[here] + high[here] + both)
-            for i in range(n):
-                block = slice(3 * i, 3 * i + 3)
-                diagonal[:, block, block] += quits[:, None, None] * stop_curve[:, i]
-        return Smooth(merit, gradient, diagonal, below)
-
-    def _largest(self, theta: FloatArray, heat: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Soft maxima of phi over the counts of each row, with derivatives of their negatives."""
-        from preceptor.engine._count_dual_kernels import stop_rows
-
-        instance, times = self.instance, self.times
-        rows, n = times.rows, instance.n_tests
-        value, grad = np.zeros(rows), np.zeros((rows, 3 * n))
-        curve = np.zeros((rows, n, 3, 3))
-        if instance.empty_set >= 0:
-            stop_rows(
-                0, rows, times.row_reach, theta, *instance.count_arrays, self.grid, heat, WIDE,
-                value, grad, curve,
-            )  # fmt: skip
-        return value, grad, curve
-
-    def _add_up(
-        self, soft: FloatArray, largest: FloatArray, heat: float
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Soft C_0; how much each piece weighs in it, and stopping in each row."""
-        instance, times = self.instance, self.times
-        T, delta = instance.length, instance.discount
-        C, quits = 0.0, np.zeros(T + 1)
-        for t in range(T, -1, -1):
-            if t == T:
-                C = soft[times.piece[T]] / (1.0 - delta) if instance.has_tail else 0.0
-            else:
-                C = soft[times.piece[t]] + delta * C
-            if instance.empty_set >= 0 and (t < T or instance.has_tail):
-                gap = (C - (self.stop_cost[t] - largest[times.row[t]])) / heat
-                quits[t] = 1.0 / (1.0 + np.exp(-min(max(gap, -700.0), 700.0)))
-                C -= heat * (max(gap, 0.0) + np.log1p(np.exp(-abs(gap))))
-        reach = np.concatenate([[1.0], np.cumprod(delta * (1.0 - quits[:T]))])
-        going = reach * (1.0 - quits)
-        if instance.has_tail:
-            going[T] /= 1.0 - delta
-        rounds = T + int(instance.has_tail)
-        weight, stops = np.zeros(soft.size), np.zeros(times.rows)
-        np.add.at(weight, times.piece[:rounds], going[:rounds])
-        np.add.at(stops, times.row, reach * quits)
-        return float(C), weight, stops
-
-
-def thin_counts(most: int) -> IntArray:
-    """0, 1, 2, ... and then about `APART` apart, below `most`."""
-    counts = [0]
-    while counts[-1] < most:
-        counts.append(counts[-1] + max(1, round(APART * counts[-1])))
-    return np.array(counts[:-1] or [0], dtype=np.int64)
-
-
-def _rounds_that_count(instance: CountInstance) -> float:
-    delta = instance.discount
-    return min(instance.length, 1.0 / (1.0 - delta) if delta < 1.0 else instance.length)
-
-
-def bracket_metric(
-    instance: CountInstance, times: Timeline, grid: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """How much a change of the potentials changes rounds, as blocks of a quadratic form.
-
-    Sums over rounds of the mean square of delta phi_{t+1}(m + s) - phi_t(m) over counts m and s =
-    0, 1, test by test. Soft minima see only the counts that are least now; damping by this keeps
-    all others from falling below them, and lets potentials of all rounds move together.
-    """
-    n, rows, delta, T = instance.n_tests, times.rows, instance.discount, instance.length
-    diagonal, below = np.zeros((rows, 3 * n, 3 * n)), np.zeros((rows - 1, 3 * n, 3 * n))
-    by_round = delta ** np.arange(T + 1.0)
-    by_round[T] = by_round[T] / (1.0 - delta) if instance.has_tail else 0.0
-    weight = np.zeros(times.now.size)
-    np.add.at(weight, times.piece, by_round)
-    for p, (now, later, reach) in enumerate(zip(times.now, times.later, times.reach, strict=True)):
-        for i in range(n):
-            limit = min(reach, instance.caps[i])
-            m = np.append(grid[grid < limit], limit)
-            after = np.concatenate([m, np.minimum(m + 1, instance.caps[i])])
-            before = np.concatenate([m, m])
-            left, right = -instance.basis[i, before], delta * instance.basis[i, after]
-            share, block = weight[p] / before.size, slice(3 * i, 3 * i + 3)
-            diagonal[now, block, block] += share * left.T @ left
-            diagonal[later, block, block] += share * right.T @ right
-            if now == later:
-                diagonal[now, block, block] += share * (left.T @ right + right.T @ left)
-            else:
-                below[now, block, block] += share * right.T @ left
-    return diagonal, below
+# With more sets in more pieces than this, potentials stay the same over blocks of rounds.
+FINE_WORK = 1_000_000
 
 
 def ascend(
-    ascent: Ascent, theta: FloatArray, temp: float, damping: float
+    dual: SmoothedDual, theta: FloatArray, temp: float, damping: float
 ) -> tuple[FloatArray, float, float]:
     """One damped Newton step: the new potentials, the gain it predicted, the next damping."""
-    smooth = ascent.evaluate(theta, temp, 2)
-    instance, rows = ascent.instance, ascent.times.rows
+    smooth = dual.evaluate(theta, temp, 2)
+    instance, rows = dual.instance, dual.times.rows
     free = np.tile(np.repeat(instance.moving, 3), (rows, 1))
     if not instance.has_tail:
         free[-1] = False
-    diagonal, below = (part / (WIDE * temp) for part in ascent.metric)
+    diagonal, below = (part / (WIDE * temp) for part in dual.metric)
     ridge = np.einsum("rqq->rq", smooth.diagonal + 1e-3 * diagonal).mean(axis=1)
     ridge = np.maximum(ridge, 1e-12 * ridge.max()) + 1e-300
     predicted = 0.0
@@ -239,8 +73,9 @@ def ascend(
         predicted = max(predicted, slope)
         for size in (1.0, 0.3):
             trial = theta + size * flat.reshape(theta.shape)
-            merit = ascent.evaluate(trial, temp, 0).merit
-            if ascent.halt[0]:
+            dual.admit(trial, temp)
+            merit = dual.evaluate(trial, temp, 0).merit
+            if dual.halt[0]:
                 return theta, predicted, damping
             share = (merit - smooth.merit) / (size * slope) if slope > 0.0 else -1.0
             if share > 0.05:
@@ -255,10 +90,11 @@ def ascend(
 
 @dataclass(eq=False)
 class _Best:
-    """The best potentials so far, one row a round, and what they prove."""
+    """The best potentials so far, one row a round, and what they prove of each round."""
 
     theta: FloatArray
-    y0: FloatArray | None
+    minima: FloatArray
+    y0: FloatArray | None = None
     value: float = -np.inf
 
 
@@ -273,7 +109,7 @@ class _Stage:
 
 def stages_of(instance: CountInstance) -> Iterator[_Stage]:
     """Blocks of rounds first, then every round; then hot restarts."""
-    fine = timeline(instance.length, instance.has_tail)
+    fine = finest(instance)
     coarse = timeline(instance.length, instance.has_tail, COARSE)
     warm = HOT
     if coarse.rows < fine.rows:
@@ -284,9 +120,16 @@ def stages_of(instance: CountInstance) -> Iterator[_Stage]:
         yield _Stage(fine, HOT, COLD)
 
 
+def finest(instance: CountInstance) -> Timeline:
+    """Every round by itself, or blocks where there are very many sets to look through in each."""
+    few = (instance.length + 1) * instance.actions.size <= FINE_WORK
+    return timeline(instance.length, instance.has_tail, 0 if few else COARSE)
+
+
 def solve_general_dual(
     instance: CountInstance,
     loss: float,
+    goal: float = np.inf,
     time_limit: float = 20.0,
     max_iterations: int = 10**6,
     progress: Progress | None = None,
@@ -295,56 +138,71 @@ def solve_general_dual(
 ) -> PotentialBound:
     """Potentials that prove much, found within `time_limit`; `loss` is about what a round costs.
 
+    `goal` is what the best plan so far costs, if there is one.
     `halt` (1,) may be set by another thread, and then ends it within a step. Deterministic unless
     the clock ends it.
     """
     began = time.perf_counter()
-    fine = timeline(instance.length, instance.has_tail)
-    best = _Best(np.zeros((fine.rows, instance.n_tests, 3)), None)
-    rounds = _rounds_that_count(instance)
+    T = instance.length
+    each_round = T + int(instance.has_tail)
+    best = _Best(np.zeros((T + 1, instance.n_tests, 3)), np.full(each_round, -np.inf))
+    rounds = rounds_that_count(instance)
     status, iterations, theta, previous = "converged", 0, best.theta, -np.inf
-    ascent, exact = None, Exact.start(instance, fine)
+    dual: SmoothedDual | None = None
+    spare = 0.0  # what the pass that proves something takes
 
     def over() -> str:
-        if (halt is not None and halt[0]) or time.perf_counter() - began > time_limit:
+        late = time.perf_counter() - began > time_limit - spare
+        if late or (halt is not None and halt[0]):
             return "time_limit"
         if iterations >= max_iterations:
             return "iteration_limit"
         return "stopped" if should_stop is not None and should_stop() else ""
 
+    def prove(dual: SmoothedDual, temp: float) -> float:
+        """Keep what the potentials prove, if it is most; gives the seconds that took."""
+        started = time.perf_counter()
+        dual.keep_tangents()
+        minima, _ = dual.exact.minima(theta, temp * np.array([0.1]), halt=halt)
+        times = dual.times
+        value = constants(instance, times, theta, minima)[0] + start_value(instance, theta)
+        if value > best.value:
+            best.value, best.theta = value, theta[times.row]
+            best.minima = minima[times.piece[:each_round]]
+            best.y0 = dual.exact.y0[times.piece[:each_round]]
+        if progress is not None:
+            progress("dual", iterations, best.value)
+        return time.perf_counter() - started
+
     for stage in stages_of(instance):
         times, temp, damping = stage.times, stage.hot, 0.1
-        if ascent is None or ascent.times.rows != times.rows:
-            ascent, exact = Ascent.start(instance, times, halt), Exact.start(instance, times)
-            theta = theta[np.searchsorted(times.row, np.arange(times.rows))]
+        theta = theta[np.searchsorted(times.row, np.arange(times.rows))]
+        if dual is None or dual.times.rows != times.rows:
+            dual = SmoothedDual.start(instance, times, halt)
+            dual.admit(theta, stage.hot * loss)
+            if not dual.all_listed:
+                spare = 2.0 * prove(dual, stage.hot * loss)
         while temp >= 0.99 * stage.cold and status == "converged":
             for _ in range(STEPS):
                 status = over() or status
                 if status != "converged":
                     break
-                theta, slope, damping = ascend(ascent, theta, temp * loss, damping)
+                theta, slope, damping = ascend(dual, theta, temp * loss, damping)
                 iterations += 1
                 if slope < 0.1 * temp * loss * rounds:
                     break
-            exact.y0[:] = ascent.y0
-            minima, _ = exact.minima(theta, loss * temp * np.array([0.1]))
-            value = constants(instance, times, theta, minima)[0] + start_value(instance, theta)
-            if value > best.value:
-                best.value, best.theta = value, theta[times.row]
-                best.y0 = exact.y0[times.piece[: fine.now.size]]
-            if progress is not None:
-                progress("dual", iterations, best.value)
+            spare = 2.0 * prove(dual, temp * loss)
             temp *= COOLING
         theta = theta[times.row]
         # A cooled run can stall short of the optimum of this concave problem, so "converged" is
         # only said after a whole cycle from a hot restart has brought next to nothing.
-        gained = best.value - previous
-        if status != "converged" or (
-            stage.cold == COLD and gained < RESTART_GAIN * abs(best.value)
-        ):
+        enough = RESTART_GAIN * abs(best.value)
+        if np.isfinite(goal):
+            enough = max(enough, RESTART_SHARE * (goal - best.value))
+        if status != "converged" or (stage.cold == COLD and best.value - previous < enough):
             break
         previous = best.value
-    exact = Exact.start(instance, fine)
+    exact = Exact.start(instance, finest(instance))
     if best.y0 is not None:
-        exact.y0[:] = best.y0
-    return certify(instance, best.theta, exact, loss, status, iterations)
+        exact.y0[exact.times.piece[:each_round]] = best.y0
+    return certify(instance, best.theta, exact, loss, status, iterations, best.minima, halt)

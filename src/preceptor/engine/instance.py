@@ -26,6 +26,11 @@ class DualInstance:
     padded with -1, set_cost (n_sets,) the part of the round loss that no learning removes, price
     included. `horizon` None is infinite and needs `discount < 1`; an int is the number of
     rounds, nothing is paid after.
+
+    `actions` are the sets that can matter before stopping. Showing nothing leaves the state as it
+    is, so if it is best once it is best forever (for a finite horizon: postponing the plan by a
+    round and ending with nothing are compared by the same sum). Bounds therefore treat the empty
+    set as an absorbing stop, never as a round between two others.
     """
 
     covariance: FloatArray
@@ -37,6 +42,7 @@ class DualInstance:
     horizon: int | None = None
     factor: FloatArray = field(init=False, repr=False)
     shown: NDArray[np.bool_] = field(init=False, repr=False)
+    actions: IntArray = field(init=False, repr=False)
     empty_set: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +67,7 @@ class DualInstance:
         empty = np.flatnonzero(sizes == 0)
         object.__setattr__(self, "factor", factor)
         object.__setattr__(self, "shown", shown)
+        object.__setattr__(self, "actions", np.flatnonzero(sizes > 0).astype(np.int64))
         cheapest_empty = int(empty[np.argmin(self.set_cost[empty])]) if len(empty) else -1
         object.__setattr__(self, "empty_set", cheapest_empty)
 
@@ -110,15 +117,11 @@ class DualInstance:
         left = None if self.horizon is None else max(self.horizon - first_round, 0)
         return total_weight(self.discount, left)
 
-    def actions(self) -> IntArray:
-        """Sets that can matter before stopping.
-
-        Showing nothing leaves the state as it is, so if it is best once it is best forever (for a
-        finite horizon: postponing the plan by a round and ending with nothing are compared by the
-        same sum). Bounds therefore treat the empty set as an absorbing stop, never as a round
-        between two others.
-        """
-        return np.flatnonzero(self.shown.any(axis=1)).astype(np.int64)
+    def stop_cost(self, first_round: int) -> float:
+        """What showing nothing from that round on costs; infinite where something must be shown."""
+        if self.empty_set < 0:
+            return np.inf
+        return float(self.set_cost[self.empty_set] * self.rounds_value(first_round))
 
 
 def factor_members(n: int, sizes: Iterable[int]) -> IntArray:

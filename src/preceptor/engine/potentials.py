@@ -116,19 +116,32 @@ class Exact:
         shape = (times.now.size, *first[instance.actions].shape)
         return cls(instance, times, np.broadcast_to(first[instance.actions], shape).copy())
 
-    def minima(self, theta: FloatArray, cool: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Certified minima (pieces,) and bounds of single sets (pieces, actions)."""
+    def minima(
+        self,
+        theta: FloatArray,
+        cool: FloatArray,
+        most: int | None = None,
+        counts: IntArray | None = None,
+        halt: IntArray | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Certified minima (pieces,) and bounds of single sets (pieces, actions).
+
+        Tangents are improved for `most` sets a piece, or until the least cannot be raised. With
+        `counts` only those are looked at, and nothing is certified. Minima are -inf for pieces
+        that were not done when `halt` was set.
+        """
         from preceptor.engine._count_dual_kernels import exact_pieces
 
         instance, times = self.instance, self.times
         pieces = times.now.size
         values, least = np.empty((pieces, instance.actions.size)), np.empty(pieces)
         winner = np.zeros(pieces, dtype=np.int64)
-        every = np.arange(int(instance.caps.max()) + 1)
+        every = np.arange(int(instance.caps.max()) + 1) if counts is None else counts
         arguments = (
             times.now, times.later, times.reach, theta, *instance.count_arrays, every,
-            instance.discount, *instance.loss_arrays, instance.actions, cool, self.y0, values,
-            least, winner,
+            instance.discount, *instance.loss_arrays, instance.actions, cool,
+            instance.actions.size if most is None else most, self.y0, values, least, winner,
+            np.zeros(1, dtype=np.int64) if halt is None else halt,
         )  # fmt: skip
         in_threads(
             lambda part: exact_pieces(part.start, part.stop, *arguments), pieces, PIECES_A_THREAD
@@ -180,13 +193,25 @@ def certify(
     scale: float,
     status: str = "converged",
     iterations: int = 0,
+    known: FloatArray | None = None,
+    halt: IntArray | None = None,
 ) -> PotentialBound:
-    """The bound that one row of potentials a round proves, over every set and every count."""
-    minima, _ = exact.minima(theta, scale * np.array([1e-4, 1e-5, 1e-6, 1e-8]))
+    """The bound that potentials prove, over every set and every count.
+
+    theta (T+1, n, 3) holds a row a round, equal rows where the timeline of `exact` has one for
+    several. `known` (rounds,) are minima certified before, all that there is once `halt` is set.
+    """
+    times = exact.times
+    rows = theta[np.searchsorted(times.row, np.arange(times.rows))]
+    minima, _ = exact.minima(rows, scale * np.array([1e-4, 1e-5, 1e-6, 1e-8]), halt=halt)
+    rounds = times.piece[: instance.length + int(instance.has_tail)]
+    minima = minima[rounds]
+    if known is not None:
+        minima = np.maximum(minima, known)
     minima = minima - ROUNDING * scale
-    C = constants(instance, exact.times, theta, minima)
+    C = constants(instance, timeline(instance.length, instance.has_tail), theta, minima)
     tangents = np.zeros((minima.size, instance.floor.size, instance.shift.shape[1]))
-    tangents[:, instance.actions] = exact.y0
+    tangents[:, instance.actions] = exact.y0[rounds]
     return PotentialBound(
         instance=instance,
         theta=theta,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.engine.descent import Descent, Entry
 from preceptor.engine.instance import DualInstance
 
 Progress = Callable[[str, int, float], None]
@@ -79,37 +80,24 @@ def search_schedule(
     `halt` (1,) may be set by another thread, and then ends it within a sweep. The same seed and
     `max_kicks` give the same answer when the clock does not end the search.
     """
-    from preceptor.engine._search_kernels import descend, kicked_search
-
     began = time.perf_counter()
     halt = np.zeros(1, dtype=np.int64) if halt is None else halt
     T = instance.horizon if instance.horizon is not None else (length or 400)
     infinite = instance.horizon is None
     state = np.array([(seed * 2654435761 + 12345) % 2**64], dtype=np.uint64)
-    sorted_members, order = lookup_tables(instance)
-    s, stride = 1.0 / instance.alpha, 1 if instance.n_features <= 6 else 5
-    shared = (
-        infinite, instance.factor, instance.set_cost, instance.members, instance.shown, s,
-        instance.discount, tries_every_set(instance), sorted_members, order,
-    )  # fmt: skip
-    n = instance.n_features
-    U, Q, K = np.empty((T + 1, n)), np.empty((T + 1, n, n)), np.empty((n, n))
+    descent = Descent(instance, T, tries_every_set(instance), state, halt)
+    stride = 1 if instance.n_features <= 6 else 5
 
     def finished() -> bool:
         return time.perf_counter() - began > time_limit or (
             should_stop is not None and should_stop()
         )
 
-    best: tuple[float, int, IntArray] | None = None
-    pool: list[tuple[float, int, IntArray]] = []
+    best: Entry | None = None
+    pool: list[Entry] = []
     for schedule in starts(instance, T, state, start, halt):
-        commit = int(schedule[-1])
-        value, commit = descend(
-            schedule, commit, infinite, U, Q, K, *shared[1:], 0 if best is None else stride, state,
-            halt,
-        )  # fmt: skip
-        pool.append((float(value), int(commit), schedule))
-        if best is None or value < best[0]:
+        pool.append(descent.down(schedule, int(schedule[-1]), 0 if best is None else stride))
+        if best is None or pool[-1][0] < best[0]:
             best = pool[-1]
         if progress is not None:
             progress("search", 0, best[0])
@@ -123,12 +111,8 @@ def search_schedule(
     while kicks < max_kicks and not finished():
         index = (kicks // batch) % (2 * len(pool))
         index = index if index < len(pool) else 0  # the best entry gets half of the kicks
-        value, commit, schedule = pool[index]
         steps = min(batch, max_kicks - kicks)
-        new_value, new_commit = kicked_search(
-            schedule, commit, value, steps, *shared, stride, state, halt
-        )
-        pool[index] = (float(new_value), int(new_commit), schedule)
+        pool[index] = descent.kicked(pool[index], steps, stride)
         kicks += steps
         pool.sort(key=lambda entry: entry[0])
         if progress is not None:
@@ -138,14 +122,6 @@ def search_schedule(
     return SearchResult(
         best[2], best[1] if infinite else -1, value, kicks, time.perf_counter() - began, seed
     )
-
-
-def lookup_tables(instance: DualInstance) -> tuple[IntArray, IntArray]:
-    """Members in ascending order with empty places last, rows sorted, and the ids in that order."""
-    rows = np.where(instance.members < 0, 1 << 40, instance.members)
-    rows = np.sort(rows, axis=1)
-    order = np.lexsort(rows.T[::-1]).astype(np.int64)
-    return np.ascontiguousarray(rows[order]), order
 
 
 def starts(

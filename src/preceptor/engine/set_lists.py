@@ -26,7 +26,7 @@ LIST_LENGTH = 96
 
 def prepare_rounds(instance: DualInstance, T: int) -> Rounds:
     """Boxes and lists; a small family lists every set, a large one starts with none."""
-    actions = instance.actions()
+    actions = instance.actions
     low, high = boxes(instance, T)
     R = T + int(instance.horizon is None)
     width = len(actions) if len(actions) <= FULL_LISTS else LIST_LENGTH
@@ -35,8 +35,7 @@ def prepare_rounds(instance: DualInstance, T: int) -> Rounds:
         lists[:] = actions
     stop_cost = None
     if instance.empty_set >= 0:
-        price = instance.set_cost[instance.empty_set]
-        stop_cost = np.array([price * instance.rounds_value(t) for t in range(T + 1)])
+        stop_cost = np.array([instance.stop_cost(t) for t in range(T + 1)])
     singles = (
         instance.covariance
         / np.sqrt(np.diag(instance.covariance))[:, None]
@@ -73,7 +72,7 @@ def all_sets(
     from preceptor.engine._dual_kernels import all_sets_rounds
 
     instance, R = rounds.instance, rounds.count
-    actions = instance.actions()
+    actions = instance.actions
     position = np.minimum(rounds.best, np.maximum(rounds.sizes - 1, 0))
     guess = np.where(rounds.sizes > 0, rounds.lists[np.arange(R), position], actions[0])
     lists, sizes = np.zeros((R, width), dtype=np.int64), np.zeros(R, dtype=np.int64)

@@ -16,11 +16,9 @@ from types import FrameType
 
 import numpy as np
 
-from preceptor._base.checks import is_number
-from preceptor._base.deadline import UNCOUNTED, counted_seconds
+from preceptor._base.deadline import UNCOUNTED, check_time_limit, counted_seconds
 from preceptor._base.progress import Status
 from preceptor._base.values import IntArray
-from preceptor.errors import InvalidInput
 
 # How often the other thread looks at the clock, in seconds.
 _LOOK = 0.02
@@ -138,12 +136,6 @@ class Watch:
 def never() -> bool:
     """For work without a clock."""
     return False
-
-
-def check_time_limit(time_limit: float | None) -> None:
-    """None, or a time that passes."""
-    if time_limit is not None and (not is_number(time_limit) or time_limit <= 0):
-        raise InvalidInput(f"time_limit: {time_limit!r}, must be a positive number of seconds")
 
 
 @contextmanager

@@ -2,30 +2,28 @@
 
 First the whole box of counts, where sweeping it is quick; then a first plan, potentials that bound
 what any continuation must cost (`engine.general_dual`), ever wider beams that they guide
-(`engine.count_beam`), and a search from the best plan of those.
+(`engine.guided_beam`), and a search from the best plan of those.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import IntArray
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import PotentialCertificate
 from preceptor.errors import NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.counting import to_counts
 from preceptor.planning.finite import as_policy, finite_plan
 from preceptor.planning.lattice import DEFAULT_TOLERANCE, lattice_plan, states_needed
-from preceptor.policies import Policy
+from preceptor.planning.proof import Proof
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
-    from preceptor.engine.certified_beam import BeamResult
     from preceptor.engine.potentials import PotentialBound
 
 # A box of so many states is swept outright instead of being bounded by a dual.
@@ -35,91 +33,39 @@ SWEPT_BYTES = 2**30
 STATES_A_SECOND = {0: 2.5e8, 1: 2e7, 2: 8e7, 3: 5e6, -1: 1e5}
 # Of the time that is left, what an exact method may take.
 _EXACT_SHARE = 1 / 3
-# Shares of the time: first search, dual; and what the last search gets after the beams.
-_SHARES, _LAST_SEARCH = (0.08, 0.5), 0.06
+# Shares of the time: first search, dual; the beams get most of the rest.
+_SHARES = (0.08, 0.5)
 _FIRST_SEARCH = 2.0
 # Tangent points that are worth keeping in a plan's file.
 _MOST_TANGENTS = 500_000
 
 
-class Proof(Protocol):
-    """A plan and a bound in the making, as `certified` keeps them."""
-
-    problem: Problem
-    watch: Watch
-    max_iterations: int | None
-    memory_limit: int
-    policy: Policy | None
-    value: float
-    states: int
-    finished: bool
-    certificate: Certificate | PotentialCertificate | None
-    dual_so_far: float
-
-    def done(self, also: float = -np.inf) -> bool:
-        """Whether value and bound are close enough."""
-
-    def tell(self, stage: str, bound: float | None) -> None:
-        """Report progress."""
-
-    def watch_dual(self, stage: str, iteration: int, proven: float) -> None:
-        """Report progress of a dual."""
-
-    def take(self, path: IntArray, commit: int) -> None:
-        """Keep a plan if it is better."""
-
-    def take_best_fixed(self) -> None:
-        """Keep some plan."""
-
-    def raise_bound(self, bound: float) -> bool:
-        """Keep a bound if it is better."""
-
-    def look_for_plans(self, seconds: float, start: IntArray | None = None) -> tuple[IntArray, int]:
-        """Search, and keep what it finds."""
-
-    def path(self) -> IntArray:
-        """The plan as positions of sets."""
-
-    def widths(self, actions: int) -> list[int]:
-        """How wide beams are to be."""
-
-    def after_beam(self, result: BeamResult, width: int) -> bool:
-        """Keep what a beam proved; whether it was the last."""
-
-
 def prove_by_counts(work: Proof) -> None:
     """The whole way, for problems that `why_not_counted` has nothing against."""
     from preceptor.engine.general_dual import solve_general_dual
+    from preceptor.engine.potential_guide import PotentialGuide
 
     problem, watch = work.problem, work.watch
+
+    def price(path: IntArray, commit: int) -> float:
+        final = int(path[-1]) if commit < 0 else commit
+        return evaluate(problem, as_policy(problem, path, final))
+
     sweep_if_small(work)
     if work.done() or watch.stop():
         return
     path, commit = _first_plan(work)
     if work.done() or watch.stop():
         return
-    seconds = min(watch.share(_SHARES[1]), 1e9)
-    with watch.proving(), watch.halting(seconds) as halt:
-        bound = solve_general_dual(
-            to_counts(problem),
-            work.value / total_weight(problem.discount, problem.horizon),
-            time_limit=seconds,
-            max_iterations=10**6 if work.max_iterations is None else work.max_iterations,
-            progress=work.watch_dual,
-            should_stop=lambda: watch.stop() or work.done(work.dual_so_far),
-            halt=halt,
-        )
-    work.finished &= bound.status != "time_limit"
-    if np.isfinite(bound.value):  # else not one pass over all sets was finished
-        work.raise_bound(bound.value)
-        work.certificate = certificate_of_potentials(bound)
-        if work.done() or watch.stop():
-            return
-        with watch.proving():
-            _beams(work, bound, path, commit)
-    if not work.done() and not watch.stop() and work.max_iterations is None:
-        with suppress(NotApplicable):
-            work.look_for_plans(watch.left, start=work.path())
+    scale = work.value / total_weight(problem.discount, problem.horizon)
+    work.raise_by_dual(
+        lambda **limits: solve_general_dual(to_counts(problem), scale, goal=work.value, **limits),
+        _SHARES[1],
+        certificate_of_potentials,
+        lambda bound: PotentialGuide(bound, price),
+        path,
+        commit,
+    )
 
 
 def certificate_of_potentials(bound: PotentialBound) -> PotentialCertificate:
@@ -166,32 +112,3 @@ def _first_plan(work: Proof) -> tuple[IntArray, int]:
             work.take_best_fixed()
         path = work.path()
         return path, int(path[-1])
-
-
-def _beams(work: Proof, bound: PotentialBound, path: IntArray, commit: int) -> None:
-    """Ever wider passes, each against the best plan of the one before."""
-    from preceptor.engine.count_beam import count_beam, memory_width
-
-    def price(path: IntArray, commit: int) -> float:
-        final = int(path[-1]) if commit < 0 else commit
-        return evaluate(work.problem, as_policy(work.problem, path, final))
-
-    watch = work.watch
-    most = memory_width(bound.instance, work.memory_limit / 2e6)
-    for width in work.widths(len(bound.instance.actions)):
-        left = watch.left - watch.share(_LAST_SEARCH)
-        result = count_beam(
-            bound,
-            path,
-            commit,
-            work.value,
-            price,
-            min(width, most),
-            left if np.isfinite(left) else 1e9,
-            progress=lambda stage, _, value: work.tell(stage, None),
-            should_stop=watch.stop,
-        )
-        path, commit = result.schedule, result.commit
-        work.take(path, commit)
-        if work.after_beam(result, min(width, most)) or width >= most:
-            break

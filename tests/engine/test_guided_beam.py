@@ -2,15 +2,30 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
+import preceptor as pr
 from preceptor.engine._beam_kernels import merge_children
-from preceptor.engine.certified_beam import certified_beam, memory_width
-from preceptor.planning.certified import certificate_of
+from preceptor.engine.general_dual import solve_general_dual
+from preceptor.engine.guided_beam import guided_beam, memory_width, padded_members
+from preceptor.engine.multiplier_guide import MultiplierGuide
+from preceptor.engine.potential_guide import PotentialGuide
+from preceptor.planning.certified_counts import certificate_of_potentials
+from preceptor.planning.counting import to_counts
+from preceptor.planning.finite import as_policy
+from preceptor.planning.reduction import certificate_of
 from preceptor.verification.beam_check import beam_again
 from preceptor.verification.dual_check import DualProof
-from preceptor.verification.potentials import LogPotentials
-from tests.engine.exact import enclosure, own_losses, random_instance, solve_all, solved
+from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.potentials import LogPotentials, TablePotentials
+from tests.engine.exact import (
+    beam_against,
+    enclosure,
+    own_losses,
+    random_instance,
+    solve_all,
+    solved,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +35,7 @@ from tests.engine.exact import enclosure, own_losses, random_instance, solve_all
 @pytest.mark.parametrize("width", [8, 40])
 def test_the_slow_beam_proves_the_same(seed, n, sizes, horizon, width):
     _, _, bound, best = solved(seed, n, sizes, horizon=horizon)
-    beam = certified_beam(bound, best.schedule, best.commit, width=width)
+    beam = beam_against(bound, best.schedule, best.commit, width)
     assert beam.value == best.value  # a plan found on the way would prune more from then on
     losses = own_losses(bound.instance)
     claimed = DualProof(bound.round_minima, bound.constants, bound.value, 0, 0, 0)
@@ -30,11 +45,64 @@ def test_the_slow_beam_proves_the_same(seed, n, sizes, horizon, width):
     assert_allclose(again, beam.lower_bound, rtol=1e-9)
 
 
+def by_potentials(problem):
+    """A guide, the best fixed set as a plan, and what it costs."""
+    each = [pr.evaluate(problem, pr.Stationary(shown)) for shown in problem.sets]
+    first = int(np.argmin(each))
+    rounds = problem.horizon or 1
+
+    def price(path, commit):
+        return pr.evaluate(problem, as_policy(problem, path, path[-1] if commit < 0 else commit))
+
+    bound = solve_general_dual(to_counts(problem), each[first], time_limit=60, max_iterations=4)
+    path, commit = np.full(rounds, first), first if problem.horizon is None else -1
+    return PotentialGuide(bound, price), path, commit, each[first]
+
+
+@pytest.fixture(scope="module", params=[None, 8])
+def floored(request):
+    """Somebody who never gets below a floor, and what potentials of their counts say."""
+    problem = pr.Problem(
+        pr.World([0.9, -0.5, 0.7], [[1.0, 0.6, -0.3], [0.6, 1.0, 0.2], [-0.3, 0.2, 1.0]]),
+        pr.Learner([0.1, 0.6, -0.4], pr.Geometric(1.4, floor=0.2), 0.4),
+        pr.AtMost(2, price=0.05),
+        discount=0.8,
+        horizon=request.param,
+    )
+    return problem, *by_potentials(problem)
+
+
+@pytest.mark.parametrize("width", [8, 40])
+def test_the_slow_beam_proves_the_same_by_potentials(floored, width):
+    problem, guide, path, commit, value = floored
+    best = guided_beam(guide, path, commit, value, 200)
+    beam = guided_beam(guide, best.schedule, best.commit, best.value, width)
+    assert beam.value == best.value == guide.price(beam.schedule, beam.commit) <= value
+    losses, bound = OwnLosses.of(problem), guide.bound
+    claimed = DualProof(bound.minima, bound.constants, bound.value, 0, 0, 0)
+    potentials = TablePotentials(losses, certificate_of_potentials(bound))
+    walked = beam_again(claimed, potentials, losses, beam.value, width, beam.layers)
+    assert_allclose(max(walked, bound.value), beam.lower_bound, rtol=1e-9)
+
+
+def test_the_optimum_is_between_bound_and_value_by_potentials(floored):
+    problem, *start = floored
+    beam = guided_beam(*start, 200)
+    exact = pr.solve(problem, "lattice" if problem.horizon is None else "finite")
+    assert beam.lower_bound <= exact.value * (1 + 1e-9)
+    assert exact.lower_bound <= beam.value * (1 + 1e-9)
+
+
+def test_members_of_sets_are_listed_and_padded():
+    instance = random_instance(0, 4, (0, 1, 3))
+    assert_array_equal(padded_members(instance.shown), instance.members)
+
+
 @pytest.mark.parametrize("n", [3, 20])
 def test_equal_counts_are_merged_exactly(n):
     rng = np.random.default_rng(n)
     instance = random_instance(0, n, (0, 1, 2))
-    actions = instance.actions()
+    actions = instance.actions
     counts = (
         rng.integers(0, 3, (40, n)) if n == 3 else np.repeat(rng.integers(0, 100, (8, n)), 5, 0)
     )
@@ -64,7 +132,7 @@ def test_equal_counts_are_merged_exactly(n):
 def test_it_is_valid_when_stopped_early(layers):
     instance, found, bound, _ = solved(2, 3, (0, 1, 2))
     calls = iter(range(1000))
-    stopped = certified_beam(
+    stopped = beam_against(
         bound, found.schedule, found.commit, width=50, should_stop=lambda: next(calls) >= layers
     )
     low, high = enclosure(instance, 20)
@@ -80,15 +148,16 @@ def test_showing_nothing_at_all_is_covered_whatever_the_incumbent(horizon):
     instance, _, bound, _ = solved(0, 3, (0, 3), price=price, horizon=horizon)
     everything = np.full(horizon or 10, instance.n_sets - 1)
     commit = instance.n_sets - 1 if horizon is None else -1
-    beam = certified_beam(bound, everything, commit, width=50)
+    beam = beam_against(bound, everything, commit, width=50)
     nothing = instance.set_cost[instance.empty_set] * instance.rounds_value(0)
     assert_allclose(beam.value, nothing, rtol=1e-12)
     assert beam.lower_bound <= nothing * (1 + 1e-12)
 
 
-def test_wider_passes_never_lower_the_bound():
+def test_what_fits_into_memory_proves_no_less():
     instance = random_instance(3, 4, (0, 1, 2))
     found, bound, narrow = solve_all(instance, width=10, iterations=10)
-    wide = certified_beam(bound, found.schedule, found.commit, memory_megabytes=3.0)
+    most = memory_width(MultiplierGuide(bound), 3.0)
+    wide = beam_against(bound, found.schedule, found.commit, most)
     assert wide.lower_bound >= narrow.lower_bound - 1e-12
-    assert wide.widest <= memory_width(instance, bound.length, 3.0)
+    assert narrow.widest < wide.widest <= most
