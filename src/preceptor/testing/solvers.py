@@ -45,7 +45,8 @@ def check_solver(
     Examples
     --------
     >>> from preceptor.planning import SOLVERS
-    >>> check_solver(SOLVERS["stationary"])
+    >>> short = {name: each for name, each in small_problems().items() if each.horizon}
+    >>> check_solver(SOLVERS["stationary"], short)
     """
     tried = small_problems() if problems is None else problems
     faults = _record_faults(solver)

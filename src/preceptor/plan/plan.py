@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.checks import is_count, is_number
 from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
-from preceptor._base.gathering import Gathered
-from preceptor._base.notebook import Lane, html_table, html_timeline, stretches
+from preceptor._base.notebook import html_table
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, Value, plain
-from preceptor._base.words import counted, in_seconds, labelled, listed, percent, times
+from preceptor._base.words import in_seconds, labelled, percent
 from preceptor.certificate import Certificate, PotentialCertificate
-from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
+from preceptor.errors import InvalidInput, MissingExtra
 from preceptor.linear_certificate import LinearCertificate
-from preceptor.policies import Policy, runs
+from preceptor.plan.in_brief import shown_in_words, timeline
+from preceptor.plan.reading import FORMAT, read_fields
+from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 
@@ -28,15 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-FORMAT = "preceptor-plan/1"
 # Gaps above this say nothing that a reader could use.
 _WIDE = 10.0
 # Gaps up to this are rounding: bounds take some of it off themselves.
 ROUNDING = 1e-10
-# When a plan shows itself: cases looked at, changes of set spelled out, sets and tests named.
-_CASES, _CHANGES, _SETS, _TESTS = 10_000, 3, 3, 4
-# Cases and rows of the timeline in a notebook.
-_DRAWN_CASES, _DRAWN_TESTS = 400, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +146,8 @@ class Plan(Value):
 
     def _repr_html_(self) -> str:
         """For notebooks: the same rows as a table, and a timeline of what is shown."""
-        shown = self.policy.schedule(self._cases_drawn())
-        lanes = self._lanes(shown)
-        timeline = html_timeline(lanes, len(shown), "Which test is shown in which case")
-        return f"<div>{html_table(f'Plan: {self.how_sure()}', self._rows())}{timeline}</div>"
+        table = html_table(f"Plan: {self.how_sure()}", self._rows())
+        return f"<div>{table}{timeline(self.problem, self.policy)}</div>"
 
     def _rows(self) -> list[tuple[str, str]]:
         problem = self.problem
@@ -166,7 +158,7 @@ class Plan(Value):
             Status.INTERRUPTED: ", interrupted",
         }
         return [
-            *self._shown_in_words(),
+            *shown_in_words(self.problem, self.policy),
             (
                 "loss",
                 f"{self.value:.6g} in total, {per_case:.4g} per case on average"
@@ -175,78 +167,6 @@ class Plan(Value):
             ),
             ("method", f"{self.method}, {in_seconds(self.seconds)}{ended.get(self.status, '')}"),
             ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
-        ]
-
-    def _shown_in_words(self) -> list[tuple[str, str]]:
-        """What to show, in brief: what comes first, and the set that stays from then on."""
-        length, commit, horizon = self.exploration_length, self.policy.commit, self.problem.horizon
-        if length is not None and commit is not None and (horizon is None or length < horizon):
-            last = self._set_in_words(commit)
-            if length == 0:
-                return [("show", f"always {last}" if commit else "nothing, ever")]
-            first = ("first", self._schedule_in_words(length))
-            return [first, ("then", f"{last} from case {length + 1:,} on")]
-        if horizon is not None:
-            return [("show", self._schedule_in_words(horizon))]
-        settled = self.policy.settles()
-        if settled is not None:
-            return self._word_in_words(*settled)
-        first = ("first", self._schedule_in_words(_DRAWN_CASES))
-        return [first, ("then", "goes on changing: it never settles on one set")]
-
-    def _word_in_words(
-        self, before: list[tuple[int, ...]], word: list[tuple[int, ...]]
-    ) -> list[tuple[str, str]]:
-        """What comes first, and how often each set comes in what is then repeated."""
-        often = Counter(word).most_common()
-        parts = [
-            f"{self._set_in_words(shown)} in {count:,}"
-            + (f" of {counted(len(word), 'case')}" if i == 0 else "")
-            for i, (shown, count) in enumerate(often[:_SETS])
-        ]
-        if len(often) > _SETS:
-            parts.append(counted(len(often) - _SETS, "other set"))
-        if not before:
-            return [("show", f"over and over: {listed(parts)}")]
-        then = f"from case {len(before) + 1:,} on, over and over: {listed(parts)}"
-        return [("first", self._schedule_in_words(len(before))), ("then", then)]
-
-    def _schedule_in_words(self, rounds: int) -> str:
-        looked_at = min(rounds, _CASES)
-        schedule = self.policy.schedule(looked_at)
-        pieces = runs(schedule)
-        if len(pieces) <= _CHANGES and looked_at == rounds:
-            parts = [f"{self._set_in_words(s)} for {counted(k, 'case')}" for s, k in pieces]
-            return ", then ".join(parts)
-        often = Counter(schedule).most_common()
-        parts = [f"{self._set_in_words(shown)} ({times(k)})" for shown, k in often[:_SETS]]
-        if len(often) > _SETS:
-            parts.append(counted(len(often) - _SETS, "other set"))
-        return f"{listed(parts)} in {counted(looked_at, 'case')}"
-
-    def _set_in_words(self, shown: Iterable[int]) -> str:
-        names = self.problem.world.name_of(shown)
-        more = [f"{len(names) - _TESTS} more"] if len(names) > _TESTS else []
-        return " + ".join([*names[:_TESTS], *more]) or "nothing"
-
-    def _cases_drawn(self) -> int:
-        """Exploration and a third more, within the horizon and what the eye can take in."""
-        settled = self.policy.settles()
-        length = self.exploration_length or (0 if settled is None else len(settled[0]))
-        return min(
-            length + max(15, length // 3), self.problem.horizon or _DRAWN_CASES, _DRAWN_CASES
-        )
-
-    def _lanes(self, shown: list[tuple[int, ...]]) -> list[Lane]:
-        """The tests that are shown most, in the order of the world, each with its stretches."""
-        tests = list(zip(self.problem.world.tests, self.problem.world.blocks, strict=True))
-        often = Counter(column for each in shown for column in each)
-        ranked = sorted((t for t in tests if often[t[1][0]]), key=lambda t: -often[t[1][0]])
-        kept = {block for _, block in ranked[:_DRAWN_TESTS]}
-        return [
-            (name, stretches(block[0] in each for each in shown))
-            for name, block in tests
-            if block in kept
         ]
 
     def explain(self) -> str:
@@ -425,35 +345,7 @@ class Plan(Value):
         InvalidPolicy
             The problem does not allow what the policy shows.
         """
-        given = dict(data)
-        named = given.pop("format", None)
-        if named != FORMAT:
-            raise InvalidFile(f"format: {named!r}, this version reads {FORMAT!r}")
-        missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in given]
-        if missing:
-            raise InvalidFile(f"plan file: {', '.join(missing)} missing")
-        gathered = Gathered()
-        gathered.fault(*_number_faults(given))
-        given["problem"] = gathered.read(_problem, given["problem"])
-        given["policy"] = gathered.read(Policy.from_dict, given["policy"])
-        if given["problem"] is not None and given["policy"] is not None:
-            gathered.read(given["policy"].check, given["problem"])
-        given["status"] = gathered.read(_status, given.get("status"))
-        notes = given.get("notes", ())
-        if not isinstance(notes, (list, tuple)):
-            gathered.fault(f"notes: {notes!r}, must be a list of sentences")
-        else:
-            given["notes"] = tuple(notes)
-        for name, read in (("certificate", _certificate), ("regrets", Regrets.from_dict)):
-            if given.get(name) is not None:
-                given[name] = gathered.read(read, given[name])
-        if given["problem"] is not None:
-            gathered.read(_read_before, given)
-        unknown = given.keys() - {each.name for each in fields(cls)}
-        if gathered.errors and unknown:
-            gathered.fault(f"Plan: unknown key {', '.join(map(repr, sorted(unknown)))}")
-        gathered.raise_all()
-        return super().from_dict(given)
+        return super().from_dict(read_fields(data, {each.name for each in fields(cls)}))
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
@@ -489,53 +381,3 @@ class Plan(Value):
             Where to write it.
         """
         write_text(path, self.to_json() + "\n")
-
-
-def _number_faults(fields: Mapping[str, Any]) -> list[str]:
-    """Numbers that are none, or that contradict each other."""
-    numbers = ("value", "lower_bound", "seconds", "states", "compiled", "proved")
-    wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
-    if not wrong and fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
-        return [
-            f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
-            "the file was changed, solve the problem again"
-        ]
-    return [f"{name}: {fields[name]!r}, must be a number" for name in wrong]
-
-
-def _problem(data: object) -> Problem:
-    if not isinstance(data, Mapping):
-        raise InvalidFile(f"problem: got {data!r}, expected a table")
-    return Problem.from_dict(data)
-
-
-def _status(given: object) -> Status:
-    try:
-        return Status(given)
-    except ValueError:
-        allowed = ", ".join(status.value for status in Status)
-        raise InvalidFile(f"status: {given!r}, must be one of {allowed}") from None
-
-
-def _read_before(fields: dict[str, Any]) -> None:
-    """Check what was before the plan."""
-    seen, rounds = fields.get("seen_before"), fields.get("rounds_before", 0)
-    size = fields["problem"].size
-    faults = []
-    if seen is not None:
-        counts = seen if isinstance(seen, (list, tuple)) else ()
-        if len(counts) != size or not all(is_count(count, least=0) for count in counts):
-            faults.append(f"seen_before: {seen!r}, must be {size} whole numbers of at least 0")
-        fields["seen_before"] = tuple(counts)
-    if not is_count(rounds, least=0):
-        faults.append(f"rounds_before: {rounds!r}, must be a whole number of at least 0")
-    InvalidFile.raise_if(faults)
-
-
-def _certificate(data: object) -> Certificate | PotentialCertificate | LinearCertificate:
-    """Any kind, told apart by what it holds."""
-    if not isinstance(data, Mapping):
-        raise InvalidFile(f"certificate: got {data!r}, expected a table")
-    if "potentials" in data:
-        return PotentialCertificate.from_dict(data)
-    return (Certificate if "log_weight" in data else LinearCertificate).from_dict(data)
