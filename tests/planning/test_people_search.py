@@ -270,7 +270,7 @@ def test_the_worst_regret_is_not_left_to_other_objectives():
 
 
 def test_regrets_of_a_long_horizon_are_over_all_of_it(monkeypatch):
-    room = importlib.import_module("preceptor.planning.people_search")
+    room = importlib.import_module("preceptor.planning.searched_rounds")
     monkeypatch.setattr(room, "_MOST_FINITE_ROUNDS", 6)
     initial = [0.2, 1.3]
     crowd = Crowd(

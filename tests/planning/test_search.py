@@ -104,12 +104,6 @@ def test_faults(options, words):
         pr.solve(seeded(2, 1, 0.5), "search", **options)
 
 
-def test_a_users_own_risk_is_sent_elsewhere():
-    problem = seeded(2, 1, 0.5, risk=pr.ResidualRisk(np.abs))
-    with pytest.raises(pr.NotApplicable, match="lattice"):
-        pr.solve(problem, "search")
-
-
 @pytest.mark.parametrize("method", ["search", "certified"])
 def test_slow_problems_keep_the_limit_too(method):
     """Far-sighted, another risk, another imputation: nothing here has a closed form."""

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.people.expected import Tail
 from preceptor.people.exposures import Exposures
@@ -219,10 +220,10 @@ def _settle(program: _Program, start: list[int]) -> FloatArray:
 
 def _solve(program: _Program, active: list[int], shares: FloatArray) -> FloatArray:
     """Shares of the active sets at a local optimum near these."""
-    from scipy.optimize import minimize
-
     if len(active) == 1:
         return np.ones(1)
+    with UNCOUNTED.within():
+        from scipy.optimize import minimize
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
         value, slopes = program.loss(_spread(program.count, active, x))

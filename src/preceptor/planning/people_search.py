@@ -8,11 +8,10 @@ all of them, measured against those.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
@@ -42,16 +41,13 @@ from preceptor.planning.crowd_plans import (
 from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.price_search import Found
 from preceptor.planning.restricted import FLOOR_SHARE, first_candidates, floor_over_all_sets, listed
+from preceptor.planning.searched_rounds import SearchedRounds
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
 from preceptor.regrets import OBJECTIVES, Regrets
 
 # Families larger than this are not looked through whole.
 _MOST_SETS = 3_000
-# Rounds that are searched, at most; what comes later is repeated.
-_MOST_ROUNDS = 400
-_MOST_FINITE_ROUNDS = 1_000
-_NEGLIGIBLE = 1e-4
 # Words to repeat that are tried for each person who forgets.
 _WORDS = 3
 # With more sets than this, and less time, a second search for a start would take too long.
@@ -60,11 +56,11 @@ _FEW_SETS, _AMPLE_SECONDS = 60, 20.0
 _LARGEST = 1e100
 # Kicks of each person's own search, and of the common one, where no number is given.
 _OWN_KICKS, _KICKS = 5, 10
-# Shares of the time that own plans, and then the common plan, may take.
-_OWN_SHARE, _COMMON_SHARE = 0.5, 0.8
-# Own plans that turn out worse than the common one are looked at again even if that takes longer
-# than it should: regrets against them would be too small.
-_REPAIR_SHARE = 1.3
+# Shares of the time after which own plans, the common plan and the game end; the rest is for costs.
+_OWN_SHARE, _COMMON_SHARE, _GAME_SHARE = 0.5, 0.8, 0.97
+# Own plans that turn out worse than the common one are looked at again, since regrets against them
+# would be too small, until so much of the time is over.
+_REPAIR_SHARE = 0.95
 
 _NOT_GAUSSIAN = (
     "These tests are not Gaussian; what is expected of people who learn from outcomes takes them "
@@ -185,7 +181,7 @@ def _solve_listed(
     if not watch.stop() and len(everybody) > 1:
         report(progress, "asking what a randomised plan could guarantee")
         found_game = crowd_game(
-            replace(search, stop=until(1.0)), own=common.own, plans=(common.plan,)
+            replace(search, stop=until(_GAME_SHARE)), own=common.own, plans=(common.plan,)
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, search, common, objective or "regret", game)
@@ -205,24 +201,6 @@ def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
         "what is shown at once, use a smaller one"
         for name in lost
     )
-
-
-@dataclass(frozen=True)
-class SearchedRounds:
-    """How many rounds are searched, and whether something is repeated after them."""
-
-    rounds: int
-    infinite: bool
-
-    @classmethod
-    def of(cls, problem: Problem) -> SearchedRounds:
-        """All rounds of a short horizon; else until later ones weigh next to nothing."""
-        if problem.horizon is not None:
-            return cls(min(problem.horizon, _MOST_FINITE_ROUNDS), infinite=False)
-        if problem.discount == 0.0:
-            return cls(1, infinite=True)
-        rounds = min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), _MOST_ROUNDS)
-        return cls(rounds, infinite=True)
 
 
 def _say_fixed(problem: Problem, costs: FloatArray, progress: Progress | None) -> None:

@@ -1,9 +1,8 @@
 """Local search for schedules, for whoever can say what a change of one round is worth.
 
 A pass goes back through the schedule and gives each round the set that is best given all others
-(`priced_schedule.py`). Long stretches change first, then single rounds, then borders between runs;
-what is repeated forever afterwards is chosen along the way; random kicks lead out of dead ends.
-Nothing is proven about the result.
+(`priced_schedule.py`). Passes lead from the most promising starts to local optima
+(`price_descent.py`), random kicks out of them. Nothing is proven about the result.
 """
 
 from __future__ import annotations
@@ -19,33 +18,20 @@ from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
 from preceptor.planning.fixed_sets import FixedSets, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
+from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
 
 # Rounds, and what comes after them.
 Start = tuple[Sequence[int] | IntArray, Tail]
 
-# A search goes on while it gains this share.
-_GAIN = 1e-9
-# With more sets than this, most passes look only at those that have done well.
-_MANY_SETS = 60
-_SHORTLIST = 40
-# Rounds on either side of a change that are looked at again.
-_REACH = 8
-# Stretches that change together in the first passes.
-_LONGEST = 64
-_RARE = 16
 # So few prices a pass that every start may be followed to its end.
 _SMALL = 3000
-# Between borders of runs, a quick pass looks at every so many rounds.
-_SAMPLED = 8
 # Fixed sets whose cost is computed in full.
 _RANKED = 12
 # Starts from which large problems are searched.
 _FOLLOWED = 3
 # A kicked schedule is given up if a pass makes up for less than this share of what is missing.
 _CATCH_UP = 0.2
-# Lengths of words at the end of a schedule that may be worth repeating forever.
-_WORDS = (2, 3, 4, 5, 6, 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,16 +133,9 @@ def search_prices(
     with one_blas_thread():
         if fixed is None:
             fixed = fixed_sets(people, sets, rounds, discount, infinite, ids)
-        search = _Search(
-            PricedSchedule(people, rounds, discount, objective, stop),
-            objective,
-            ids,
-            sets,
-            infinite,
-            tuple(tails),
-            np.random.default_rng(seed),
-            improved,
-        )
+        priced = PricedSchedule(people, rounds, discount, objective, stop)
+        descent = Descent(priced, ids, sets, infinite, tuple(tails))
+        search = _Search(descent, objective, np.random.default_rng(seed), improved)
         search.know_fixed(people, discount, fixed)
         begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
         if len(people) == 1:
@@ -169,25 +148,16 @@ class _Search:
 
     def __init__(
         self,
-        priced: PricedSchedule,
+        descent: Descent,
         objective: Objective,
-        ids: IntArray,
-        sets: int,
-        infinite: bool,
-        words: tuple[Tail, ...],
         rng: np.random.Generator,
         improved: Callable[[float], None],
     ) -> None:
-        self.priced = priced
+        self.descent = descent
+        self.priced = priced = descent.priced
         self.objective = objective
-        self.all = ids
-        self.ids = ids
-        self.infinite = infinite
-        self.words = words
         self.rng = rng
         self.improved = improved
-        self.wins = np.zeros(sets)
-        self.fixed: list[int] = []
         self.others: list[tuple[IntArray, Tail]] = []
         self.best = (priced.schedule, priced.tail, priced.costs, np.inf)
 
@@ -201,16 +171,16 @@ class _Search:
         few = ranked[:_RANKED]
         totals = np.full_like(fixed.costs, np.inf)
         for s in few:
-            schedule, tail = _fitted([s], (), self.rounds, self.infinite)
+            schedule, tail = _fitted([s], (), self.rounds, self.descent.infinite)
             totals[s] = [person.total(schedule, discount, tail) for person in people]
-        self.fixed = self._ordered(totals)[: len(few)] + ranked[len(few) :]
+        self.descent.fixed = self._ordered(totals)[: len(few)] + ranked[len(few) :]
         # Sets that are good in the long run may cost too much to be shown from the start.
-        self.priced.endings = [*self.fixed[:6], *self._ordered(fixed.late)[:8]]
+        self.priced.endings = [*self.descent.fixed[:6], *self._ordered(fixed.late)[:8]]
 
     def _ordered(self, costs: FloatArray) -> list[int]:
         """Positions of the sets, best first."""
-        values = _numbers(self.objective.value(costs[self.all]))
-        ordered: list[int] = self.all[np.argsort(values, kind="stable")].tolist()
+        values = _numbers(self.objective.value(costs[self.descent.all]))
+        ordered: list[int] = self.descent.all[np.argsort(values, kind="stable")].tolist()
         return ordered
 
     def greedy(self, person: Expected) -> tuple[IntArray, Tail]:
@@ -218,26 +188,26 @@ class _Search:
         schedule: list[int] = []
         hold = 1
         while len(schedule) < self.rounds:
-            few = self.fixed[:12]
+            few = self.descent.fixed[:12]
             losses = [person.losses(np.array([*schedule, s]))[-1] for s in few]
             schedule += [few[int(np.argmin(losses))]] * hold
             hold = max(len(schedule), 1)
-        return _fitted(schedule, (), self.rounds, self.infinite)
+        return _fitted(schedule, (), self.rounds, self.descent.infinite)
 
     def run(self, starts: list[tuple[IntArray, Tail]], max_kicks: int) -> Found:
         """From the starts to the best."""
         priced = self.priced
-        for s in self.fixed[:3]:
-            starts.append(_fitted([s], (), self.rounds, self.infinite))
+        for s in self.descent.fixed[:3]:
+            starts.append(_fitted([s], (), self.rounds, self.descent.infinite))
         starts = self._ranked(starts)
-        self.others = starts
+        self._know(starts)
         stages = self._stages(starts[0])
         self._follow(starts, stages[0])
         for stage in stages[1:]:
             priced.aim(stage)
-            self._settle(self._sample())
-            self._descend(endings=False)
-        self._look_everywhere()
+            self.descent.settle(self.descent.sample())
+            self.descent.settle_runs(endings=False)
+        self.descent.look_everywhere()
         self._keep()
         kicks = self._kicks(stages, max_kicks)
         schedule, tail, costs, value = self.best
@@ -257,6 +227,11 @@ class _Search:
         valued.sort(key=lambda entry: entry[0])
         return [(schedule, tail) for _value, schedule, tail in valued]
 
+    def _know(self, others: list[tuple[IntArray, Tail]]) -> None:
+        """Schedules that kicks may borrow from, and whose sets are looked at."""
+        self.others = others
+        self.descent.kept = [schedule for schedule, _tail in others]
+
     def _stages(self, start: tuple[IntArray, Tail]) -> tuple[Objective, ...]:
         self.priced.lay(*start)
         return self.objective.stages(self.priced.costs)
@@ -264,126 +239,25 @@ class _Search:
     def _follow(self, starts: list[tuple[IntArray, Tail]], stage: Objective) -> None:
         """Improve the most promising starts and stand at the best of them."""
         priced = self.priced
-        small = self.rounds * self.all.size * priced.costs.size <= _SMALL
+        small = self.rounds * self.descent.all.size * priced.costs.size <= _SMALL
         reached: list[tuple[float, IntArray, Tail]] = []
         priced.aim(stage)
         for schedule, tail in starts if small else starts[:_FOLLOWED]:
             if reached and priced.stop():
                 break
             priced.lay(schedule, tail)
-            self._coarse()
+            self.descent.coarse()
             if small:
-                self._settle(self._everywhere())
-                self._descend()
+                self.descent.settle(self.descent.everywhere())
+                self.descent.settle_runs()
             reached.append((priced.value, priced.schedule.copy(), priced.tail))
         _value, schedule, tail = min(reached, key=lambda entry: entry[0])
-        self._shortlist(*(schedule for _value, schedule, _tail in reached))
-        self.others = [(schedule, tail) for _value, schedule, tail in reached] + starts
+        self.descent.shortlist(*(schedule for _value, schedule, _tail in reached))
+        self._know([(schedule, tail) for _value, schedule, tail in reached] + starts)
         priced.lay(schedule, tail)
         if not small:
-            self._settle(self._sample())
-            self._descend()
-
-    def _coarse(self) -> None:
-        """Passes with stretches that become shorter."""
-        length = _LONGEST
-        while length > 1:
-            if length * 2 <= self.rounds and not self.priced.stop():
-                # Rare looks can afford all sets, and say which of them matter.
-                ids = self.all if length >= _RARE else self.ids
-                self.priced.sweep(self._everywhere(), ids, length, self.wins)
-            length //= 4 if self.rounds >= _LONGEST else 2
-            if length < _RARE:
-                self._shortlist(self.priced.schedule)
-        self._choose_tail()
-
-    def _shortlist(self, *schedules: IntArray) -> None:
-        """Sets in use, and those that have come close most often."""
-        if self.all.size <= _MANY_SETS:
-            return
-        used = np.unique(np.concatenate([*schedules, *(s for s, _tail in self.others)]))
-        wins = self.wins.copy()
-        wins[self.fixed[:4]] += 1
-        wins[used] = np.inf
-        order = self.all[np.argsort(-wins[self.all], kind="stable")]
-        size = max(_SHORTLIST, np.intersect1d(used, self.all).size)
-        self.ids = np.sort(order[:size][wins[order[:size]] > 0])
-
-    # --- down to a local optimum ---
-
-    def _settle(self, look: BoolArray, ids: IntArray | None = None) -> None:
-        """Single rounds, again around whatever has changed, until nothing is gained."""
-        ids = self.ids if ids is None else ids
-        while not self.priced.stop():
-            before = self.priced.value
-            changed = self.priced.sweep(look, ids)
-            if not self._gained(before):
-                return
-            look, ids = _near(changed), self.ids
-
-    def _look_everywhere(self) -> None:
-        """At every round once more, and at some with all sets, until nothing is gained."""
-        endings = True
-        while not self.priced.stop():
-            before = self.priced.value
-            if self.ids.size < self.all.size:
-                self.priced.sweep(self._sample(), self.all, 1, self.wins)
-                self._shortlist(self.priced.schedule)
-            self._settle(self._everywhere())
-            self._descend(endings=endings)
-            endings = False
-            if not self._gained(before):
-                return
-
-    def _sample(self) -> BoolArray:
-        """Rounds at borders of runs, and a few in between; all of a short schedule."""
-        if self.rounds <= _LONGEST:
-            return self._everywhere()
-        schedule = self.priced.schedule
-        look = np.zeros(self.rounds, dtype=np.bool_)
-        look[-1::-_SAMPLED] = True
-        borders = np.flatnonzero(schedule[1:] != schedule[:-1])
-        look[borders] = look[borders + 1] = True
-        return look
-
-    def _descend(self, look: BoolArray | None = None, *, endings: bool = True) -> None:
-        """Borders of runs and what comes afterwards, with single rounds in between."""
-        priced = self.priced
-        look = self._everywhere() if look is None else look
-        while not priced.stop():
-            before = priced.value
-            changed = priced.shift_runs(look, self.ids, endings=endings)
-            if changed.any():
-                self._settle(_near(changed) & self._sample())
-            if self._choose_tail():
-                changed[:] = True
-                self._settle(changed)
-            if not self._gained(before):
-                return
-            # Other endings take long to play; they have been tried.
-            look, endings = _near(changed), self.rounds <= _LONGEST
-
-    def _choose_tail(self) -> bool:
-        """What to repeat forever: sets in use, sets that would do well now, the last rounds."""
-        if not self.infinite or self.priced.stop():
-            return False
-        last = self.priced.schedule
-        near = self.priced.best_last(self.ids, 4).tolist()
-        tails: list[Tail] = [(s,) for s in near]
-        tails += [(s,) for s in dict.fromkeys(last[-16:].tolist())]
-        tails += [(s,) for s in self.fixed[:3]]
-        tails += self.words
-        for size in _WORDS:
-            word = tuple(last[-size:].tolist())
-            if len(word) == size and len(set(word)) > 1:
-                tails.append(word)
-        return self.priced.choose_tail(tails)
-
-    def _gained(self, before: float) -> bool:
-        now = self.priced.value
-        if not np.isfinite(before):
-            return bool(np.isfinite(now))
-        return before - now > self.priced.objective.margin(before, _GAIN)
+            self.descent.settle(self.descent.sample())
+            self.descent.settle_runs()
 
     # --- out of a local optimum ---
 
@@ -397,33 +271,33 @@ class _Search:
             first, last = self._stretch()
             self._kick(schedule, first, last)
             around = np.zeros(self.rounds, dtype=np.bool_)
-            around[max(first - _REACH, 0) : last + _REACH] = True
+            around[max(first - REACH, 0) : last + REACH] = True
             priced.aim(stages[max(len(stages) - 2, 0)])
             priced.lay(schedule, tail)
             if not self._catches_up(around):
                 continue
             priced.aim(stages[-1])
-            self._settle(_near(around))
+            self.descent.settle(near(around))
             if self._keep():
-                self._descend(around, endings=False)
-                self._settle(_near(around))
+                self.descent.settle_runs(around, endings=False)
+                self.descent.settle(near(around))
                 self._keep()
         return max_kicks
 
     def _catches_up(self, around: BoolArray) -> bool:
         """Whether a kicked schedule becomes as good as the best again, other than by going back."""
         priced = self.priced
-        if self.rounds <= _LONGEST:
+        if self.rounds <= LONGEST:
             # A short one may take all the time it needs.
-            self._settle(self._everywhere())
-            self._descend()
+            self.descent.settle(self.descent.everywhere())
+            self.descent.settle_runs()
             return True
         bar = float(priced.objective.value(self.best[2]))
-        bar -= priced.objective.margin(bar, _GAIN)
+        bar -= priced.objective.margin(bar, GAIN)
         while not priced.stop():
             before = priced.value
-            singly = around & self._sample()
-            priced.shift_runs(around, self.ids, endings=False, singly=singly)
+            singly = around & self.descent.sample()
+            priced.shift_runs(around, self.descent.ids, endings=False, singly=singly)
             behind = priced.value - bar
             if behind <= 0.0:
                 return True
@@ -455,10 +329,10 @@ class _Search:
 
     def _kick(self, schedule: IntArray, first: int, last: int) -> None:
         way = self.rng.random()
-        if self.rounds <= _LONGEST and self.rng.random() < 0.3:
+        if self.rounds <= LONGEST and self.rng.random() < 0.3:
             # In a short schedule two rounds that are far from each other may have to change.
             both = self.rng.integers(0, self.rounds, 2)
-            schedule[both] = self.rng.choice(self.ids, 2)
+            schedule[both] = self.rng.choice(self.descent.ids, 2)
         elif way < 0.3 and len(self.others) > 1:
             other = self.others[int(self.rng.integers(len(self.others)))][0]
             if self.rng.random() < 0.5:
@@ -470,7 +344,7 @@ class _Search:
         elif way < 0.7:
             schedule[first:last] = self.rng.choice(np.unique(schedule))
         else:
-            schedule[first:last] = self.rng.choice(self.ids)
+            schedule[first:last] = self.rng.choice(self.descent.ids)
 
     def _keep(self) -> bool:
         """Remember where the search stands if that is the best by the last objective."""
@@ -485,21 +359,10 @@ class _Search:
         self.improved(value)
         return True
 
-    def _everywhere(self) -> BoolArray:
-        return np.ones(self.rounds, dtype=np.bool_)
-
 
 def _numbers(values: FloatArray) -> FloatArray:
     """What cannot be computed is as bad as can be."""
     return np.where(np.isnan(values), np.inf, values)
-
-
-def _near(changed: BoolArray) -> BoolArray:
-    """Rounds within reach of a change."""
-    near = np.zeros_like(changed)
-    for t in np.flatnonzero(changed).tolist():
-        near[max(t - _REACH, 0) : t + _REACH + 1] = True
-    return near
 
 
 def _fitted(

@@ -7,14 +7,13 @@ geometric learning (`engine/search.py`) but asks nothing of the curve or the ris
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from preceptor._base.discounting import negligible_after
 from preceptor._base.values import IntArray
-from preceptor.loss import DeviationForms
 from preceptor.planning.bounds import least_loss
+from preceptor.planning.by_prices import Found
 from preceptor.problem import Problem
 
 # Rounds that are searched; later ones repeat the last set.
@@ -25,18 +24,8 @@ _SWEEPS = 30
 _TRIED_SETS = 60
 
 
-@dataclass(frozen=True)
-class Found:
-    """A path of set positions, the set after it, and how many kicks were tried."""
-
-    path: IntArray
-    commit: int
-    kicks: int
-
-
 def replay_search(
     problem: Problem,
-    forms: DeviationForms,
     *,
     starts: list[IntArray],
     seed: int,
@@ -47,6 +36,8 @@ def replay_search(
     """The best schedule found from these starts, then from kicks of it, until told to stop."""
     from preceptor.planning._replay_kernels import improve_rounds
 
+    forms = problem.oracle.forms()
+    assert forms is not None
     horizon = problem.horizon
     replayed = (
         horizon if horizon is not None else min(negligible_after(problem.discount), _REPLAYED)
@@ -111,4 +102,4 @@ def replay_search(
         if found < value * (1 - 1e-12):
             best, value = path, found
             improved(value)
-    return Found(best, int(best[-1]), kicks)
+    return Found(best, int(best[-1]), kicks, kicks >= max_kicks)

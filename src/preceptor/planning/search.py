@@ -3,18 +3,18 @@
 Starts from the best fixed sets, greedy schedules and a small beam, then changes sets in single
 rounds or blocks, swaps rounds and the final set while that helps, then kicks and repeats until
 the time is up. Where every showing divides an error by a constant, changes are priced in closed
-form (`engine.search`); for other curves and risks they are replayed (`replay_search`).
+form (`engine.search`), and so they are for any other curve (`by_prices`); for risks other than
+squared error they are replayed (`replay_search`), from a plan for squared errors.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from preceptor._base.checks import is_count
 from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Progress, Status, report
+from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.evaluation.value import evaluate
@@ -22,9 +22,11 @@ from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.beam import solve_beam
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.by_prices import Found, has_prices, has_prices_nearby, search_by_prices
 from preceptor.planning.finite import as_policy
 from preceptor.planning.people_search import check_objective, solve_for_people
 from preceptor.planning.reduction import to_instance
+from preceptor.planning.replay_search import replay_search
 from preceptor.planning.restricted import solve_restricted
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
@@ -37,7 +39,14 @@ _BEAM_SETS = 2000
 _BEAM_WORK = 300_000
 # if there is as much time as this.
 _BEAM_SECONDS = 0.5
+# Families up to this size are first searched by prices, for that share of as much time.
+_PRICED_SETS, _PRICED_SHARE = 1000, 0.5
 _NEGLIGIBLE = 1e-4
+# What a plan says whose changes could not be priced by its own risk.
+SQUARED_INSTEAD = (
+    "Changes were weighed by squared errors, since losses have no closed form here; the value is "
+    "that of the risk itself."
+)
 # One sweep goes over all pairs of rounds.
 _MOST_ROUNDS = 5_000
 
@@ -100,7 +109,9 @@ def solve_search(
     shape = shape_of(problem)
     if shape.too_many_sets or not shape.why_not_geometric:
         compile_search()
-    with watching(time_limit) as watch:
+    if has_prices_nearby(problem):
+        compile_for(problem)
+    with watching(time_limit) as watch, one_blas_thread():
         if shape.too_many_sets:
             return solve_restricted(
                 problem,
@@ -118,6 +129,7 @@ def solve_search(
         value = evaluate(problem, policy)
         bound = min(instant, value)
         status = watch.status(finished=found.finished)
+        near = bool(shape.why_not_geometric) and problem.oracle.forms() is None
         return Plan(
             problem=problem,
             policy=policy,
@@ -127,6 +139,7 @@ def solve_search(
             method="search",
             seconds=watch.seconds,
             proved=watch.proved,
+            notes=(SQUARED_INSTEAD,) if near else (),
             options={"seed": seed, "kicks": found.kicks},
         )
 
@@ -152,7 +165,9 @@ def quick_search(problem: Problem, seconds: float) -> Plan:
 
     compile_search()
     with watching(None) as watch:
-        start = (beam_starts(problem) or [_best_fixed(problem)[:1]])[0]
+        start = beam_start(problem)
+        if start is None:
+            start = _best_fixed(problem)[:1]
         with watch.halting(seconds) as halt:
             found = search_schedule(
                 to_instance(problem),
@@ -167,16 +182,6 @@ def quick_search(problem: Problem, seconds: float) -> Plan:
         bound = min(instant_bound(problem), value)
         status = Status.OPTIMAL if bound == value else watch.status(finished=False)
         return Plan(problem, policy, value, bound, status, "search", watch.seconds)
-
-
-@dataclass(frozen=True)
-class Found:
-    """Positions of the sets shown, the set after them, and how the search ended."""
-
-    path: IntArray
-    commit: int
-    kicks: int
-    finished: bool
 
 
 def search(
@@ -200,44 +205,78 @@ def search(
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
-    geometric = not shape_of(problem).why_not_geometric
-    if start is not None:
-        starts = [start]
-    else:
-        starts = beam_starts(problem) if geometric and limit >= _BEAM_SECONDS else []
-    if geometric:
-        from preceptor.engine.search import search_schedule
 
-        instance = to_instance(problem)
-        with watch.halting(max(until - watch.seconds, 0.0)) as halt:
-            result = search_schedule(
-                instance,
-                length=_searched_rounds(problem),
-                time_limit=min(limit, 1e9),
-                max_kicks=kicks,
-                seed=seed,
-                start=starts[0] if starts else None,
-                progress=lambda stage, _, value: report(progress, stage, value=value),
-                should_stop=stop,
-                halt=halt,
-            )
-        commit = result.commit if problem.horizon is None else int(result.schedule[-1])
-        return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
-    forms = problem.oracle.forms()
-    assert forms is not None
-    from preceptor.planning.replay_search import replay_search
+    def improved(value: float) -> None:
+        report(progress, "search", value=value)
 
+    shape = shape_of(problem)
+    if shape.why_not_geometric and has_prices(problem):
+        return search_by_prices(
+            problem, seed=seed, max_kicks=kicks, stop=stop, start=start, improved=improved
+        )
+    # somebody's own risk, say
+    only_near = bool(shape.why_not_geometric) and problem.oracle.forms() is None
+    # By another risk a plan for squared errors is only a start, and no help where there is one.
+    helps = (
+        limit >= _BEAM_SECONDS and len(problem.sets) <= _PRICED_SETS
+        if has_prices(problem)
+        else start is None and has_prices_nearby(problem)
+    )
+    if only_near or helps:
+        soon = watch.seconds + (1.0 if only_near else _PRICED_SHARE) * limit
+        found = search_by_prices(
+            problem,
+            seed=seed,
+            max_kicks=kicks,
+            stop=lambda: stop() or watch.seconds >= soon,
+            start=start,
+            improved=improved if has_prices(problem) else lambda _value: None,
+        )
+        if only_near:
+            return found
+        start = found.path
+    if not shape.why_not_geometric:
+        if start is None and limit >= _BEAM_SECONDS:
+            start = beam_start(problem)
+        return _search_geometric(problem, watch, until, kicks, seed, progress, start)
     fixed_starts = [np.full(1, k, dtype=np.int64) for k in _best_fixed(problem)]
-    found = replay_search(
+    return replay_search(
         problem,
-        forms,
-        starts=[*starts, *fixed_starts],
+        starts=fixed_starts if start is None else [start],
         seed=seed,
         max_kicks=kicks,
         stop=stop,
-        improved=lambda value: report(progress, "search", value=value),
+        improved=improved,
     )
-    return Found(found.path, found.commit, found.kicks, found.kicks >= kicks)
+
+
+def _search_geometric(
+    problem: Problem,
+    watch: Watch,
+    until: float,
+    kicks: int,
+    seed: int,
+    progress: Progress | None,
+    start: IntArray | None,
+) -> Found:
+    """By closed prices of the paper's learner."""
+    from preceptor.engine.search import search_schedule
+
+    left = max(until - watch.seconds, 0.0)
+    with watch.halting(left) as halt:
+        result = search_schedule(
+            to_instance(problem),
+            length=_searched_rounds(problem),
+            time_limit=min(left, 1e9),
+            max_kicks=kicks,
+            seed=seed,
+            start=start,
+            progress=lambda stage, _, value: report(progress, stage, value=value),
+            should_stop=lambda: watch.stop() or watch.seconds >= until,
+            halt=halt,
+        )
+    commit = result.commit if problem.horizon is None else int(result.schedule[-1])
+    return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
 
 
 def _searched_rounds(problem: Problem) -> int:
@@ -247,17 +286,17 @@ def _searched_rounds(problem: Problem) -> int:
     return min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), 400)
 
 
-def beam_starts(problem: Problem) -> list[IntArray]:
+def beam_start(problem: Problem) -> IntArray | None:
     """A schedule from a narrow beam, where that takes no time to speak of."""
     sets = len(problem.sets)
     if sets > _BEAM_SETS:
-        return []
+        return None
     layers = int(np.clip(_BEAM_WORK // max(sets * sets, 1), 1, 60))
     plan = solve_beam(problem, width=2, layers=layers)
     rounds = problem.horizon if problem.horizon is not None else max(layers, 1)
     schedule = plan.policy.schedule(rounds)
     places = {shown: problem.sets.index(shown) for shown in set(schedule)}
-    return [np.array([places[shown] for shown in schedule])]
+    return np.array([places[shown] for shown in schedule])
 
 
 def _best_fixed(problem: Problem, how_many: int = 3) -> IntArray:
@@ -291,6 +330,8 @@ def why_not_search(problem: Problem) -> str:
         return ""
     shape = shape_of(problem)
     if shape.too_many_sets or not shape.why_not_geometric or problem.oracle.forms() is not None:
+        return ""
+    if has_prices_nearby(problem):
         return ""
     return "needs a built-in risk and exact losses (or squared error on a sample)"
 
