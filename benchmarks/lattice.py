@@ -52,7 +52,8 @@ def against_quantecon() -> Row:
     peer.solve(method="policy_iteration")  # whatever it compiles or caches
     theirs, result = one_time(lambda: peer.solve(method="policy_iteration"))
     ours = best_time(lambda: pr.solve(problem, "lattice", caps=cap, edge_seconds=0.0))
-    from preceptor.planning.lattice import CapEffects, sweep
+    from preceptor.planning.cap_effects import CapEffects
+    from preceptor.planning.lattice import sweep
 
     effects = CapEffects.of(problem)
     caps = np.full(2, cap)
@@ -75,7 +76,8 @@ def against_quantecon() -> Row:
 
 
 def against_prototype() -> Row:
-    from preceptor.planning.lattice import CapEffects, sweep
+    from preceptor.planning.cap_effects import CapEffects
+    from preceptor.planning.lattice import sweep
 
     problem = instance(3, 2, 0.99)
     effects = CapEffects.of(problem)
