@@ -13,7 +13,11 @@ from preceptor.verification.slow_value import slow_value
 
 WORLD = pr.World([1.0, 0.8], [[4.0, 1.0], [1.0, 1.0]], 0.1, names=["bmi", "bp"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, 0.95)
-PLAN = pr.solve(PROBLEM)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return pr.solve(PROBLEM)
 
 
 def correlation(world):
@@ -79,12 +83,12 @@ def test_correlations_that_cannot_be_changed_are_left_out():
     }
 
 
-def test_numbers_are_evaluated_and_bracket_the_optimum():
-    changes = sensitivity(PLAN)
+def test_numbers_are_evaluated_and_bracket_the_optimum(plan):
+    changes = sensitivity(plan)
     assert len(changes) == 6
     assert [c.saving for c in changes] == sorted((c.saving for c in changes), reverse=True)
     for change in changes:
-        assert change.kept == pytest.approx(slow_value(change.problem, PLAN.policy), rel=1e-8)
+        assert change.kept == pytest.approx(slow_value(change.problem, plan.policy), rel=1e-8)
         assert change.again == pytest.approx(pr.evaluate(change.problem, change.policy))
         best = pr.solve(change.problem, "lattice")
         assert change.bound <= best.value * (1 + 1e-9)
@@ -131,6 +135,6 @@ def test_improve_never_makes_it_worse_and_is_repeatable():
     assert pr.evaluate(problem, once) < pr.evaluate(problem, start)
 
 
-def test_shares_must_make_sense():
+def test_shares_must_make_sense(plan):
     with pytest.raises(InvalidInput, match=r"share: 20"):
-        sensitivity(PLAN, share=20)
+        sensitivity(plan, share=20)

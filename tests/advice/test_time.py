@@ -5,8 +5,10 @@ from numba.core import event
 
 import preceptor._base.jit  # noqa: F401  (it listens to the compiler)
 from preceptor._base.deadline import Deadline
+from preceptor.advice import advising
 from preceptor.advice.choices import time_from
 from preceptor.errors import InvalidInput
+from preceptor.estimation import sources
 
 
 def test_cases_are_counted_and_about_has_no_end():
@@ -70,3 +72,27 @@ def test_compiling_is_not_counted(monkeypatch):
     assert deadline.left == pytest.approx(10.0)
     now[0] += 4.0
     assert deadline.left == pytest.approx(6.0)
+
+
+def test_a_limit_begins_when_the_table_has_been_read(monkeypatch):
+    order = []
+    read, begin = sources.fit_source, advising.Deadline
+
+    def reading(*arguments, **options):
+        order.append("read")
+        return read(*arguments, **options)
+
+    def beginning(seconds):
+        order.append(seconds)
+        return begin(seconds)
+
+    monkeypatch.setattr(sources, "fit_source", reading)
+    monkeypatch.setattr(advising, "Deadline", beginning)
+    table = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "y": [1.0, 2.5, 4.0, 2.5, 6.5]}
+    advising.advise(table, "y", tests=1, cases=2, person="by-showings", time_limit=3.0, vary=False)
+    assert order == ["read", 3.0]
+
+
+def test_a_limit_that_makes_no_sense_is_refused_before_anything_is_read():
+    with pytest.raises(InvalidInput, match="time_limit"):
+        advising.advise("there is no such file.csv", "y", time_limit=-1.0)

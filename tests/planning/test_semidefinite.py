@@ -12,6 +12,7 @@ import preceptor as pr
 from preceptor.errors import InvalidProblem, MissingExtra
 from preceptor.people.coordinates import Coordinates
 from preceptor.people.delta_rule import DeltaRule
+from preceptor.planning.conic import Program
 from preceptor.planning.semidefinite import SemidefiniteBound, default_knots, semidefinite_bound
 
 pytest.importorskip("clarabel")
@@ -159,6 +160,24 @@ def test_who_has_no_bound_is_told_why():
 def test_what_makes_no_sense_is_refused(discount, horizon, knots):
     with pytest.raises(InvalidProblem):
         semidefinite_bound(people(0, 2)["delta rule"], discount, horizon, knots=knots)
+
+
+def test_each_program_gets_what_is_left_of_the_time(monkeypatch):
+    given, now = [], [0.0]
+    solve = Program.minimise
+
+    def minimise(program, objective, time_limit):
+        given.append(time_limit)
+        now[0] += 1.0
+        return solve(program, objective, 60.0)
+
+    monkeypatch.setattr(Program, "minimise", minimise)
+    monkeypatch.setattr("preceptor.planning.semidefinite.counted_seconds", lambda: now[0])
+    person = DeltaRule([0.2, 0.9], 0.2)
+    expected = person.expected(pr.World.equicorrelated([1.0, 0.5], 0.5), pr.Exactly(1).sets(2))
+    semidefinite_bound(expected, 0.9, time_limit=10.0)
+    assert len(given) > 1
+    assert all(limit <= 10.0 - at for at, limit in enumerate(given))
 
 
 def test_without_the_solver_the_extra_is_named(monkeypatch):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.deadline import Deadline
+from preceptor._base.deadline import Deadline, check_time_limit
 from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
@@ -151,9 +151,10 @@ def advise(
     full_plan
         Keep the plan even where the best fixed set is as good, as far as the cases can tell.
     time_limit
-        Seconds for all of it, from the table to the last comparison (15 if left out; searching
-        takes four of them, or half a second for somebody who learns by showings, then ten more if
-        the gap is wide). What does not fit is left out, and said. Not for `verify`.
+        Seconds from the first plan to the last comparison, once the table has been read (15 if left
+        out; searching takes four of them, or half a second for somebody who learns by showings,
+        then ten more if the gap is wide). What does not fit is left out, and said. Not for
+        `verify`.
     verify
         Prove value and bound again; may take minutes.
     vary
@@ -189,7 +190,7 @@ def advise(
     ('optimal', ['fixed', 'predictive', 'random'])
     """
     check_simple(simple)
-    deadline = Deadline(DEFAULT_SECONDS if time_limit is None else time_limit)
+    check_time_limit(time_limit)
     estimate: WorldEstimate | None = None
     if isinstance(data, Problem):
         refuse_choices(
@@ -252,6 +253,7 @@ def advise(
             report(progress, "estimating", sentence=f"Note: {note}")
         problem = from_here(problem, so_far)
     report(progress, "preparing")
+    deadline = Deadline(DEFAULT_SECONDS if time_limit is None else time_limit)
     with one_blas_thread():
         free = plan = plan_for(
             problem,

@@ -25,9 +25,10 @@ from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.planning.crowd_plans import objective_of
 from preceptor.planning.objectives import Objective
-from preceptor.planning.people_search import SearchedRounds, policy_of
+from preceptor.planning.people_search import policy_of
 from preceptor.planning.price_search import search_prices
 from preceptor.planning.restricted import first_candidates, listed, neighbours
+from preceptor.planning.searched_rounds import SearchedRounds
 from preceptor.policies import Policy, Stationary
 
 # Sets to choose from: all if there are no more than the first; else so many of the plan's own,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from preceptor._base.deadline import check_time_limit
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidInput
 from preceptor.plan import Plan
-from preceptor.planning.anytime import OutOfTime, Watch, check_time_limit
+from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.certified import solve_certified
 from preceptor.planning.certified_person import may_be_proven
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE, finite_plan

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
 
@@ -118,11 +119,12 @@ class Program:
         MissingExtra
             Clarabel is not installed.
         """
-        try:
-            import clarabel
-        except ImportError:
-            raise MissingExtra("clarabel", "bounds", "A semidefinite bound") from None
-        from scipy import sparse
+        with UNCOUNTED.within():
+            try:
+                import clarabel
+            except ImportError:
+                raise MissingExtra("clarabel", "bounds", "A semidefinite bound") from None
+            from scipy import sparse
 
         rows, columns, values = (
             np.concatenate([entry[part] for entry in self._entries]) for part in range(3)

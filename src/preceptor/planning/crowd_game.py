@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.values import FloatArray
 from preceptor.planning.crowd_plans import OwnPlans, Search, own_plans, positive_costs
 from preceptor.planning.objectives import Mean
@@ -133,7 +134,8 @@ def solve_game(regrets: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     >>> round(value, 9), rows.round(9).tolist()
     (0.5, [0.5, 0.5])
     """
-    from scipy.optimize import linprog
+    with UNCOUNTED.within():
+        from scipy.optimize import linprog
 
     # A plan that is infinitely bad for somebody is never drawn, nor one that is so bad that it
     # could be drawn once in a million times at most: the program could not tell such numbers apart.
