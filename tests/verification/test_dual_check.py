@@ -11,8 +11,7 @@ from preceptor.certificate import SMALLEST_ERROR, Certificate, PotentialCertific
 from preceptor.engine._subproblem_kernels import SMALLEST
 from preceptor.engine.dual import DualBound
 from preceptor.engine.instance import factor_members, make_instance
-from preceptor.planning.certified import certificate_of
-from preceptor.planning.reduction import to_instance
+from preceptor.planning.reduction import certificate_of, to_instance
 from preceptor.verification.dual_check import least_sums, prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import LogPotentials, TablePotentials

@@ -11,6 +11,8 @@ import preceptor as pr
 from preceptor.errors import NotApplicable, TooLarge
 from preceptor.people.delta_rule import DeltaRule
 from preceptor.people.no_learning import NoLearning
+from preceptor.planning.bounds import floor_bound, instant_bound, remaining_floor
+from preceptor.verification import proofs
 from tests.strategies import examples, problems
 
 QUICK = {"time_limit": None, "max_iterations": 2, "width": 8, "target_gap": 1e-3}
@@ -288,12 +290,31 @@ def test_people_of_other_kinds_are_checked_one_by_one():
         assert not pr.verify(replace(plan, lower_bound=1.3 * plan.value)).bound_ok
 
 
-def test_many_sets_are_bounded_without_a_list():
+def many_sets(tests):
     rng = np.random.default_rng(0)
-    world = pr.World.equicorrelated(rng.uniform(0, 1, 70), 0.5)
-    learner = pr.Learner(rng.uniform(0, 1, 70), pr.Geometric(1.1))
-    problem = pr.Problem(world, learner, 4, 0.9)
-    plan = pr.solve(problem, "search", time_limit=None, max_kicks=0)
+    world = pr.World.equicorrelated(rng.uniform(0, 1, tests), 0.5)
+    learner = pr.Learner(rng.uniform(0, 1, tests), pr.Geometric(1.1))
+    return pr.Problem(world, learner, 4, 0.9)
+
+
+def test_many_sets_are_bounded_without_a_list(monkeypatch):
+    monkeypatch.setattr(proofs, "_MOST_SETS", 1_000)
+    problem, policy = many_sets(20), pr.Stationary((0, 1, 2, 3))
+    value, floor = pr.evaluate(problem, policy), remaining_floor(problem, after=0)
+    plan = pr.Plan(problem, policy, value, floor, pr.Status.BOUNDED, "by hand", 0.0)
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+    assert "floors of all 6,196 sets computed again" in found.how
+    for best in (floor_bound(problem), instant_bound(problem)):  # the first round is known exactly
+        found = pr.verify(replace(plan, lower_bound=best))
+        assert found.ok, found.in_words()
+        assert "over all 6,196 sets" in found.how
+    assert not pr.verify(replace(plan, lower_bound=1.001 * best)).bound_ok
+
+
+@pytest.mark.slow
+def test_a_million_sets_are_bounded_without_a_list():
+    plan = pr.solve(many_sets(70), "search", time_limit=None, max_kicks=0)
     found = pr.verify(plan)
     assert found.ok, found.in_words()
     assert "floors of all 974,121 sets computed again" in found.how

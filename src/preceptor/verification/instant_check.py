@@ -14,11 +14,15 @@ For uncorrelated tests whose errors only shrink the optimum itself has a short p
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import islice
+
 import numpy as np
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.risks import SquaredError
+from preceptor.problem import Problem
 from preceptor.verification.own_losses import OwnLosses
 
 # Rounds looked at one by one before the floor takes over, and how many are looked at.
@@ -28,46 +32,98 @@ _NUMBERS = 4_000_000
 _EPS = float(np.finfo(np.float64).eps)
 
 
+@dataclass(frozen=True)
+class Least:
+    """The least that some sets can cost: first round, any round, each round looked at (or none)."""
+
+    first: float
+    floor: float
+    rounds: FloatArray
+    slack: float
+
+    @classmethod
+    def of(cls, losses: OwnLosses, rounds: FloatArray) -> Least:
+        """Of all sets in `losses`, each round having been looked at or not."""
+        errors = losses.problem.initial_errors[None, :]
+        first = min(float(losses.losses(row, errors)[0]) for row in range(len(losses.sets)))
+        return cls(first, float(losses.floors.min()), rounds, losses.slack)
+
+    def and_of(self, other: Least) -> Least:
+        """Of the sets of both."""
+        return Least(
+            min(self.first, other.first),
+            min(self.floor, other.floor),
+            np.minimum(self.rounds, other.rounds),
+            max(self.slack, other.slack),
+        )
+
+    def floor_bound(self, problem: Problem) -> float:
+        """The first round's cheapest set, then the floor of every round."""
+        left = None if problem.horizon is None else problem.horizon - 1
+        rest = problem.discount * total_weight(problem.discount, left) if left != 0 else 0.0
+        return self.first + rest * self.floor - self.slack * (1.0 + rest)
+
+    def projected_bound(self, problem: Problem) -> float:
+        """The bound along one direction for each set; -inf where it does not apply."""
+        if not np.all(np.isfinite(self.rounds)):
+            return -np.inf
+        discount, rounds = problem.discount, _looked_at(problem.horizon)
+        # What a round costs at least does not grow from round to round: the next one looked at
+        # counts.
+        times = np.arange(int(rounds[-1]) + 1)
+        weights = discount ** times.astype(np.float64)
+        if problem.horizon is not None:
+            weights[problem.horizon :] = 0.0
+        total = float(weights @ self.rounds[np.searchsorted(rounds, times)])
+        after = times.size
+        left = None if problem.horizon is None else max(problem.horizon - after, 0)
+        rest = discount**after * total_weight(discount, left) if left != 0 else 0.0
+        total += rest * self.floor
+        return total - self.slack * total_weight(discount, problem.horizon) - 1e-12 * abs(total)
+
+
 def floor_bound(losses: OwnLosses) -> float:
     """The first round's cheapest set, then the floor of every round."""
-    problem = losses.problem
-    first = min(
-        float(losses.losses(row, problem.initial_errors[None, :])[0])
-        for row in range(len(losses.sets))
-    )
-    left = None if problem.horizon is None else problem.horizon - 1
-    rest = problem.discount * total_weight(problem.discount, left) if left != 0 else 0.0
-    total = first + rest * float(losses.floors.min())
-    return total - losses.slack * (1.0 + rest)
+    return Least.of(losses, np.empty(0)).floor_bound(losses.problem)
 
 
 def projected_bound(losses: OwnLosses) -> float:
     """The bound along one direction for each set; -inf where it does not apply."""
-    problem, discount = losses.problem, losses.problem.discount
-    if losses.shared or not losses.is_increasing:
-        return -np.inf
+    widest = int(losses.member_of.sum(axis=1).max())
+    return Least.of(losses, _projected(losses, widest)).projected_bound(losses.problem)
+
+
+def bound_in_parts(problem: Problem, sets: int) -> float:
+    """The better of both bounds, so many sets at a time, where all at once would not fit."""
+    widest = len(problem.budget.maximise(np.ones(problem.size)))
+    family = problem.budget.subsets(problem.size)
+    least: Least | None = None
+    while part := list(islice(family, sets)):
+        losses = OwnLosses.of(problem, part)
+        found = Least.of(losses, _projected(losses, widest))
+        least = found if least is None else least.and_of(found)
+    assert least is not None
+    return max(least.floor_bound(problem), least.projected_bound(problem))
+
+
+def _projected(losses: OwnLosses, widest: int) -> FloatArray:
+    """What each round looked at costs at least along one direction for each set; -inf if unknown.
+
+    The largest set of the family shows `widest` tests.
+    """
+    problem = losses.problem
     rounds = _looked_at(problem.horizon)
+    if losses.shared or not losses.is_increasing:
+        return np.full(rounds.size, -np.inf)
     errors = problem.initial_errors
     deviation = losses.shift + losses.reading @ errors  # (sets, widest)
     square = np.sum(deviation**2, axis=1)
     parts = np.einsum("skn,sk->sn", losses.reading, deviation) * errors
     gains = _gains(losses, int(rounds[-1]))
-    widest = int(losses.member_of.sum(axis=1).max())
     order = np.argsort(losses.floors, kind="stable")
-    least = np.array(
+    return np.array(
         [_least_of_round(losses, int(t), widest, order, square, parts, gains) for t in rounds]
     )
-    # What a round costs at least does not grow from round to round: the next one looked at counts.
-    times = np.arange(int(rounds[-1]) + 1)
-    weights = discount ** times.astype(np.float64)
-    if problem.horizon is not None:
-        weights[problem.horizon :] = 0.0
-    total = float(weights @ least[np.searchsorted(rounds, times)])
-    after = times.size
-    left = None if problem.horizon is None else max(problem.horizon - after, 0)
-    rest = discount**after * total_weight(discount, left) if left != 0 else 0.0
-    total += rest * float(losses.floors.min())
-    return total - losses.slack * total_weight(discount, problem.horizon) - 1e-12 * abs(total)
 
 
 def _looked_at(horizon: int | None) -> IntArray:

@@ -32,13 +32,20 @@ from preceptor.verification.bellman import (
 )
 from preceptor.verification.dual_check import DualProof, prove
 from preceptor.verification.floors_check import least_round
-from preceptor.verification.instant_check import floor_bound, projected_bound, uncorrelated_bound
+from preceptor.verification.instant_check import (
+    bound_in_parts,
+    floor_bound,
+    projected_bound,
+    uncorrelated_bound,
+)
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import LogPotentials, Potentials, TablePotentials
 from preceptor.verification.slow_value import slow_loss
 
 # Sets whose deviations are written out; beyond that only their floors are looked at.
 _MOST_SETS, _MOST_NUMBERS = 300_000, 80_000_000
+# Sets of which floors and first deviations are looked at part by part, and how many at a time.
+_MOST_IN_PARTS, _PART = 1_000_000, 20_000
 # Boxes and lengths tried where nobody says which: states, rounds.
 _BOXES = (20_000, 400_000, 6_000_000)
 _LENGTHS = (4, 16, 64, 256, 1024)
@@ -79,8 +86,7 @@ def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) ->
     if not claimed <= hints.value + slack * abs(hints.value) + tabulated:
         return Proven(-np.inf, "it is more than the policy itself costs", fault="above the value")
     if not _can_be_listed(problem):
-        floor, how = least_round(problem)
-        return Proven(floor * total_weight(problem.discount, problem.horizon), how)
+        return _of_many_sets(problem, claimed, slack)
     losses = OwnLosses.of(problem)
     best = Proven(-np.inf, "nothing was proven")
     attempts = _attempts(losses, claimed, hints, slack)
@@ -103,6 +109,20 @@ def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) ->
     if losses.assumed:
         best = Proven(best.bound, f"{best.how}; {losses.assumed}")
     return _with_shared(losses, best) if losses.shared else best
+
+
+def _of_many_sets(problem: Problem, claimed: float, slack: float) -> Proven:
+    """Floors of all sets; where these are not enough, what they cost part by part."""
+    floor, how = least_round(problem)
+    found = Proven(floor * total_weight(problem.discount, problem.horizon), how)
+    count = problem.budget.count(problem.size)
+    enough = found.bound >= claimed - slack * abs(claimed)
+    if enough or count > _MOST_IN_PARTS or problem.loss.kind != "closed-form":
+        return found
+    bound = bound_in_parts(problem, _PART)
+    if bound <= found.bound:
+        return found
+    return Proven(bound, f"bound of every single round computed again, over all {count:,} sets")
 
 
 def _can_be_listed(problem: Problem) -> bool:
