@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
 from preceptor.model.units import Units
+from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 

@@ -282,10 +282,9 @@ def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
 
 
 def test_nothing_that_was_read_is_overwritten(tmp_path):
-    from typer.testing import CliRunner
-
     from preceptor.cli import app
     from tests.body_fat import TABLE
+    from tests.commands import CliRunner
 
     table = tmp_path / "cases.csv"
     table.write_bytes(TABLE.read_bytes())

@@ -186,7 +186,7 @@ def test_a_wide_gap_is_worth_more_time(run, cases, monkeypatch, gap, asked, seco
 
     monkeypatch.setattr("preceptor.advice.deciding.solve", solve)
     plan = planned(run, cases, *asked)
-    # Of a limit on the whole command planning takes six tenths of what estimating left.
+    # Of a limit on the whole command the plan itself takes six tenths.
     assert spent == pytest.approx(seconds, rel=0.5 if asked else 1e-9)
     assert plan.seconds == spent[-1]
 

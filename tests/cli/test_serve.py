@@ -1,9 +1,9 @@
 """`preceptor serve`: what is refused before anything listens, and tokens by the command line."""
 
 import pytest
-from typer.testing import CliRunner
 
 from preceptor.cli import app
+from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 

@@ -5,11 +5,11 @@ import shutil
 import sqlite3
 
 import pytest
-from typer.testing import CliRunner
 
 from preceptor.cli import app
 from preceptor.store import Store
 from preceptor.study import Study
+from tests.commands import CliRunner
 from tests.study.files import SMALL, small_file
 from tests.study.played import play
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
@@ -18,6 +17,7 @@ from preceptor.model.units import Units
 from preceptor.report.run import least_square, outcome_given
 from preceptor.report.session import render_session
 from preceptor.tutoring import Tutor
+from tests.commands import CliRunner
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
 

@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.bots import Bots, differences, log_of
@@ -16,6 +15,7 @@ from preceptor.logs import Log
 from preceptor.model.units import Units
 from preceptor.simulation import rollout
 from preceptor.simulation.named import human_named
+from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 PEOPLE, ROUNDS, SEED = 3, 5, 7
@@ -73,7 +73,7 @@ def test_the_command_plays_checks_and_goes_on_where_it_was(server, client, plan_
     client.open_round("p00002")  # as if they had been stopped there
     again = bots("--rounds", 4, "--human", "delta-rule", "--check")
     assert again.exit_code == 0, again.stderr
-    assert "3 simulated people (p00001 to p00003) played 6 rounds in" in again.stdout
+    assert "3 simulated people (p00001 to p00003) played 6 rounds." in again.stdout
     assert "to the last bit" in again.stderr
     plan = pr.Plan.load(plan_file)
     world, human = plan.problem.world, human_named(plan.problem, "delta-rule", 0.0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import httpx
 
 from preceptor.bots.reading import ReadPage, read_page
+from tests.service.servers import caller
 
 # What gets somebody through a page of the small study.
 GOOD = {
@@ -27,9 +28,7 @@ class Somebody:
 
     def __post_init__(self) -> None:
         headers = {"Accept": "text/html"}
-        self.http = httpx.Client(
-            base_url=self.address, follow_redirects=True, headers=headers, timeout=30.0
-        )
+        self.http = caller(self.address, follow_redirects=True, headers=headers)
 
     @property
     def page(self) -> ReadPage:

@@ -14,7 +14,8 @@ from scipy import stats
 
 from preceptor._base.parsing import parse_toml
 from preceptor.study import Study
-from preceptor.study.analysis import Result, analyse, compare
+from preceptor.study.analysis import analyse, compare
+from preceptor.study.analysis_result import Result
 from preceptor.study.beginning import template
 from preceptor.study.measures import reasons, slope_change, training_error
 from preceptor.study.records import Records, together

@@ -7,12 +7,12 @@ import re
 import httpx
 import pytest
 from sqlalchemy import select
-from typer.testing import CliRunner
 
 from preceptor.cli import app
 from preceptor.store import Store, erasing, participants, rounds, studies, tokens
 from preceptor.store.tables import event, participant, participant_link, person, round_
 from preceptor.study.cases import case_list
+from tests.commands import CliRunner
 from tests.service.servers import start
 from tests.study.opened import open_study, small_study
 

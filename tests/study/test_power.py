@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor._base.parsing import parse_toml
@@ -25,6 +24,7 @@ from preceptor.study.power import EVERYBODY, Share, power
 from preceptor.study.power_report import in_words
 from preceptor.study.tutored_arms import with_banks
 from preceptor.study.variations import Setting, varied
+from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 

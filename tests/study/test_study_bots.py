@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 import tomli_w
-from typer.testing import CliRunner
 
 from preceptor._base.values import plain
 from preceptor.bots import StudyBots
@@ -19,6 +18,7 @@ from preceptor.errors import InvalidInput
 from preceptor.simulation.named import human_named
 from preceptor.store import Store, participants
 from preceptor.study.protocol import protocol_of
+from tests.commands import CliRunner
 from tests.service.servers import start
 from tests.study.opened import open_study, small_study
 from tests.study.taking_part import Somebody

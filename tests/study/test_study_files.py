@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+import preceptor as pr
 from preceptor._base.parsing import parse_toml
 from preceptor.cli import app
 from preceptor.diagnosis.courses import decisive
@@ -19,6 +19,7 @@ from preceptor.study import Study
 from preceptor.study.arms import Arm, make_arms
 from preceptor.study.beginning import begun, placeholders, template, template_names
 from preceptor.study.checking import doubts, overview
+from tests.commands import CliRunner
 
 ROOT = Path(__file__).parents[2]
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
@@ -66,6 +67,24 @@ def test_the_decisive_template_is_the_decisive_design():
             at = [(results[name] - 50.0) / 10.0 for name in ("amber", "blue") if name in results]
             np.testing.assert_allclose(at, step.at)
     assert study.problem.world.covariance[0, 1] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(
+    ("name", "methods"), [("decisive", ["stationary"]), ("plan-or-fixed", ["auto"])]
+)
+def test_only_arms_that_need_a_plan_are_solved(monkeypatch, name, methods):
+    asked = []
+
+    def solve(problem, method, **options):
+        asked.append(method)
+        return pr.solve(problem, "stationary")
+
+    monkeypatch.setattr("preceptor.study.arms.solve", solve)
+    arms = make_arms(Study.from_dict(data_of(name)))
+    assert asked == methods
+    for arm in arms:  # what is known of the problem is said of given sets too
+        assert pr.Plan.from_json(arm.plan).value == arm.value
+        assert arm.gap is not None
 
 
 def test_all_faults_at_once_and_where_they_are():

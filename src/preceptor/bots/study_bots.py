@@ -20,6 +20,7 @@ from preceptor.bots.acting import as_arrays
 from preceptor.bots.comparing import differences
 from preceptor.bots.participant import Participant, Place, as_read, as_typed
 from preceptor.client import Client, Unreachable
+from preceptor.client.sending import authorities
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.people.human import Human
@@ -161,7 +162,13 @@ class StudyBots:
 
     def _http(self) -> httpx.Client:
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        return httpx.Client(base_url=self.site, headers=headers, timeout=60.0, trust_env=False)
+        return httpx.Client(
+            base_url=self.site,
+            headers=headers,
+            timeout=60.0,
+            trust_env=False,
+            verify=authorities(),
+        )
 
     def play(self, connections: int = 8, progress: Progress | None = None) -> Attended:
         """Let everybody take part, as many at once as there are connections.

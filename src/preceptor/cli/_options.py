@@ -188,6 +188,22 @@ Resume = Annotated[
         help="Keep who is finished in this file, and go on from it after a stop.", metavar="FILE"
     ),
 ]
+People = Annotated[int, typer.Option(help="How many people to simulate.", min=1)]
+PlayedRounds = Annotated[
+    int | None,
+    typer.Option(
+        help="Cases per person (default: enough for 95% of the discounted weight).", min=1
+    ),
+]
+AnswerNoise = Annotated[
+    float,
+    typer.Option(
+        help="Standard deviation of their answers, in units of the outcome (not for sgd).",
+        min=0.0,
+    ),
+]
+PeopleSeed = Annotated[int, typer.Option(help="Seed of people, cases and answers.", min=0)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Alpha = Annotated[
     float | None,
     typer.Option(

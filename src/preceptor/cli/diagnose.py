@@ -103,7 +103,7 @@ def diagnose(
     ] = Path("block.csv"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
     *,
     reading: Reading,
 ) -> None:

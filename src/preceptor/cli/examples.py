@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say
 from preceptor.cli._worlds import EXAMPLES, load_example
@@ -38,7 +39,7 @@ def examples(
             show_default=False,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """List the built-in examples, or write one as a CSV file or a workbook."""
     with readable_errors():

@@ -75,7 +75,7 @@ def fit(
     resume: _options.Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
     *,
     reading: Reading,
 ) -> None:

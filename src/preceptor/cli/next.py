@@ -133,7 +133,7 @@ def next_tests(
         Path | None,
         typer.Option(help="With --tutor: write a page that shows the run.", metavar="FILE"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
     *,
     reading: Reading,
 ) -> None:

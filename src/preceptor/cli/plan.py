@@ -94,7 +94,10 @@ def plan(
     ] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(help="Seconds for the whole command, compiling aside (default: 15).", min=0.0),
+        typer.Option(
+            help="Seconds for all planning; reading, loading and compiling aside (default: 15).",
+            min=0.0,
+        ),
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="The plan file to write.")] = Path(
         "plan.json"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor._base.discounting import rounds_until
 from preceptor.advice.kinds import EVERYBODY, HUMANS
 from preceptor.cli._app import app
@@ -41,7 +42,7 @@ _EXAMPLES = """[bold]Examples[/bold]
 @app.command(epilog=_EXAMPLES)
 def simulate(
     plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
-    people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
+    people: _options.People = 200,
     human: Annotated[
         str | None,
         typer.Option(
@@ -51,25 +52,14 @@ def simulate(
             autocompletion=lambda: [*EVERYBODY, "all"],
         ),
     ] = None,
-    rounds: Annotated[
-        int | None,
-        typer.Option(
-            help="Cases per person (default: enough for 95% of the discounted weight).", min=1
-        ),
-    ] = None,
-    noise: Annotated[
-        float,
-        typer.Option(
-            help="Standard deviation of their answers, in units of the outcome (not for sgd).",
-            min=0.0,
-        ),
-    ] = 0.0,
+    rounds: _options.PlayedRounds = None,
+    noise: _options.AnswerNoise = 0.0,
     log: Annotated[
         Path | None,
         typer.Option(help="Write a log of the plan's run: .csv, .jsonl or .parquet."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of people, cases and answers.", min=0)] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    seed: _options.PeopleSeed = 0,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Play a plan and its rivals with simulated people, and compare their losses."""
     with readable_errors():

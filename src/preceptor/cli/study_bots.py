@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from preceptor.advice.kinds import EVERYBODY
-from preceptor.cli._console import fail, readable_errors, say, spinner
+import preceptor.cli._options as _options
+from preceptor.cli._bots import (
+    Check,
+    Connections,
+    Human,
+    compare,
+    conclude,
+    everybody,
+    in_words,
+    speed,
+)
+from preceptor.cli._console import readable_errors, spinner
 from preceptor.cli._own_site import own_site
 from preceptor.cli.study import need_extra, study_app
 from preceptor.simulation.named import human_named
 
 if TYPE_CHECKING:
-    from preceptor.bots import Attended, StudyBots
+    from preceptor.bots import Attended
 
+_LOG = "the log of training"
 _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor study bots study.toml --people 20 --check
@@ -36,43 +46,22 @@ def bots(
             "that is open, as participants get it.",
         ),
     ],
-    people: Annotated[int, typer.Option(help="How many people to simulate.", min=1)] = 200,
-    human: Annotated[
-        str | None,
-        typer.Option(
-            help=f"How they learn: {', '.join(EVERYBODY)} (default: as those that plans are made "
-            "for).",
-            metavar="NAME",
-            autocompletion=lambda: list(EVERYBODY),
-        ),
-    ] = None,
-    noise: Annotated[
-        float,
-        typer.Option(
-            help="Standard deviation of their answers, in units of the outcome (not for sgd).",
-            min=0.0,
-        ),
-    ] = 0.0,
+    people: _options.People = 200,
+    human: Human = None,
+    noise: _options.AnswerNoise = 0.0,
     drop_out: Annotated[
         float, typer.Option(help="Share of them who leave after some case.", min=0.0, max=0.99)
     ] = 0.0,
-    connections: Annotated[
-        int, typer.Option(help="How many take part at once.", min=1, max=256)
-    ] = 8,
+    connections: Connections = 8,
     prefix: Annotated[
         str, typer.Option(help="Begins the recruiter's names of them, before five digits.")
     ] = "bot-",
-    check: Annotated[
-        bool,
-        typer.Option(
-            "--check", help="Compare the log of training with a simulation, to the last bit."
-        ),
-    ] = False,
+    check: Check = False,
     token: Annotated[
         str | None,
         typer.Option(help="May write.", envvar="PRECEPTOR_TOKEN", metavar="TOKEN"),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Let simulated people go through a study's own pages: consent, quiz, cases, checks, code.
 
@@ -90,49 +79,25 @@ def bots(
             crowd = replace(crowd, human=human_named(crowd.study.problem, human, noise))
             with spinner("bots") as tell:
                 attended = crowd.play(connections, tell)
-            faults = _checked(crowd, attended) if check else None
-    found = _summary(attended) | ({} if faults is None else {"same_bits": not faults})
-    if as_json:
-        typer.echo(json.dumps(found, indent=2))
-    else:
-        _print(found)
-    if faults:
-        fail("\n".join(["the log of training is not that of a simulation:", *faults]), code=1)
-
-
-def _checked(crowd: StudyBots, attended: Attended) -> list[str]:
-    with spinner("checking"):
-        faults: list[str] = crowd.check(attended)
-    if not faults:
-        say("Checked: the log of training is that of a simulation with this seed, bit for bit.")
-    return faults
+            faults = compare(_LOG, lambda: crowd.check(attended)) if check else None
+    conclude(_summary(attended), _sentences, _LOG, faults, as_json)
 
 
 def _summary(attended: Attended) -> dict[str, Any]:
-    import numpy as np
-
-    calls = attended.calls
     return {
         "people": len(attended.names),
         "finished": sum(attended.finished),
         "arms": attended.arms,
         "answers": sum(attended.answers),
         "names": [attended.names[0], attended.names[-1]],
-        "seconds": round(attended.seconds, 3),
-        "pages": int(calls.size),
-        "pages_per_second": round(calls.size / attended.seconds, 1),
-        "median_ms": round(1000.0 * float(np.median(calls)), 2),
+        **speed("pages", attended.calls, attended.seconds),
     }
 
 
-def _print(found: dict[str, Any]) -> None:
-    first, last = found["names"]
+def _sentences(found: dict[str, Any]) -> list[str]:
     arms = ", ".join(f"{arm} {people:,}" for arm, people in found["arms"].items()) or "none"
-    typer.echo(
-        f"{found['people']:,} simulated people ({first} to {last}): {found['finished']:,} "
-        f"finished, {found['answers']:,} cases answered. Arms: {arms}."
-    )
-    typer.echo(
-        f"{found['pages']:,} pages in {found['seconds']:.1f} s, {found['pages_per_second']:.0f} a "
-        f"second; half of them took {found['median_ms']:.1f} ms or less."
-    )
+    return [
+        f"{everybody(found)}: {found['finished']:,} finished, {found['answers']:,} cases answered. "
+        f"Arms: {arms}.",
+        f"{in_words('pages', found)}.",
+    ]

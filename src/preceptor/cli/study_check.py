@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor.cli._console import readable_errors, spinner
 from preceptor.cli.study import need_extra, study_app
 
@@ -15,7 +16,7 @@ from preceptor.cli.study import need_extra, study_app
 @study_app.command("check")
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Read a study file: all faults at once, or what it comes to and what to look at.
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor._base.files import write_text
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli.study import need_extra, study_app
@@ -47,7 +48,7 @@ def design(
     output: Annotated[
         Path | None, typer.Option(help="Write the study with the best setting (.toml).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Vary the world and the length of a study, and try every setting on people of every kind."""
     with readable_errors():

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli.study import need_extra, study_app
 from preceptor.errors import InvalidInput
@@ -37,7 +38,7 @@ def power(
     plot: Annotated[
         Path | None, typer.Option(help="Draw power against people: .svg, .png or .pdf.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Play the study with simulated people of every kind, and run its registered analysis.
 

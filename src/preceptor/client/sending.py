@@ -9,9 +9,11 @@ is repeated is made again.
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from preceptor.client.refusals import Unavailable, Unreachable, refusal
@@ -24,6 +26,12 @@ except ImportError:
 
 # Seconds before the second attempt, and at most before any other, where the service names none.
 _FIRST, _LONGEST = 0.05, 2.0
+
+
+@cache
+def authorities() -> ssl.SSLContext:
+    """Whose certificates are believed; read once, since that takes longer than many calls."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class Sender:
@@ -56,7 +64,12 @@ class Sender:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         # Only where the address says so: a proxy of the environment has no business in between.
         self._http = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout, limits=limits, trust_env=False
+            base_url=self.url,
+            headers=headers,
+            timeout=timeout,
+            limits=limits,
+            trust_env=False,
+            verify=authorities(),
         )
 
     def close(self) -> None:
