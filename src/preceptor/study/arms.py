@@ -18,6 +18,9 @@ from preceptor.simulation.choosing import RandomOrder
 from preceptor.study import config
 from preceptor.study.study import Study
 
+# Policies that need a plan of the problem; all others are given, and only held against one.
+_SOLVED = ("plan", "adaptive", "random order")
+
 
 @dataclass(frozen=True, eq=False)
 class Arm:
@@ -73,12 +76,18 @@ def make_arms(study: Study, progress: Progress | None = None) -> tuple[Arm, ...]
     tuple of Arm
         In the order of the file.
     """
+    arms = study.configuration.arm
     plans: dict[tuple[str, float], Plan] = {}
-    made = []
-    for number, arm in enumerate(study.configuration.arm):
-        report(progress, f"arm {arm.name}", done=number / len(study.configuration.arm))
-        made.append(_make(study, arm, plans))
-    return tuple(made)
+    for number, arm in enumerate(arms):
+        report(progress, f"arm {arm.name}", done=number / len(arms))
+        key = (arm.method, arm.time_limit)
+        if arm.policy in _SOLVED and key not in plans:
+            plans[key] = _solved(study, arm.method, arm.time_limit)
+    # What nobody goes below, for arms that are given: from whatever was solved for the others.
+    known = max(plans.values(), key=lambda plan: plan.lower_bound, default=None)
+    if known is None:
+        known = _solved(study, "stationary")
+    return tuple(_make(study, arm, plans.get((arm.method, arm.time_limit), known)) for arm in arms)
 
 
 def kept_arms(study: Study, plans: Mapping[str, str]) -> tuple[Arm, ...]:
@@ -108,11 +117,7 @@ def _kept(study: Study, arm: config.Policy, body: str) -> Arm:
     return Arm(arm.name, arm.policy, body, plan.policy, plan.value, _known(plan.gap))
 
 
-def _make(study: Study, arm: config.Policy, plans: dict[tuple[str, float], Plan]) -> Arm:
-    key = (arm.method, arm.time_limit)
-    if key not in plans:
-        plans[key] = _solved(study, arm)
-    best = plans[key]
+def _make(study: Study, arm: config.Policy, best: Plan) -> Arm:
     if arm.policy == "plan":
         return Arm(arm.name, arm.policy, best.to_json(), best.policy, best.value, _known(best.gap))
     if arm.policy == "adaptive":
@@ -135,10 +140,10 @@ def _make(study: Study, arm: config.Policy, plans: dict[tuple[str, float], Plan]
     return Arm(arm.name, arm.policy, own.to_json(), fixed, value, _known(own.gap))
 
 
-def _solved(study: Study, arm: config.Policy) -> Plan:
-    takes = "time_limit" in SOLVERS[arm.method].options if arm.method in SOLVERS else True
-    limit = {"time_limit": arm.time_limit} if takes else {}
-    plan = solve(study.problem, method=arm.method, **limit)
+def _solved(study: Study, method: str, time_limit: float = math.inf) -> Plan:
+    takes = "time_limit" in SOLVERS[method].options if method in SOLVERS else True
+    limit = {"time_limit": time_limit} if takes else {}
+    plan = solve(study.problem, method=method, **limit)
     # How long it took is no part of what is frozen: the same study gives the same files.
     return replace(plan, seconds=0.0, compiled=0.0, proved=0.0)
 

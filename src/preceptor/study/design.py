@@ -26,7 +26,7 @@ from preceptor.diagnosis.courses import Step
 from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.diagnosis.suspects import OUTCOMES, suspects
 from preceptor.errors import InvalidInput, PreceptorError
-from preceptor.study.analysis import plain
+from preceptor.study.analysis_result import plain
 from preceptor.study.arms import Arm, make_arms
 from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.measures import MEASURES

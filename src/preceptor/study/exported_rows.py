@@ -19,7 +19,8 @@ from preceptor.store.participants import Answer, Participant
 from preceptor.store.rounds import Round
 from preceptor.store.studies import KeptStudy
 from preceptor.store.tables import event, given_answer, participant, round_
-from preceptor.study.analysis import Result, analyse
+from preceptor.study.analysis import analyse
+from preceptor.study.analysis_result import Result
 from preceptor.study.measures import charged
 from preceptor.study.records import Records
 from preceptor.study.standing import block_of

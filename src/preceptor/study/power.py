@@ -24,7 +24,8 @@ from preceptor._base.progress import Progress
 from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.diagnosis.suspects import OUTCOMES
 from preceptor.errors import InvalidInput
-from preceptor.study.analysis import judged, left_out, plain
+from preceptor.study.analysis import judged, left_out
+from preceptor.study.analysis_result import plain
 from preceptor.study.arms import Arm, make_arms
 from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.measures import MEASURES
