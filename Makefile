@@ -28,7 +28,9 @@ run: $(VENV)/.run ## install what is needed, then plan the diabetes example: pla
 
 # A process for each core. Files stay whole, since their tests share what is dear to make, but for the
 # pages of the documentation; the longest come first (tests/conftest.py).
-PARALLEL := --numprocesses logical --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
+# Threads of linear algebra that wait for each other would only take turns with other tests.
+test coverage test-slow: export OPENBLAS_NUM_THREADS := 1
 
 test: lint ## check style and types, then run the fast tests
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)

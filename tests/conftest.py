@@ -1,6 +1,6 @@
 """Shared by all tests: how many random examples there are, and which dice they come from."""
 
-from pathlib import Path
+import re
 
 import pytest
 from hypothesis import settings
@@ -15,7 +15,14 @@ settings.load_profile("fast")
 
 
 # Begun first, so that no process is left alone with them at the end.
-_LONG = ["test_docs.py", "test_end_to_end.py", "test_dask.py"]
+_LONG = [
+    "test_docs.py",
+    "test_end_to_end.py",
+    "test_participant_pages.py",
+    "test_owner.py",
+    "test_explore.py",
+    "test_studies_page.py",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +36,21 @@ def registries_forget():
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in _LONG)
     for item in items:
-        item.add_marker(pytest.mark.xdist_group(_together(item)))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.dice)
 
 
-def _together(item):
-    """What one process runs: a file, whose tests share what is dear to make, or a page of ours."""
-    page = item.callspec.params.get("page") if hasattr(item, "callspec") else None
-    return f"{item.path}: {page.name}" if isinstance(page, Path) else str(item.path)
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Several processes: each takes a file, or a page of the documentation, and then another."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrPage(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            """Tests of a file share what is dear to make; those of a page share nothing else."""
+            page = re.search(r"\[\w+\.md\]$", nodeid)
+            return super()._split_scope(nodeid) + (page.group() if page else "")
+
+    return ByFileOrPage(config, log)

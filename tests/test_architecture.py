@@ -7,6 +7,7 @@ only. A name that is only imported for its type still ties two rooms together.
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 
 
+@functools.cache  # asked for by tests, not by those who only collect them
 def imports_of(module: str) -> list[Import]:
     """Everything a module imports."""
     tree = ast.parse(MODULES[module].read_text("utf-8"))
@@ -49,6 +51,8 @@ def imports_of(module: str) -> list[Import]:
 
 def _names(node: ast.AST, *, lazy: bool, for_types: bool) -> Iterator[tuple[str, bool, bool]]:
     for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue  # nothing is imported in there
         if isinstance(child, ast.Import):
             yield from ((alias.name, lazy, for_types) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
@@ -65,9 +69,6 @@ def _names(node: ast.AST, *, lazy: bool, for_types: bool) -> Iterator[tuple[str,
 
 def _own(name: str) -> str:
     return name.removeprefix("preceptor").removeprefix(".")
-
-
-IMPORTS = {module: imports_of(module) for module in MODULES}
 
 
 def room(module: str) -> str:
@@ -92,7 +93,7 @@ CHECKERS = [(who, set(never)) for checkers, never, _ in rows("### Checkers") for
 def between_rooms(module: str) -> list[Import]:
     return [
         found
-        for found in IMPORTS[module]
+        for found in imports_of(module)
         if found.ours
         and room(found.imported) != room(module)
         and (module, found.imported) not in EXCEPTIONS
@@ -122,7 +123,7 @@ def test_a_room_imports_exactly_what_its_row_names(name):
 
 
 def test_exceptions_are_lazy_and_each_is_still_needed():
-    found = [each for module in MODULES for each in IMPORTS[module]]
+    found = [each for module in MODULES for each in imports_of(module)]
     used = [each for each in found if (each.importer, each.imported) in EXCEPTIONS]
     assert all(each.lazy for each in used)
     assert {(each.importer, each.imported) for each in used} == EXCEPTIONS
@@ -136,7 +137,7 @@ def reach(module: str) -> set[str]:
         if here in seen or here not in MODULES:
             continue
         seen.add(here)
-        todo += [found.imported for found in IMPORTS[here] if found.ours]
+        todo += [found.imported for found in imports_of(here) if found.ours]
     return seen
 
 
@@ -152,7 +153,7 @@ def circles() -> list[set[str]]:
     edges = {
         module: {
             found.imported
-            for found in IMPORTS[module]
+            for found in imports_of(module)
             if found.ours and not found.for_types and found.imported in MODULES and found.imported
         }
         for module in MODULES
@@ -192,7 +193,7 @@ def test_the_picture_of_the_rooms_is_up_to_date():
 
 
 def test_importing_the_package_loads_no_upper_room():
-    first = [found for found in IMPORTS[""] if not found.lazy and not found.for_types]
+    first = [found for found in imports_of("") if not found.lazy and not found.for_types]
     assert not {room(found.imported) for found in first} & {
         *(
             "advice",
@@ -211,14 +212,14 @@ def test_importing_the_package_loads_no_upper_room():
 
 @pytest.mark.parametrize("module", [m for m in MODULES if is_kernel(m)])
 def test_kernels_know_arrays_only(module):
-    for found in IMPORTS[module]:
+    for found in imports_of(module):
         outside = found.imported in {"__future__", "math", "numpy"}
         assert outside or found.imported == "_base.jit" or is_kernel(found.imported), found
 
 
 def test_compiled_code_is_loaded_when_it_is_needed():
     for module in MODULES:
-        for found in IMPORTS[module]:
+        for found in imports_of(module):
             if room(found.imported) == "numba":
                 assert module == "_base.jit"
             if found.ours and (is_kernel(found.imported) or found.imported == "_base.jit"):

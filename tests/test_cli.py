@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
 from preceptor.planning import SOLVERS
+from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 EXAMPLES = Path(__file__).parents[1] / "examples"

@@ -87,6 +87,7 @@ def test_a_row_that_differs_is_found(script, monkeypatch, tmp_path):
     assert script.differing_rows() == ["| paper | 2.0 |"]
 
 
+@pytest.mark.slow
 def test_one_plan_serves_all_five_people_of_a_within_three_percent(script, measured):
     problem = measured.asked("A", measured.five("A"))
     people = expectations(problem)

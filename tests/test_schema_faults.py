@@ -5,7 +5,7 @@ import functools
 import re
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 import preceptor as pr
 from tests.problem_files import whole_files

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from preceptor.experiments import Scale, reproduce, variants
+from preceptor.experiments import Scale, reproduce, truncation, variants
 from preceptor.experiments.reproduction import Result
 
 TINY = Scale(draws=2, rho=(0.5, 0.99), quick=True)
@@ -32,6 +32,8 @@ def reproduced(tmp_path_factory):
             # Huber loss is averaged case by case; two lengths and one repeat show as much.
             less.setattr(variants, "LENGTHS", (10, 60))
             less.setattr(variants, "_REPEATS", 1)
+            # Nobody believes the times of a busy machine, so each program is timed once.
+            less.setattr(truncation, "PROGRAMS", dict.fromkeys(truncation.PROGRAMS, 1))
             result = reproduce([name], output=folder, scale=TINY, workers=1)[0]
         return Reproduced(result, folder)
 

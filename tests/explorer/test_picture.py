@@ -10,7 +10,6 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
@@ -21,6 +20,7 @@ from preceptor.explorer.picture import picture, proven_plan, quick_plan
 from preceptor.explorer.problems import command_of, problem_of, toml_of
 from preceptor.policies import ExploreThenCommit
 from preceptor.report.people_words import share
+from tests.commands import CliRunner
 
 
 @pytest.fixture(scope="module")

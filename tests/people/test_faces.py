@@ -35,7 +35,9 @@ def played(person):
     sessions = Sessions.hiding(
         tuple(SETS), which, cases.__class__(features, cases.outcomes.reshape(shape))
     )
-    streams = [np.random.default_rng(s) for s in range(PEOPLE)]
+    # Nobody slips; only who of a crowd somebody is, is drawn.
+    drawing = PEOPLE if isinstance(person, Crowd) else 0
+    streams = [np.random.default_rng(s) for s in range(drawing)]
     answers = person.acting(WORLD).predict_many(sessions, streams)
     return (sessions.outcomes - answers) ** 2
 

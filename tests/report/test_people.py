@@ -1,5 +1,6 @@
 """What is said and drawn of a plan for a crowd, and of plans that end in a word of sets."""
 
+import functools
 import json
 import re
 from dataclasses import replace
@@ -25,10 +26,21 @@ from preceptor.report.words import explain
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan
 
 SVG = "{http://www.w3.org/2000/svg}"
-PLAN = with_proofs(crowd_plan(), 0.2)
-ADVICE = Advice(PLAN, alternatives(PLAN), (), Provenance("a table", "risk", 60, 0, "1"))
 FORGETS = pr.Problem(WORLD, pr.Forgetful(INITIAL, pr.Geometric(1.3), 0.1), 2, 0.9)
 WORD = pr.ExploreThenRepeat([(1, 2)] * 100, [(0,), (0, 1), (0, 1)] * 3)
+
+
+@functools.cache
+def the_plan():
+    """The plan for the crowd."""
+    return with_proofs(crowd_plan(), 0.2)
+
+
+@functools.cache
+def the_advice():
+    """The plan for the crowd, with others to compare it with."""
+    plan = the_plan()
+    return Advice(plan, alternatives(plan), (), Provenance("a table", "risk", 60, 0, "1"))
 
 
 def plan_of(policy, problem):
@@ -38,10 +50,11 @@ def plan_of(policy, problem):
 
 def with_regrets(*regrets):
     """The plan as if its people lost so much by it."""
-    known = PLAN.regrets
+    plan = the_plan()
+    known = plan.regrets
     costs = np.array(known.costs)
     costs[0] = known.best * (1 + np.array(regrets))
-    return replace(PLAN, regrets=replace(known, costs=costs))
+    return replace(plan, regrets=replace(known, costs=costs))
 
 
 def on_one_line(text):
@@ -58,7 +71,7 @@ def test_the_table_has_everybody_s_regrets_and_marks_the_largest():
     assert [row.fixed for row in rows] == [share(regret) for regret in table[2]]
     own = np.sqrt(plan.regrets.best * (1 - 0.9))
     assert [float(row.own) for row in rows] == pytest.approx(own, rel=5e-3)
-    text = Advice(plan, (), (), ADVICE.provenance).explain()
+    text = Advice(plan, (), (), the_advice().provenance).explain()
     lines = text.splitlines()
     assert "Who would lose by this plan" in lines
     (marked,) = [line for line in lines if re.search(r"\d%\*", line)]
@@ -85,48 +98,51 @@ def test_what_to_do_depends_on_what_knowing_is_worth():
 
 
 def test_what_is_proven_and_what_is_not_is_said():
+    plan = the_plan()
     kinds = ("floor of every case", "dual bound", "exact method", "floor of every case")
-    bounds = PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5]
-    regrets = replace(PLAN.regrets, bounds=bounds, bound_kinds=kinds)
-    text = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=0.0123))))
+    bounds = plan.regrets.costs[0] / [2.0, 1.05, 1.0, 1.5]
+    regrets = replace(plan.regrets, bounds=bounds, bound_kinds=kinds)
+    text = " ".join(proven(replace(plan, regrets=replace(regrets, game=0.0123))))
     best = 'Proven: this plan is the best possible for "by showings, with a floor"'
     assert f'{best} and at most 5.0% above it for "by showings".' in text
     assert "For the others the only bound" in text
     assert "50.0% to 100% above that, which says little" in text
     assert "found by search, not proven" in text
-    worst = PLAN.regrets.worst
-    drawn = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=worst / 2))))
+    worst = plan.regrets.worst
+    drawn = " ".join(proven(replace(plan, regrets=replace(regrets, game=worst / 2))))
     assert f"nobody more than {percent(worst / 2)} beyond their best plan on average" in drawn
-    none = " ".join(proven(replace(PLAN, regrets=replace(regrets, game=worst))))
+    none = " ".join(proven(replace(plan, regrets=replace(regrets, game=worst))))
     assert "would not guarantee less" in none
-    alone = replace(regrets, bounds=PLAN.regrets.costs[0] / [2.0, 1.05, 1.0, 1.1], game=None)
-    text = " ".join(proven(replace(PLAN, regrets=alone)))
+    alone = replace(regrets, bounds=plan.regrets.costs[0] / [2.0, 1.05, 1.0, 1.1], game=None)
+    text = " ".join(proven(replace(plan, regrets=alone)))
     assert 'For "ann" the only bound' in text
     assert "at random" not in text
 
 
 def test_words_of_a_crowd():
-    text = on_one_line(explain(PLAN))
+    plan = the_plan()
+    text = on_one_line(explain(plan))
     assert "it is for 4 kinds of person at once" in text
     assert "averaged over the people" in text
-    worst = PLAN.regrets.worst
-    assert PLAN.how_sure().startswith("nobody") or worst == 0
-    assert repr(PLAN).startswith(f"Plan: {PLAN.how_sure()}")
+    worst = plan.regrets.worst
+    assert plan.how_sure().startswith("nobody") or worst == 0
+    assert repr(plan).startswith(f"Plan: {plan.how_sure()}")
 
 
 def test_json_has_everybody():
-    data = json.loads(json.dumps(ADVICE.to_dict()))
+    plan = the_plan()
+    data = json.loads(json.dumps(the_advice().to_dict()))
     assert [person["name"] for person in data["people"]] == list(CROWD.names)
     for i, person in enumerate(data["people"]):
-        assert person["regret"] == pytest.approx(PLAN.regrets.table[0, i])
+        assert person["regret"] == pytest.approx(plan.regrets.table[0, i])
         assert person["lower_bound"] <= person["own_plan"] * (1 + 1e-9)
-    assert data["worst_regret"] == pytest.approx(PLAN.regrets.worst)
+    assert data["worst_regret"] == pytest.approx(plan.regrets.worst)
     assert data["sensitivity"] == []
-    assert pr.Plan.from_dict(data["plan"]).regrets == PLAN.regrets
+    assert pr.Plan.from_dict(data["plan"]).regrets == plan.regrets
 
 
 def test_assumptions_name_everybody():
-    rows = assumptions(PLAN)
+    rows = assumptions(the_plan())
     people = [text for label, text in rows if label.endswith("%")]
     assert len(people) == 4
     assert people[0].startswith("ann: by outcomes (delta rule)")
@@ -163,7 +179,7 @@ def test_huge_regrets_are_drawn_on_a_logarithmic_axis():
 
 
 def test_the_report_of_a_crowd():
-    page = render_report(ADVICE)
+    page = render_report(the_advice())
     assert 'id="who"' in page
     assert 'id="people"' in page
     assert 'id="learned"' not in page  # one person's weights mean nothing here

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 from sqlalchemy import delete, update
-from typer.testing import CliRunner
 
 import preceptor as pr
 from preceptor.cli import app
@@ -18,6 +17,7 @@ from preceptor.store.elsewhere import Done
 from preceptor.store.engines import url_of
 from preceptor.store.rounds import Offer
 from preceptor.store.tables import event, person, plan, round_
+from tests.commands import CliRunner
 from tests.service.servers import small_problem
 
 LABELS = ["bmi", "bp", "age"]

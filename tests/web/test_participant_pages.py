@@ -110,6 +110,15 @@ def test_the_same_without_javascript_on_a_dark_phone(visitor: Visitors):
     assert is_within(page)
 
 
+def enter(page: Page) -> None:
+    """Press Enter on what has the keyboard, and wait for the next step."""
+    step = page.locator("input[name=step]")
+    before = step.input_value()
+    expect(page.locator("button:focus, input:focus")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(step).not_to_have_value(before)
+
+
 def test_the_keyboard_is_enough(visitor: Visitors):
     """Enter sends; what is asked for has the keyboard already."""
     page = visitor()
@@ -126,8 +135,9 @@ def test_the_keyboard_is_enough(visitor: Visitors):
     page.keyboard.press("Enter")
     for _ in range(2):
         expect(page.locator("h1")).to_have_text("Instructions")
-        page.keyboard.press("Enter")
+        enter(page)
     expect(page.locator("h1")).to_have_text("A few questions")
+    expect(page.locator("input[type=radio]:focus")).to_have_count(1)
     page.keyboard.press("Space")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
@@ -135,11 +145,10 @@ def test_the_keyboard_is_enough(visitor: Visitors):
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Case 1 of 1")
     while heading(page) != "What this study was about":
-        before = page.locator("input[name=step]").input_value()
         if page.locator("#answer").count():
+            expect(page.locator("#answer")).to_be_focused()
             page.keyboard.type("7")
-        page.keyboard.press("Enter")
-        expect(page.locator("input[name=step]")).not_to_have_value(before)
+        enter(page)
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.locator("button:focus").count():
