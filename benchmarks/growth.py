@@ -10,9 +10,9 @@ import numpy as np
 import preceptor as pr
 from benchmarks.instances import instance
 from benchmarks.measure import Row
+from preceptor.planning.cap_effects import CapEffects
 from preceptor.planning.count_space import CountSpace
 from preceptor.planning.finite import bytes_needed
-from preceptor.planning.lattice import CapEffects
 from preceptor.planning.planned_sets import PlannedSets
 
 PICTURE = Path("docs/assets/growth.png")

@@ -29,7 +29,8 @@ def _problems(tests: int, shown: int) -> tuple[pr.Problem, dict[str, pr.Problem]
 
 def lattice_sweep() -> list[Row]:
     """The sweep over the box, (3,2) with 81 counts a test."""
-    from preceptor.planning.lattice import CapEffects, sweep
+    from preceptor.planning.cap_effects import CapEffects
+    from preceptor.planning.lattice import sweep
 
     def seconds(problem: pr.Problem) -> float:
         effects = CapEffects.of(problem)

@@ -48,7 +48,10 @@ class SetFamily:
     def index(self, shown: Sequence[int]) -> int:
         """Position of a set in the family's order."""
         wanted = tuple(sorted(shown))
-        for candidate in np.flatnonzero(self.sizes == len(wanted)):
-            if self[int(candidate)] == wanted:
-                return int(candidate)
+        if len(wanted) <= self.members.shape[1]:
+            equal = (self.sizes == len(wanted)) & np.all(
+                self.members[:, : len(wanted)] == np.array(wanted, dtype=np.int64), axis=1
+            )
+            if equal.any():
+                return int(equal.argmax())
         raise KeyError(wanted)
