@@ -4,7 +4,9 @@ import functools
 import json
 import os
 import socket
+import socketserver
 import sys
+import threading
 
 import pandas as pd
 import pytest
@@ -120,13 +122,37 @@ def test_a_folder_without_permission(run, tmp_path):
     refuse(run, tmp_path, "you may not write there", "action-map", *SMALL, "-o", "out")
 
 
-def test_a_cluster_at_which_nobody_listens(run, tmp_path, monkeypatch):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-    hasty = functools.partial(executors.connect, seconds=0.5)
-    monkeypatch.setattr(executors, "connect", hasty)
-    refuse(run, tmp_path, f"no scheduler answers at '{address}'", "--cluster", address)
+@pytest.fixture
+def hasty(monkeypatch):
+    """Clusters are given up sooner."""
+    impatient = functools.partial(executors.connect, seconds=0.5)
+    monkeypatch.setattr(executors, "connect", impatient)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_cluster_at_which_nobody_listens(run, tmp_path):
+    # The port stays taken: whoever calls a free one of this machine may be answered by themselves.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
+        refuse(run, tmp_path, f"no scheduler answers at '{address}'", "--cluster", address)
+
+
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        while heard := self.request.recv(65_536):
+            self.request.sendall(heard)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_cluster_at_which_something_else_answers(run, tmp_path):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Echo) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.server_address[1]}"
+        complaint = f"no scheduler answers at '{address}' (what answers there is something else)"
+        refuse(run, tmp_path, complaint, "--cluster", address)
+        server.shutdown()
 
 
 def test_a_cluster_without_the_extra(run, tmp_path, monkeypatch):

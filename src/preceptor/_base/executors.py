@@ -168,9 +168,11 @@ def connect(address: str, seconds: float = 10.0) -> DaskCluster:
         raise MissingExtra("distributed", "cluster", "Running on a cluster") from None
     try:
         client = Client(address, timeout=seconds)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, AssertionError) as error:
+        # Distributed asserts what a scheduler's first words are, so something else answered.
+        why = str(error) or "what answers there is something else"
         raise InvalidInput(
-            f"cluster: no scheduler answers at {address!r} ({error}); give an address such as "
+            f"cluster: no scheduler answers at {address!r} ({why}); give an address such as "
             "tcp://127.0.0.1:8786, as printed by `dask scheduler`"
         ) from None
     return DaskCluster(client)
