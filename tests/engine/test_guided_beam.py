@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
-from preceptor.engine._beam_kernels import merge_children
 from preceptor.engine.general_dual import solve_general_dual
-from preceptor.engine.guided_beam import guided_beam, memory_width, padded_members
+from preceptor.engine.guided_beam import guided_beam, memory_width
+from preceptor.engine.merging import CountKeys, padded_members
 from preceptor.engine.multiplier_guide import MultiplierGuide
 from preceptor.engine.potential_guide import PotentialGuide
 from preceptor.planning.certified_counts import certificate_of_potentials
@@ -112,20 +112,13 @@ def test_equal_counts_are_merged_exactly(n):
     for p, c in zip(*np.nonzero(f < 1.9), strict=True):
         child = tuple(counts[p] + instance.shown[actions[c]])
         best[child] = min(best.get(child, np.inf), f[p, c])
-    bits, room, most = 7, f.size, np.full(n, 1000, dtype=np.int64)
-    words = -(-n // (64 // bits))
-    best_of, keys = np.empty(room), np.empty((room, words), dtype=np.uint64)
-    parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    table = np.empty(1 << int(2 * room).bit_length(), dtype=np.int64)
-    kept, dropped = merge_children(
-        counts, f, f, instance.members, actions, most, 1.9, words, bits, best_of, parent_of,
-        action_of, keys, table,
-    )  # fmt: skip
-    children = counts[parent_of[:kept]] + instance.shown[actions[action_of[:kept]]]
-    merged = {tuple(row): value for row, value in zip(children, best_of[:kept], strict=True)}
-    assert kept == len(merged)
-    assert merged == best
-    assert dropped == f[(f > 1.9) & (f < np.inf)].min()
+    keys = CountKeys.of(instance.members, n, 101)
+    merged = keys.merge(counts, f, actions, np.full(n, 1000, dtype=np.int64), 1.9, f.size)
+    children = counts[merged.parents] + instance.shown[actions[merged.actions]]
+    found = {tuple(row): value for row, value in zip(children, merged.best, strict=True)}
+    assert len(children) == len(found)
+    assert found == best
+    assert merged.dropped == f[(f > 1.9) & (f < np.inf)].min()
 
 
 @pytest.mark.parametrize("layers", [0, 5])

@@ -20,7 +20,7 @@ from preceptor.engine._count_round_kernels import (
     soft_least,
     tangent,
 )
-from preceptor.engine.guided_beam import padded_members
+from preceptor.engine.merging import padded_members
 from preceptor.engine.potentials import Exact, certify, constants, timeline
 from preceptor.engine.smoothed import SmoothedDual, bracket_metric, thin_counts
 from preceptor.planning.counting import charge_lines, forms_of, to_counts
@@ -192,7 +192,7 @@ def test_layers_of_the_beam(finite):
     best_of, keys = np.empty(room), np.empty((room, 1), dtype=np.uint64)
     parents, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     kept, dropped = merge_children(
-        counts, F, G, padded_members(finite.shown), finite.actions, np.array([1, 1]), np.inf, 1, 4,
+        counts, F, padded_members(finite.shown), finite.actions, np.array([1, 1]), np.inf, 1, 4,
         best_of, parents, sets, keys, np.empty(64, dtype=np.int64),
     )  # fmt: skip
     assert kept < F.size

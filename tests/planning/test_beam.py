@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
+from preceptor.engine.merging import CountKeys, padded_members
 from preceptor.evaluation.value import commit_value
-from preceptor.planning.beam import cheapest_of_each, exact_keys
 from preceptor.planning.commits import CommitValues
 from tests.oracles import round_loss
 from tests.strategies import examples, problems, seeds
@@ -96,18 +96,21 @@ def test_it_is_the_poor_optimiser_that_others_measured(width, value):
 
 
 @given(seeds, st.integers(1, 9), st.sampled_from([1, 3, 700]))
-def test_keys_are_exact_and_the_cheapest_survives(seed, size, largest):
+def test_the_cheapest_child_of_equal_counts_survives(seed, size, largest):
     rng = np.random.default_rng(seed)
-    counts = rng.integers(0, largest + 1, (60, size))
-    costs = rng.integers(0, 5, 60).astype(float)
+    counts = rng.integers(0, largest + 1, (12, size))
+    shown = np.unique(rng.random((5, size)) < 0.5, axis=0)
+    costs = rng.integers(0, 5, (12, len(shown))).astype(float)
     best = {}
-    for row, (key, cost) in enumerate(zip(map(tuple, counts), costs, strict=True)):
-        if key not in best or cost < costs[best[key]]:
-            best[key] = row
-    assert cheapest_of_each(counts, costs).tolist() == sorted(best.values())
-    keys = exact_keys(counts)
-    for i, j in itertools.islice(itertools.combinations(range(60), 2), 200):
-        assert np.array_equal(keys[i], keys[j]) == np.array_equal(counts[i], counts[j])
+    for parent, action in itertools.product(range(12), range(len(shown))):
+        child, cost = tuple(counts[parent] + shown[action]), costs[parent, action]
+        if child not in best or cost < costs[best[child]]:
+            best[child] = (parent, action)
+    keys = CountKeys.of(padded_members(shown), size, largest + 1)
+    endless, every = np.full(size, 2**40), np.arange(len(shown))
+    merged = keys.merge(counts, costs, every, endless, np.inf, costs.size)
+    survivors = zip(merged.parents.tolist(), merged.actions.tolist(), strict=True)
+    assert sorted(survivors) == sorted(best.values())
 
 
 def test_progress_is_reported_and_memory_refused():

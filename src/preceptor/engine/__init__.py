@@ -19,7 +19,7 @@ For any curve, imputation and convex risk a state is a vector of counts:
 - `potential_guide`: how they guide a beam.
 
 Either way, `guided_beam` walks the counts in order of what is proven; it raises the bound and finds
-plans.
+plans. `merging` finds equal counts, for this beam and for the paper's.
 
 What a bound leaves behind is in `preceptor.certificate`, slow proofs of it in `verification`.
 Nothing is imported here.

@@ -100,7 +100,7 @@ def threshold(F, wanted, bins):
 
 @jit
 def merge_children(
-    m, F, G, members, actions, most, cut, words, bits, best_of, parent_of, action_of, key_of, table
+    m, F, members, actions, most, cut, words, bits, best_of, parent_of, action_of, key_of, table
 ):
     """Merge children below `cut` that have equal counts; how many remain, and the least F dropped.
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.dual import DualBound
+from preceptor.engine.merging import CountKeys, padded_members
 from preceptor.engine.potentials import PotentialBound
 
 Progress = Callable[[str, int, float], None]
@@ -115,7 +116,8 @@ def guided_beam(
     began = time.perf_counter()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
-    keys, back = _Keys.of(guide), _BackPointers()
+    members, back = padded_members(bound.instance.shown), _BackPointers()
+    keys = CountKeys.of(members, guide.most.size, bound.length + 1)
     layer = _Layer(
         np.zeros((1, guide.most.size), dtype=np.int64), np.zeros(1), np.array([bound.value])
     )
@@ -165,24 +167,6 @@ class _Layer:
     @property
     def least(self) -> float:
         return float(self.bounds.min()) if self.size else np.inf
-
-
-@dataclass(frozen=True, eq=False)
-class _Keys:
-    """How counts are packed into words, so that equal ones are found.
-
-    members (sets, widest): tests of each set, padded with -1.
-    """
-
-    members: IntArray
-    words: int
-    bits: int
-
-    @classmethod
-    def of(cls, guide: Guide) -> _Keys:
-        bits = max(1, int(guide.bound.length + 1).bit_length())
-        words = -(-guide.most.size // (64 // bits))
-        return cls(padded_members(guide.bound.instance.shown), words, bits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +241,11 @@ class _Best:
 
 
 def _next_layer(
-    guide: Guide, t: int, layer: _Layer, limit: float, width: int, keys: _Keys, back: _BackPointers
+    guide: Guide, t: int, layer: _Layer, limit: float, width: int, keys: CountKeys,
+    back: _BackPointers,
 ) -> tuple[_Layer, float]:  # fmt: skip
     """The best children below `limit`, one for equal counts; and the least bound dropped."""
-    from preceptor.engine._beam_kernels import merge_children, threshold
+    from preceptor.engine._beam_kernels import threshold
 
     instance, most = guide.bound.instance, guide.most
     actions = instance.actions
@@ -271,28 +256,15 @@ def _next_layer(
     room = min(room + room // 10 + 16, finite)
     if finite == 0:
         return _Layer(layer.counts[:0], layer.prefix[:0], layer.bounds[:0]), np.inf
-    best_of, key_of = np.empty(room), np.empty((room, keys.words), dtype=np.uint64)
-    parent_of, action_of = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
-    kept, dropped = merge_children(
-        layer.counts, F, G, keys.members, actions, most, cut, keys.words, keys.bits, best_of,
-        parent_of, action_of, key_of, table,
-    )  # fmt: skip
-    chosen = np.arange(kept)
-    if kept > width:
-        order = np.argpartition(best_of[:kept], width - 1)
+    merged = keys.merge(layer.counts, F, actions, most, cut, room)
+    bounds, dropped = merged.best, merged.dropped
+    chosen = np.arange(bounds.size)
+    if bounds.size > width:
+        order = np.argpartition(bounds, width - 1)
         chosen, rest = np.sort(order[:width]), order[width:]
-        dropped = min(dropped, float(best_of[rest].min()))
-    parents, sets = parent_of[chosen], actions[action_of[chosen]]
+        dropped = min(dropped, float(bounds[rest].min()))
+    parents, taken = merged.parents[chosen], merged.actions[chosen]
+    sets = actions[taken]
     back.add(parents, sets)
     counts = np.minimum(layer.counts[parents] + instance.shown[sets], most)
-    return _Layer(counts, G[parents, action_of[chosen]], best_of[chosen]), float(dropped)
-
-
-def padded_members(shown: NDArray[np.bool_]) -> IntArray:
-    """Tests of each set (sets, widest) from who is in it (sets, n), padded with -1."""
-    sizes = shown.sum(axis=1)
-    members = np.full((len(shown), max(int(sizes.max()), 1)), -1, dtype=np.int64)
-    sets, tests = np.nonzero(shown)
-    members[sets, np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = tests
-    return members
+    return _Layer(counts, G[parents, taken], bounds[chosen]), dropped

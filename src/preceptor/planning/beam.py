@@ -20,6 +20,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.engine.merging import CountKeys
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
@@ -33,11 +34,13 @@ DEFAULT_WIDTH = 100
 DEFAULT_LAYERS = 200
 # Children are scored so many at a time, the cheapest prefixes first.
 _BATCH = 4096
-# but first a few of each parent, so that the rest has something to be measured against.
-_FIRST = 64
+# but first a few of each parent, or of all, so that the rest has something to be measured against.
+_FIRST, _FIRST_OF_ALL = 64, 256
 # What children of one parent cannot do is worth working out for larger families only. Measured at
 # width 100: with 56 sets five times as long, with 576 twice, with 6,196 a quarter of the time.
 _MIXED_SETS = 1_000
+# More showings than anybody counts.
+_FOREVER = 2**40
 # Suffixes of the best parents, tried first for their children.
 _MAX_HINTS = 4
 
@@ -123,6 +126,22 @@ class _Layer:
     before: _Layer | None
 
 
+@dataclass(frozen=True)
+class _Children:
+    """What a layer leads to, one for equal counts."""
+
+    values: FloatArray  # (children,) best prefix loss
+    parents: IntArray  # (children,) row in the layer before
+    shown: IntArray  # (children,) set that led here
+    before: IntArray  # (states, n) counts in the layer before
+    moves: IntArray  # (sets, n) what a set adds to them
+
+    def counts(self, rows: IntArray) -> IntArray:
+        """(rows, n) since the start."""
+        after: IntArray = self.before[self.parents[rows]] + self.moves[self.shown[rows]]
+        return after
+
+
 class _Beam:
     def __init__(self, problem: Problem, width: int, rounds: int) -> None:
         self._problem = problem
@@ -130,6 +149,7 @@ class _Beam:
         self._rounds = rounds
         self._least = least_loss(problem)
         self._moves = problem.sets.membership.astype(np.int64)
+        self._keys = CountKeys.of(problem.sets.members, problem.size, rounds)
         self._endless = CommitValues(problem, rounds, None) if problem.horizon is None else None
         self.scored = 0
 
@@ -146,29 +166,33 @@ class _Beam:
         errors = problem.by_showings.errors(problem.world, start + layer.counts)
         losses = problem.oracle.losses(errors)
         costs = layer.values[:, None] + problem.discount**t * losses
-        children = (layer.counts[:, None, :] + self._moves[None, :, :]).reshape(-1, problem.size)
-        chosen = cheapest_of_each(children, costs.ravel())
-        counts, values = children[chosen], costs.ravel()[chosen]
+        born = self._merge(layer, costs)
         hints = np.unique(layer.commits[: self._width // 10 + 1])[:_MAX_HINTS]
-        sets = len(problem.sets)
-        parents = chosen // sets
-        kept, scores, commits = self._score(counts, values, parents, layer, t + 1, hints)
-        origin = chosen[kept]
+        kept, scores, commits = self._score(born, t + 1, hints)
         return _Layer(
-            counts[kept], values[kept], scores, commits, origin // sets, origin % sets, layer
+            born.counts(kept),
+            born.values[kept],
+            scores,
+            commits,
+            born.parents[kept],
+            born.shown[kept],
+            layer,
         )
 
+    def _merge(self, layer: _Layer, costs: FloatArray) -> _Children:
+        """The cheapest of all children (states, sets) with equal counts, the first if tied."""
+        every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, _FOREVER)
+        merged = self._keys.merge(layer.counts, costs, every, endless, np.inf, costs.size)
+        chosen = np.zeros(costs.shape, dtype=np.bool_)
+        chosen[merged.parents, merged.actions] = True
+        parents, shown = np.nonzero(chosen)
+        return _Children(costs[chosen], parents, shown, layer.counts, self._moves)
+
     def _score(
-        self,
-        counts: IntArray,
-        values: FloatArray,
-        parents: IntArray,
-        before: _Layer,
-        t: int,
-        hints: IntArray,
+        self, born: _Children, t: int, hints: IntArray
     ) -> tuple[IntArray, FloatArray, IntArray]:
-        """Rows of the best `width` states, their scores and suffixes, best first."""
-        problem = self._problem
+        """Rows of the best `width` children, their scores and suffixes, best first."""
+        problem, values = self._problem, born.values
         left = None if problem.horizon is None else problem.horizon - t
         weight = problem.discount**t
         floor = weight * self._least * total_weight(problem.discount, left)
@@ -179,22 +203,24 @@ class _Beam:
         worst = np.inf
         kept = np.empty(0)  # the best scores so far
         by_parent = len(problem.sets) > _MIXED_SETS
-        for batch in _batches(values, parents) if by_parent else _mixed_batches(values):
+        for batch in _batches(values, born.parents) if by_parent else _mixed_batches(values):
             if values[batch[0]] + floor > worst:
                 continue
             limits = (worst - values[batch]) / weight if weight else np.full(batch.size, np.inf)
-            parent = before.counts[parents[batch[0]]] if by_parent else None
-            cost, suffix = commits.best(counts[batch], hints, parent, limits)
+            parent = born.before[born.parents[batch[0]]] if by_parent else None
+            cost, suffix = commits.best(born.counts(batch), hints, parent, limits)
             self.scored += batch.size
-            rows.append(batch)
-            scores.append(values[batch] + weight * cost)
-            suffixes.append(suffix)
-            kept = np.concatenate([kept, scores[-1]])
+            score = values[batch] + weight * cost
+            good = np.flatnonzero(score <= worst)
+            rows.append(batch[good])
+            scores.append(score[good])
+            suffixes.append(suffix[good])
+            kept = np.concatenate([kept, score[good]])
             if kept.size >= self._width:
                 kept = np.partition(kept, self._width - 1)[: self._width]
                 worst = float(kept[-1])
         all_rows, all_scores = np.concatenate(rows), np.concatenate(scores)
-        best = np.argsort(all_scores, kind="stable")[: self._width]
+        best = np.lexsort((all_rows, all_scores))[: self._width]
         return all_rows[best], all_scores[best], np.concatenate(suffixes)[best]
 
     def path(self, layer: _Layer) -> IntArray:
@@ -222,33 +248,10 @@ def _batches(values: FloatArray, parents: IntArray) -> Iterator[IntArray]:
 
 def _mixed_batches(values: FloatArray) -> Iterator[IntArray]:
     """Rows in batches of any parents, cheapest first."""
-    order = np.argsort(values, kind="stable")
-    yield order[:_FIRST]
-    for begin in range(_FIRST, order.size, _BATCH):
+    order = np.argsort(values)
+    yield order[:_FIRST_OF_ALL]
+    for begin in range(_FIRST_OF_ALL, order.size, _BATCH):
         yield order[begin : begin + _BATCH]
-
-
-def cheapest_of_each(counts: IntArray, costs: FloatArray) -> IntArray:
-    """One row for each distinct count vector: the cheapest, the first if tied. Exact keys."""
-    keys = exact_keys(counts)
-    order = np.lexsort((costs, *keys.T))
-    sorted_keys = keys[order]
-    is_new = np.ones(order.size, dtype=np.bool_)
-    is_new[1:] = np.any(sorted_keys[1:] != sorted_keys[:-1], axis=1)
-    return np.sort(order[is_new])
-
-
-def exact_keys(counts: IntArray) -> np.ndarray[tuple[int, int], np.dtype[np.uint64]]:
-    """Counts (rows, n) packed without loss into as few 64-bit words (rows, words) as hold them."""
-    largest = int(counts.max(initial=1))
-    bits = max(largest.bit_length(), 1)
-    per_word = 64 // bits
-    words = -(-counts.shape[1] // per_word)
-    packed = np.zeros((counts.shape[0], words), dtype=np.uint64)
-    for i in range(counts.shape[1]):
-        word, place = divmod(i, per_word)
-        packed[:, word] |= counts[:, i].astype(np.uint64) << np.uint64(place * bits)
-    return packed
 
 
 def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> None:
