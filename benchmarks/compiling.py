@@ -19,16 +19,18 @@ compile_exact()
 problem = instance(2, 1, 0.5, discount=0.5)
 pr.solve(problem, "search", max_kicks=1, time_limit=1.0)
 pr.solve(problem, "beam", width=2, layers=2)
-pr.solve(problem, "truncated", length=3)
-pr.solve(problem.replace(risk=pr.Huber(1.0)), "truncated", length=3)
 """
 PROVING = """
+import preceptor as pr
 from preceptor.planning.warm_up import compile_counts, compile_proof
 from benchmarks.instances import instance
 from preceptor.planning.streamed_floors import least_round
 compile_proof()
 compile_counts()
-least_round(instance(2, 1, 0.5, discount=0.5))
+problem = instance(2, 1, 0.5, discount=0.5)
+least_round(problem)
+pr.solve(problem, "truncated", length=3)
+pr.solve(problem.replace(risk=pr.Huber(1.0)), "truncated", length=3)
 """
 REPORTING = """
 import time

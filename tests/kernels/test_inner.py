@@ -10,6 +10,7 @@ import pytest
 
 from preceptor._base._array_kernels import copy_into, order_of_few
 from preceptor._base.deadline import UNCOUNTED
+from preceptor._base.jit import hot_jit, inner_jit
 from tests.doors import as_python, door
 
 compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -33,6 +34,28 @@ def test_it_is_refused_after_a_kernel_called_it_too():
     with pytest.raises(TypeError, match="copy_into: only kernels"):
         copy_into(np.zeros(2), np.ones(2))
     assert gc.isenabled()  # which it is not while something is compiled
+
+
+@compiled
+@pytest.mark.parametrize("outer", [inner_jit, hot_jit])
+@pytest.mark.parametrize("inner", [inner_jit, hot_jit])
+def test_kernels_without_doors_call_each_other(outer, inner):
+    @inner
+    def next_one(x):
+        return x + 1
+
+    @outer
+    def after_two(x):
+        return next_one(next_one(x))
+
+    @numba.njit
+    def caller(x):
+        return after_two(x) * next_one(x)
+
+    assert caller(3) == 20
+    assert caller(0.5) == 3.75
+    with pytest.raises(TypeError, match="after_two: only kernels"):
+        after_two(3)
 
 
 def test_a_door_leads_to_the_same_as_plain_python():

@@ -119,6 +119,14 @@ def test_few_listed_sets_prove_nearly_as_much_as_all(blocks, monkeypatch):
     assert few.minima.size == few.length + 1
 
 
+def test_without_a_limit_no_clock_cuts_the_first_search_short(monkeypatch):
+    wanted = pr.solve(real(risk=pr.Huber(1.0)), "certified", **QUICK)
+    monkeypatch.setattr(certified_counts, "_FIRST_SEARCH", 0.0)
+    again = pr.solve(real(risk=pr.Huber(1.0)), "certified", **QUICK)
+    assert (again.value, again.lower_bound) == (wanted.value, wanted.lower_bound)
+    assert again.policy == wanted.policy
+
+
 def test_what_was_proven_stands_when_time_is_up():
     """Nothing at all if there was none, and then no bound is claimed."""
     halt = np.ones(1, dtype=np.int64)

@@ -8,7 +8,7 @@ rounds after it.
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into, fill_with
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.engine._schedule_kernels import price_round, replay, set_loss
 
 
@@ -23,7 +23,7 @@ def next_random(state):
     return float(v >> np.uint64(11)) / 9007199254740992.0
 
 
-@inner_jit
+@hot_jit
 def find_set(row, sorted_members, order):
     """Id of the set with these members (ascending, padded with a large number), or -1."""
     lo, hi = 0, sorted_members.shape[0]
@@ -47,7 +47,7 @@ def find_set(row, sorted_members, order):
     return order[lo]
 
 
-@inner_jit
+@hot_jit
 def exchanged(S, out, into, members, sorted_members, order, row):
     """Id of S without `out` and with `into` (either may be -1), or -1 if that is no allowed set."""
     k = members.shape[1]
@@ -75,7 +75,7 @@ def exchanged(S, out, into, members, sorted_members, order, row):
     return find_set(row, sorted_members, order)
 
 
-@inner_jit
+@hot_jit
 def later_change(d, changed, count, Q):
     """Change of the later cost when u_i is multiplied by 1 + d_i for the listed tests."""
     n = Q.shape[0]
@@ -91,7 +91,7 @@ def later_change(d, changed, count, Q):
     return total
 
 
-@inner_jit
+@hot_jit
 def switch_change(old, new, rows, Qnext, members, shown, s):
     """Later cost change of showing `new` instead of `old`; rows (n,) are the row sums of Qnext."""
     total = 0.0
@@ -166,7 +166,7 @@ def round_sweep(x, U, Q, W, cost, members, shown, s, delta, all_sets, sorted_mem
     return gain
 
 
-@inner_jit
+@hot_jit
 def block_change(
     x, t, length, out, into, target, U, Q, W, cost, members, shown, s, delta, sorted_members, order,
     y, d, u, changed, row,

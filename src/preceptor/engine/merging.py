@@ -56,8 +56,8 @@ class CountKeys:
         parents, chosen = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
         table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
         kept, dropped = merge_children(
-            counts, costs, self.members, actions, most, cut, self.words, self.bits, best, parents,
-            chosen, keys, table,
+            counts, np.ascontiguousarray(costs), self.members, actions, most, cut, self.words,
+            self.bits, best, parents, chosen, keys, table,
         )  # fmt: skip
         return Merged(best[:kept], parents[:kept], chosen[:kept], float(dropped))
 

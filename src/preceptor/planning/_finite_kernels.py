@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, inner_jit, jit
 from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
 
 
@@ -106,7 +106,7 @@ def run_losses(
             out[x] += price
 
 
-@inner_jit
+@hot_jit
 def relax_run(values, losses, weight, length, target, next_values, parents, set_index):
     """Offer every state of a run this set: keep it where it beats what its successor has."""
     reached = next_values[target : target + length]

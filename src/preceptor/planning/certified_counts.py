@@ -105,8 +105,11 @@ def sweep_if_small(work: Proof) -> None:
 
 def _first_plan(work: Proof) -> tuple[IntArray, int]:
     """A plan to begin with: searched for, or a fixed set."""
+    seconds = work.watch.share(_SHARES[0])
+    if np.isfinite(seconds):  # else the seed is to decide everything, not the clock
+        seconds = min(seconds, _FIRST_SEARCH)
     try:
-        return work.look_for_plans(min(work.watch.share(_SHARES[0]), _FIRST_SEARCH))
+        return work.look_for_plans(seconds)
     except NotApplicable:  # a user's own risk, say
         if work.policy is None:
             work.take_best_fixed()
