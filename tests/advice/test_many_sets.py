@@ -43,6 +43,19 @@ def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
     assert plan.value == pytest.approx(pr.evaluate(PROBLEM, plan.policy))
 
 
+def test_time_that_widening_leaves_goes_into_a_longer_search():
+    """A status of "time limit" with most of the time left would be a lie."""
+    given, watch = [], Watch(1000.0)
+
+    def solver(small, seconds):
+        given.append(seconds)
+        return solve_search(small, time_limit=None, max_kicks=0)
+
+    solve_restricted(PROBLEM, solver, watch, None)
+    assert given[-1] > 0.85 * (1000.0 - watch.seconds)
+    assert all(seconds < 200.0 for seconds in given[:-2])
+
+
 def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
     plan = pr.solve(PROBLEM, "stationary")
     whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation.value import worst_loss
+from preceptor.evaluation.value import worst_loss, worst_loss_of_all
 from preceptor.theory import (
     rounds_for_error,
     tightness_example,
@@ -77,6 +77,12 @@ def test_it_is_the_formula_of_the_proposition():
     for error in (1.0, 0.1, 1e-3, 1e-6):
         formula = math.ceil(math.log(ceiling / (0.03 * error)) / -math.log(0.97))
         assert rounds_for_error(problem, error) == formula
+
+
+@examples(20)
+@given(problems(horizons=(None,)))
+def test_all_sets_at_once_have_the_ceiling_of_one_after_the_other(problem):
+    assert_allclose(worst_loss_of_all(problem), worst_loss(problem, problem.sets), rtol=1e-12)
 
 
 @examples(20)

@@ -78,14 +78,14 @@ def timeline(length: int, has_tail: bool, coarseness: int = 0) -> Timeline:
 class PotentialBound:
     """Potentials theta (T+1, n, 3) and constants (T+1,) that prove `value`.
 
-    minima (T or T+1,) are the certified g_t, tangents (T or T+1, sets, rows) where they were taken.
+    minima (T or T+1,) are the certified g_t, and `exact` has where tangents were taken for them.
     """
 
     instance: CountInstance
     theta: FloatArray
     constants: FloatArray
     minima: FloatArray
-    tangents: FloatArray
+    exact: Exact
     value: float
     status: str = "converged"
     iterations: int = 0
@@ -94,6 +94,19 @@ class PotentialBound:
     def length(self) -> int:
         """Rounds with potentials of their own, T."""
         return len(self.constants) - 1
+
+    def tangents(self, most: int) -> FloatArray:
+        """Where tangents were taken (T or T+1, sets, rows); nothing if that is over `most` numbers.
+
+        Points of large families take hundreds of megabytes, and seconds to be laid out.
+        """
+        instance, points = self.instance, self.exact.y0
+        shape = (self.minima.size, instance.floor.size, points.shape[2])
+        if np.prod(shape) > most:
+            return np.zeros((0, 0, 0))
+        tangents = np.zeros(shape)
+        tangents[:, instance.actions] = points[self.exact.times.piece[: self.minima.size]]
+        return tangents
 
     def potential(self, t: int) -> FloatArray:
         """(n, counts) contribution of test i after m showings to phi_t, counts up to the caps."""
@@ -210,14 +223,12 @@ def certify(
         minima = np.maximum(minima, known)
     minima = minima - ROUNDING * scale
     C = constants(instance, timeline(instance.length, instance.has_tail), theta, minima)
-    tangents = np.zeros((minima.size, instance.floor.size, instance.shift.shape[1]))
-    tangents[:, instance.actions] = exact.y0[rounds]
     return PotentialBound(
         instance=instance,
         theta=theta,
         constants=C,
         minima=minima,
-        tangents=tangents,
+        exact=exact,
         value=float(C[0] + start_value(instance, theta)),
         status=status,
         iterations=iterations,

@@ -29,6 +29,7 @@ import numpy as np
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import counts_after
+from preceptor.model.risks import NumberRisk
 from preceptor.policies import Alternating
 
 if TYPE_CHECKING:
@@ -273,6 +274,14 @@ def tied_sets(problem: Problem, policy: Policy) -> list[TestSet]:
     slack = np.maximum(tie_slack(problem, 0.0), TIE_TOLERANCE * np.abs(of_commit))
     # A set whose best reader already errs more cannot tie: most sets need no closer look.
     possible = np.flatnonzero(problem.oracle.floors() <= of_commit + slack)
+    forms = problem.oracle.forms()
+    if forms is not None and isinstance(problem.risk, NumberRisk):
+        miss = np.einsum("sri,si->sr", forms.reading[possible], errors[possible])
+        variance = forms.floor[possible] + np.sum((forms.shift[possible] + miss) ** 2, axis=1)
+        about = problem.risk.expected(variance) + forms.prices[possible]
+        # all at once with room for rounding; those that remain are looked at one by one
+        room = slack[possible] + 10.0 * TIE_TOLERANCE * np.abs(about)
+        possible = possible[np.abs(about - of_commit[possible]) <= room]
     ties = []
     for position in possible:
         shown = problem.sets[int(position)]

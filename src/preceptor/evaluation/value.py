@@ -17,6 +17,7 @@ from preceptor._base.discounting import discounted_sum, negligible_after, weight
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.evaluation.expectations import expected_cost, expected_losses
 from preceptor.evaluation.tails import closed_commit_value
+from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
 from preceptor.problem import Problem
@@ -200,6 +201,16 @@ def worst_loss(problem: Problem, sets: Iterable[TestSet]) -> float:
     """
     sizes = np.abs(problem.initial_errors)
     return max(problem.oracle.ceiling_of(sizes, shown) for shown in sets)
+
+
+def worst_loss_of_all(problem: Problem) -> float:
+    """The same for every set that may be shown, all at once where their losses have a form."""
+    forms, risk = problem.oracle.forms(), problem.risk
+    if forms is None or not isinstance(risk, NumberRisk) or not risk.is_increasing:
+        return worst_loss(problem, problem.sets)
+    largest = np.abs(forms.shift) + np.abs(forms.reading) @ np.abs(problem.initial_errors)
+    variance = forms.floor + np.sum(largest * largest, axis=1)
+    return float(np.max(risk.expected(variance) + forms.prices))
 
 
 def _rounding(value: float, terms: int) -> float:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from preceptor._base.discounting import rounds_until
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import TooLarge
-from preceptor.evaluation.value import worst_loss
+from preceptor.evaluation.value import worst_loss_of_all
 from preceptor.planning.count_space import ABSENT, coordinates
 from preceptor.planning.finite import parent_type
 from preceptor.problem import Problem
@@ -47,7 +47,7 @@ class CapEffects:
             coordinate,
             member_of.astype(np.bool_),
             _scaled(_loss_per_error(problem), np.abs(first_errors(problem))),
-            worst_loss(problem, problem.sets),
+            worst_loss_of_all(problem),
         )
 
     @property

@@ -70,9 +70,7 @@ def prove_by_counts(work: Proof) -> None:
 
 def certificate_of_potentials(bound: PotentialBound) -> PotentialCertificate:
     """What a freshly certified bound leaves behind in a plan."""
-    tangents = bound.tangents
-    if tangents.size > _MOST_TANGENTS:
-        tangents = np.zeros((0, 0, 0))
+    tangents = bound.tangents(_MOST_TANGENTS)
     return PotentialCertificate(bound.theta, bound.instance.caps, tangents, bound.value)
 
 

@@ -38,6 +38,8 @@ from preceptor.problem import Problem
 
 _KEPT = 250
 _ROUNDS_OF_GROWTH = 6
+# Share of the time left that searches may take.
+_USED = 0.9
 # Finding candidates may take all the time there is; a first plan is made all the same.
 _LEAST_SECONDS = 0.05
 # Share of the time that looking at every set may take.
@@ -60,28 +62,42 @@ def solve_restricted(
     candidates = first_candidates(problem)
     best: Plan | None = None
     for turn in range(_ROUNDS_OF_GROWTH):
-        small = problem.replace(budget=listed(problem, candidates))
         # a little is kept for what comes after: evaluating, and finding neighbours
-        share = max(0.9 * watch.left / (_ROUNDS_OF_GROWTH - turn), _LEAST_SECONDS)
-        before = watch.seconds
-        plan = solver(small, share if np.isfinite(share) else None)
-        took = watch.seconds - before
-        if best is None or plan.value < best.value:
-            improved = best is None or plan.value < best.value * (1 - 1e-6)
-            best = plan
-        else:
-            improved = False
+        share, before = _USED * watch.left / (_ROUNDS_OF_GROWTH - turn), watch.seconds
+        plan = _plan_with(problem, candidates, solver, share)
+        took, known = watch.seconds - before, np.inf if best is None else best.value
+        best = plan if best is None else _better(best, plan)
         report(progress, "widening", done=(turn + 1) / _ROUNDS_OF_GROWTH, value=best.value)
-        new = candidates | neighbours(problem, best.policy.used_sets())
-        interrupted = watch.interrupted or plan.status is Status.INTERRUPTED
         # half a search is worth little
-        if interrupted or not improved or watch.left < 0.5 * took or new == candidates:
+        if best.status is Status.INTERRUPTED or watch.interrupted or watch.left < 0.5 * took:
+            break
+        new = candidates | neighbours(problem, best.policy.used_sets())
+        if new == candidates or best.value >= known * (1 - 1e-6):
+            if np.isfinite(watch.left):  # no set nearby helps; a longer search may
+                longer = _plan_with(problem, candidates, solver, _USED * watch.left)
+                best = _better(best, longer)
             break
         keep = set(best.policy.used_sets())
         candidates = keep | most_promising(problem, new, 3 * _KEPT)
     assert best is not None
     plan = _over_all_sets(problem, best, len(candidates), floor)
     return replace(plan, seconds=watch.seconds, proved=watch.proved)
+
+
+def _plan_with(
+    problem: Problem,
+    candidates: set[TestSet],
+    solver: Callable[[Problem, float | None], Plan],
+    seconds: float,
+) -> Plan:
+    """The best plan found with these sets alone."""
+    small = problem.replace(budget=listed(problem, candidates))
+    return solver(small, max(seconds, _LEAST_SECONDS) if np.isfinite(seconds) else None)
+
+
+def _better(best: Plan, plan: Plan) -> Plan:
+    """The cheaper of two plans; how the later one ended is how it all ended."""
+    return plan if plan.value < best.value else replace(best, status=plan.status)
 
 
 def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) -> Plan:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from preceptor._base.discounting import rounds_until, weight_after
 from preceptor.errors import InvalidInput, NotApplicable
-from preceptor.evaluation.value import evaluate, worst_loss
+from preceptor.evaluation.value import evaluate, worst_loss_of_all
 from preceptor.model.budgets import AtMost
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
@@ -124,7 +124,7 @@ def truncation_error(problem: Problem, rounds: int) -> float:
     _refuse_finite(problem)
     if rounds < 0:
         raise InvalidInput(f"rounds: {rounds!r}, must be at least 0")
-    ceiling = worst_loss(problem, problem.sets)
+    ceiling = worst_loss_of_all(problem)
     return ceiling * weight_after(problem.discount, rounds)
 
 
