@@ -1,6 +1,7 @@
 """`preceptor reproduce`: what it writes and prints, and what it says about wrong input."""
 
 import functools
+import gc
 import json
 import os
 import socket
@@ -13,6 +14,7 @@ import pytest
 
 from preceptor import experiments
 from preceptor._base import executors
+from preceptor.errors import InvalidInput
 from preceptor.experiments import EXPERIMENTS
 from tests.cli.conftest import no_traceback
 
@@ -136,6 +138,25 @@ def test_a_cluster_at_which_nobody_listens(run, tmp_path):
         taken.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{taken.getsockname()[1]}"
         refuse(run, tmp_path, f"no scheduler answers at '{address}'", "--cluster", address)
+
+
+def test_a_client_that_could_not_connect_does_not_linger():
+    """Thrown away while the next one is made, it would wait for that one's lock for ever."""
+    distributed = pytest.importorskip("distributed")
+
+    def clients():
+        return [each for each in gc.get_objects() if isinstance(each, distributed.Client)]
+
+    gc.collect()
+    before = clients()
+    gc.disable()
+    try:
+        for address in ("nonsense", "carrier://pigeon:1"):
+            with pytest.raises(InvalidInput, match="no scheduler answers"):
+                executors.connect(address, seconds=0.5)
+        assert clients() == before
+    finally:
+        gc.enable()
 
 
 class Echo(socketserver.BaseRequestHandler):

@@ -6,6 +6,7 @@ they finish. A worker that dies costs the batches it was working on, which are r
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -167,15 +168,17 @@ def connect(address: str, seconds: float = 10.0) -> DaskCluster:
     except ImportError:
         raise MissingExtra("distributed", "cluster", "Running on a cluster") from None
     try:
-        client = Client(address, timeout=seconds)
+        return DaskCluster(Client(address, timeout=seconds))
     except (OSError, ValueError, AssertionError) as error:
         # Distributed asserts what a scheduler's first words are, so something else answered.
         why = str(error) or "what answers there is something else"
-        raise InvalidInput(
-            f"cluster: no scheduler answers at {address!r} ({why}); give an address such as "
-            "tcp://127.0.0.1:8786, as printed by `dask scheduler`"
-        ) from None
-    return DaskCluster(client)
+    # A client that could not connect closes itself when it is thrown away. Left to chance, that may
+    # happen while the next one is made, and each would wait for the other for ever.
+    gc.collect()
+    raise InvalidInput(
+        f"cluster: no scheduler answers at {address!r} ({why}); give an address such as "
+        "tcp://127.0.0.1:8786, as printed by `dask scheduler`"
+    )
 
 
 @contextmanager
