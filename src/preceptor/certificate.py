@@ -6,6 +6,7 @@ A `Certificate` is about problems in which every showing divides an error by a c
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from preceptor._base.packing import pack, unpack
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
+from preceptor.errors import InvalidInput
 
 # Relative errors below this are read as this by the multipliers; a loss cannot tell them from 0.
 SMALLEST_ERROR = 1e-30
@@ -21,6 +23,21 @@ _ARRAYS = ("log_weight", "linear_weight", "square_weight", "constants", "round_m
 _POTENTIAL_ARRAYS = ("potentials", "caps", "tangents")
 # Showings by which a count is divided where it is a potential's first function.
 COUNT_UNIT = 50.0
+
+
+def _check_claims(certificate: Certificate | PotentialCertificate, alone: str) -> None:
+    """Refuse claims that are no numbers: files can hold anything."""
+    faults = [
+        f"certificate {name}: {getattr(certificate, name)!r}, must be a number"
+        for name in (alone, "beam_bound")
+        if not isinstance(getattr(certificate, name), numbers.Real)
+    ]
+    faults += [
+        f"certificate {name}: {getattr(certificate, name)!r}, must be a whole number"
+        for name in ("beam_width", "beam_layers")
+        if not isinstance(getattr(certificate, name), numbers.Integral)
+    ]
+    InvalidInput.raise_if(faults)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +61,7 @@ class Certificate(Value):
     def __post_init__(self) -> None:
         for name in _ARRAYS:
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
+        _check_claims(self, "dual_bound")
 
     def with_beam(self, width: int, layers: int, bound: float) -> Certificate:
         """The same, with what a beam added."""
@@ -114,6 +132,7 @@ class PotentialCertificate(Value):
         types = {"potentials": np.float64, "caps": np.int64, "tangents": np.float32}
         for name, kind in types.items():
             object.__setattr__(self, name, frozen_array(getattr(self, name), kind))
+        _check_claims(self, "value")
 
     def with_beam(self, width: int, layers: int, bound: float) -> PotentialCertificate:
         """The same, with what a beam added."""

@@ -11,6 +11,7 @@ from preceptor.engine import general_dual, smoothed
 from preceptor.planning import certified, certified_counts
 from preceptor.planning.counting import to_counts, why_not_counted
 from preceptor.planning.proof import Proof
+from preceptor.verification.own_losses import OwnLosses
 from tests.planning.random_problems import log_cosh, random_problem
 
 QUICK = {"time_limit": None, "max_iterations": 6, "width": 20, "target_gap": 0.0}
@@ -118,6 +119,33 @@ def test_few_listed_sets_prove_nearly_as_much_as_all(blocks, monkeypatch):
     assert few.value <= goal * (1 + 1e-9)
     assert few.value == pytest.approx(all_listed.value, rel=0.03)
     assert few.minima.size == few.length + 1
+
+
+def capped(size: float) -> pr.Problem:
+    """Charged at most so much, in whatever unit: not convex."""
+    world = pr.World.equicorrelated([0.22, -1.01, -0.21, -0.16], 0.9, noise_variance=0.01)
+    learner = pr.Learner([10.82, 4.29, 7.11, -13.08], pr.Geometric(1.1))
+    risk = pr.ResidualRisk(lambda x: size * np.minimum(x * x, 1.0), kinks=(-1.0, 1.0))
+    return pr.Problem(world, learner, pr.Exactly(1), discount=0.95, risk=risk)
+
+
+@pytest.mark.parametrize("size", [1e12, 1.0, 1e-12, 1e-30])
+def test_a_charge_is_convex_or_not_in_every_unit(size):
+    assert "not convex" in why_not_counted(capped(size))
+    assert not OwnLosses.of(capped(size)).is_convex
+    bowl = pr.ResidualRisk(lambda x: size * np.abs(x) ** 1.5)
+    assert why_not_counted(capped(size).replace(risk=bowl)) == ""
+
+
+def test_a_bound_above_the_plan_is_thrown_away(monkeypatch):
+    """Should a charge look convex that is not, the dual must not have the last word."""
+    monkeypatch.setattr("preceptor.planning.counting.is_convex", lambda _problem: True)
+    problem = capped(1.0)
+    plan = pr.solve(problem, "certified", **QUICK)
+    assert plan.lower_bound <= pr.solve(problem, "truncated", length=6).value
+    assert plan.status is not pr.Status.OPTIMAL
+    assert plan.certificate is None
+    assert any("thrown away" in note for note in plan.notes)
 
 
 def test_without_a_limit_no_clock_cuts_the_first_search_short(monkeypatch):

@@ -319,3 +319,58 @@ def test_a_million_sets_are_bounded_without_a_list():
     assert found.ok, found.in_words()
     assert "floors of all 974,121 sets computed again" in found.how
     assert not pr.verify(replace(plan, lower_bound=plan.value)).bound_ok
+
+
+@pytest.mark.parametrize("method", ["auto", "stationary", "finite", "lattice"])
+def test_costs_that_cancel_to_nothing_are_rounding_not_a_fault(method):
+    known = pr.Learner([1.0, 0.5, 0.3], pr.OneShot(), imputation=1.0)
+    world = pr.World.equicorrelated([1.0, 0.5, 0.3], 0.2, noise_variance=0.0)
+    horizon = 4 if method == "finite" else None
+    plan = pr.solve(pr.Problem(world, known, 3, discount=0.5, horizon=horizon), method)
+    assert plan.value < 1e-12
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+
+
+@pytest.mark.parametrize("caps", [1, 10])
+def test_a_small_box_is_checked_in_a_larger_one(caps):
+    """Beyond the edge the lattice and its checker argue differently."""
+    learner = pr.Learner([5.0], pr.Geometric(1.1, floor=0.1))
+    problem = pr.Problem(pr.World([1.0], [[1.0]]), learner, 1, risk=pr.AbsoluteError())
+    plan = pr.solve(problem, "lattice", caps=caps, edge_seconds=0)
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+
+
+@pytest.mark.parametrize("kind", ["logarithms", "potentials"])
+@pytest.mark.parametrize("claim", ["beam_width", "beam_layers", "beam_bound"])
+@pytest.mark.parametrize("value", [None, "x", [1]])
+def test_claims_that_are_no_numbers_are_refused_when_a_plan_is_read(plans, kind, claim, value):
+    data = plans[kind].to_dict()
+    data["certificate"][claim] = value
+    with pytest.raises(pr.InvalidInput, match=f"certificate {claim}: .*must be a"):
+        pr.Plan.from_dict(data)
+
+
+@pytest.mark.parametrize("stated", [None, "x", [1]])
+def test_a_tolerance_that_is_no_number_proves_nothing_optimal(plans, stated):
+    plan = plans["lattice"]
+    options = {**plan.options, "tolerance": stated}
+    assert not pr.verify(replace(plan, options=options, status=pr.Status.OPTIMAL)).status_ok
+
+
+def test_words_tell_of_rounds_that_were_walked_not_of_those_that_are_claimed(plans):
+    plan = plans["logarithms"]
+    certificate = replace(plan.certificate, beam_layers=10**12)
+    assert "000,000,000" not in pr.verify(replace(plan, certificate=certificate)).in_words()
+
+
+@pytest.mark.parametrize("slack", [-1.0, np.nan, np.inf, "x", None])
+def test_a_slack_that_makes_no_sense_is_refused(plans, slack):
+    with pytest.raises(pr.InvalidInput, match=r"slack: .*at least 0 and below 1"):
+        pr.verify(plans["lattice"], slack=slack)
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(TypeError, match="got str, expected a Plan"):
+        pr.verify("plan.json")

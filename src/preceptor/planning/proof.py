@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     from preceptor.engine.potentials import PotentialBound
 
 Bound = TypeVar("Bound", "DualBound", "PotentialBound")
+# No bound is above what a plan costs by more than this share, unless its premises are wrong.
+_IMPOSSIBLE = 1e-6
+_NOT_CONVEX = (
+    "A dual proved more than the plan costs, so the charge is not convex, though it looked so on a "
+    "grid; that bound was thrown away."
+)
 # Of the time, what is left for a search after the beams.
 _LAST_SEARCH = 0.06
 # Children of a layer of the first beam; each beam is so many times as wide as the one before.
@@ -110,7 +116,9 @@ class Proof:
                 halt=halt,
             )
         self.finished &= bound.status != "time_limit"
-        if np.isfinite(bound.value):  # else not one pass over all sets was finished
+        if bound.value > self.value + _IMPOSSIBLE * abs(self.value):
+            self.notes = (*self.notes, _NOT_CONVEX)
+        elif np.isfinite(bound.value):  # else not one pass over all sets was finished
             self.raise_bound(bound.value)
             self.certificate = certificate_of(bound)
             if self.done() or watch.stop():

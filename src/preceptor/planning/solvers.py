@@ -7,8 +7,9 @@ from typing import Any
 
 from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.discounting import total_weight
+from preceptor._base.progress import Status
 from preceptor.errors import NotApplicable, UnknownMethod
-from preceptor.plan import Plan
+from preceptor.plan import ROUNDING, Plan
 from preceptor.planning.auto import AUTO
 from preceptor.planning.beam import BEAM
 from preceptor.planning.certified import CERTIFIED
@@ -91,9 +92,11 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
 
 
 def _stated(plan: Plan) -> Plan:
-    """The plan, with a bound that allows for losses that are tabulated, not exact."""
+    """The plan as its numbers allow: losses may be tabulated, and no gap at all is optimal."""
     problem = plan.problem
-    if problem.oracle.accuracy == 0.0:
-        return plan
-    off = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
-    return replace(plan, lower_bound=max(plan.lower_bound - off, 0.0))
+    if problem.oracle.accuracy > 0.0:
+        off = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+        plan = replace(plan, lower_bound=max(plan.lower_bound - off, 0.0))
+    if plan.value - plan.lower_bound <= ROUNDING * abs(plan.lower_bound):
+        plan = replace(plan, status=Status.OPTIMAL)
+    return plan

@@ -146,7 +146,8 @@ class OwnLosses:
         reach = 12.0 * math.sqrt(float(np.max(self.floor + self._reach() ** 2)))
         charges = self._risk.charge(np.linspace(-reach, reach, 20_001))
         bend = charges[2:] - 2.0 * charges[1:-1] + charges[:-2]
-        return bool(np.all(bend >= -1e-9 * np.abs(charges[1:-1]) - 1e-12))
+        rounding = 1e-9 * np.abs(charges[1:-1]) + 1e-14 * float(np.abs(charges).max())
+        return bool(np.all(bend >= -rounding))
 
     @property
     def assumed(self) -> str:

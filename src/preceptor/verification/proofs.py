@@ -80,10 +80,14 @@ class Proven:
     fault: str = ""
 
 
-def prove_bound(problem: Problem, claimed: float, hints: Hints, slack: float) -> Proven:
-    """The best bound that could be proven on the way to `claimed`."""
-    tabulated = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
-    if not claimed <= hints.value + slack * abs(hints.value) + tabulated:
+def prove_bound(
+    problem: Problem, claimed: float, hints: Hints, slack: float, also: float = 0.0
+) -> Proven:
+    """The best bound that could be proven on the way to `claimed`.
+
+    No claim may be above the policy's value by more than that share, and `also`.
+    """
+    if not claimed <= hints.value + slack * abs(hints.value) + also:
         return Proven(-np.inf, "it is more than the policy itself costs", fault="above the value")
     if not _can_be_listed(problem):
         return _of_many_sets(problem, claimed, slack)
@@ -210,7 +214,8 @@ def _endless_attempts(
         yield lambda: _in_box(losses, caps)
         if hints.certificate is not None and hints.method == "lattice":
             yield lambda: _in_box_with_edge(losses, caps, dual())
-    for states in () if hints.method == "lattice" else _BOXES:
+    # What lies beyond the edge of its own box is argued for differently here; a larger one decides.
+    for states in _BOXES[:2] if hints.method == "lattice" else _BOXES:
         yield lambda states=states: _in_box(losses, box_caps(losses, states))  # type: ignore[misc]
 
 
@@ -332,7 +337,8 @@ def _by_certificate(losses: OwnLosses, hints: Hints, dual: Dual, slack: float) -
         return Proven(-np.inf, f"dual certificate FAILS: {fault}", fault=fault)
     return Proven(
         max(proof.value, walked),
-        f"{how}; beam of {width:,} states walked again over {layers:,} rounds",
+        f"{how}; beam of at most {width:,} states walked again over "
+        f"{min(layers, potentials.length):,} rounds",
     )
 
 

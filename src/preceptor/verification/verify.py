@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.checks import is_number
 from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Status
 from preceptor.certificate import Certificate, PotentialCertificate
@@ -30,6 +31,8 @@ from preceptor.verification.slow_value import slow_value
 
 # Relative difference that rounding may make between two ways to add up the same losses.
 _ROUNDING = 1e-9
+# Of what should cancel, the share that rounding may leave, or take off what is proven.
+_EPSILON = 1e-12
 # The largest gap of a plan that calls itself optimal and does not say to which tolerance.
 _OPTIMAL = 1e-8
 # Where people play, by how many standard errors the average may be off; and by which share more
@@ -140,6 +143,10 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
     >>> pr.verify(plan).ok
     True
     """
+    if not isinstance(plan, Plan):
+        raise TypeError(f"verify: got {type(plan).__name__}, expected a Plan (see Plan.load)")
+    if not (is_number(slack) and 0.0 <= slack < 1.0):
+        raise InvalidInput(f"slack: {slack!r}, must be a number of at least 0 and below 1")
     asked = plan.problem if problem is None else problem
     try:
         plan.policy.check(asked)
@@ -151,14 +158,15 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
         return _played(plan, asked, slack)
     value = slow_value(asked, plan.policy)
     tabulated = asked.oracle.accuracy * total_weight(asked.discount, asked.horizon)
-    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=tabulated))
+    allowed = tabulated + _cancelled(asked)
+    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=allowed))
     hints = Hints(plan.method, value, plan.policy, plan.options, _own_certificate(plan))
     if isinstance(plan.certificate, LinearCertificate):
         return Verification(
             value, value_ok, -np.inf, False, "its certificate is about other people", True
         )
-    proven = prove_bound(asked, plan.lower_bound, hints, slack)
-    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, tabulated)
+    proven = prove_bound(asked, plan.lower_bound, hints, slack, allowed)
+    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, allowed)
     return Verification(
         value,
         value_ok,
@@ -166,8 +174,17 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
         bound_ok,
         proven.how,
         proven.independent,
-        status_ok=_status_stands(plan, tabulated),
+        status_ok=_status_stands(plan, allowed),
     )
+
+
+def _cancelled(problem: Problem) -> float:
+    """What rounding leaves of losses that should cancel, over all rounds.
+
+    Costs of next to nothing are differences of what the outcome varies by, and no better known.
+    """
+    nothing_shown = problem.oracle.ceiling_of(np.abs(problem.initial_errors), ())
+    return _EPSILON * nothing_shown * total_weight(problem.discount, problem.horizon)
 
 
 def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
@@ -180,13 +197,15 @@ def _no_more(claimed: float, proven: float, slack: float, also: float = 0.0) -> 
     return bool(np.isfinite(claimed) and claimed <= proven + slack * abs(claimed) + also)
 
 
-def _status_stands(plan: Plan, tabulated: float) -> bool:
+def _status_stands(plan: Plan, also: float) -> bool:
     """Whether value and bound are as close as "optimal" or "within target" says they are."""
     names = {Status.OPTIMAL: "tolerance", Status.WITHIN_TARGET: "target_gap"}
     if plan.status not in names:
         return True
-    stated = float(plan.options.get(names[plan.status], 0.0))
-    allowed = max(_OPTIMAL, 2.0 * stated) * abs(plan.value) + 3.0 * tabulated
+    stated = plan.options.get(names[plan.status], 0.0)
+    if not is_number(stated):
+        return False
+    allowed = max(_OPTIMAL, 2.0 * float(stated)) * abs(plan.value) + 3.0 * also
     return bool(plan.value - plan.lower_bound <= allowed)
 
 
