@@ -332,6 +332,16 @@ def test_costs_that_cancel_to_nothing_are_rounding_not_a_fault(method):
     assert found.ok, found.in_words()
 
 
+def test_rounding_of_sets_that_nobody_would_show_is_no_fault():
+    """They cost a thousand times as much, and so does what is taken off for rounding."""
+    coefficients = np.array([-0.011, -0.032, -0.008, -0.12])
+    world = pr.World.equicorrelated(coefficients, -0.3, noise_variance=0.0)
+    learner = pr.Learner([-3.7, 5.4, -0.7, -6.3], pr.Tabulated([1.0]), imputation=1.0)
+    plan = pr.solve(pr.Problem(world, learner, 2, discount=0.9), "lattice")
+    found = pr.verify(plan)
+    assert found.ok, found.in_words()
+
+
 @pytest.mark.parametrize("caps", [1, 10])
 def test_a_small_box_is_checked_in_a_larger_one(caps):
     """Beyond the edge the lattice and its checker argue differently."""

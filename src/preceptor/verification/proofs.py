@@ -8,7 +8,7 @@ wrong hint can only make the proof fall short.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -71,13 +71,15 @@ class Proven:
     """A bound, how it was proven, and whether by code that shares only definitions with solvers.
 
     `fault` says what is wrong with a certificate; the bound is then -inf, since a plan must not
-    carry a certificate that does not hold.
+    carry a certificate that does not hold. `rounding` was taken off the bound, to be on the safe
+    side.
     """
 
     bound: float
     how: str
     independent: bool = True
     fault: str = ""
+    rounding: float = 0.0
 
 
 def prove_bound(
@@ -93,6 +95,7 @@ def prove_bound(
         return _of_many_sets(problem, claimed, slack)
     losses = OwnLosses.of(problem)
     best = Proven(-np.inf, "nothing was proven")
+    rounding = losses.slack * total_weight(problem.discount, problem.horizon)
     attempts = _attempts(losses, claimed, hints, slack)
     missed = ""
     for attempt in attempts:
@@ -105,14 +108,16 @@ def prove_bound(
             return found
         if found.bound > best.bound:
             best = found
-        if best.bound >= claimed - slack * abs(claimed):
+        if best.bound >= claimed - slack * abs(claimed) - rounding:
             break
     else:
         if missed:
             best = Proven(best.bound, f"{best.how}; NOT CHECKED beyond that: {missed}")
     if losses.assumed:
         best = Proven(best.bound, f"{best.how}; {losses.assumed}")
-    return _with_shared(losses, best) if losses.shared else best
+    if losses.shared:
+        best = _with_shared(losses, best)
+    return replace(best, rounding=rounding)
 
 
 def _of_many_sets(problem: Problem, claimed: float, slack: float) -> Proven:

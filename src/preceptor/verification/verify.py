@@ -22,6 +22,7 @@ from preceptor.errors import InvalidInput
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
+from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 from preceptor.verification.played import Played, played_value
@@ -158,7 +159,7 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
         return _played(plan, asked, slack)
     value = slow_value(asked, plan.policy)
     tabulated = asked.oracle.accuracy * total_weight(asked.discount, asked.horizon)
-    allowed = tabulated + _cancelled(asked)
+    allowed = tabulated + _cancelled(asked, plan.policy)
     value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=allowed))
     hints = Hints(plan.method, value, plan.policy, plan.options, _own_certificate(plan))
     if isinstance(plan.certificate, LinearCertificate):
@@ -166,7 +167,7 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
             value, value_ok, -np.inf, False, "its certificate is about other people", True
         )
     proven = prove_bound(asked, plan.lower_bound, hints, slack, allowed)
-    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, allowed)
+    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, allowed + proven.rounding)
     return Verification(
         value,
         value_ok,
@@ -178,13 +179,15 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
     )
 
 
-def _cancelled(problem: Problem) -> float:
+def _cancelled(problem: Problem, policy: Policy) -> float:
     """What rounding leaves of losses that should cancel, over all rounds.
 
-    Costs of next to nothing are differences of what the outcome varies by, and no better known.
+    Small costs are differences of what the outcome varies by and of what the person would say,
+    and no better known.
     """
-    nothing_shown = problem.oracle.ceiling_of(np.abs(problem.initial_errors), ())
-    return _EPSILON * nothing_shown * total_weight(problem.discount, problem.horizon)
+    sizes = np.abs(problem.initial_errors)
+    largest = max(problem.oracle.ceiling_of(sizes, shown) for shown in {(), *policy.used_sets()})
+    return _EPSILON * largest * total_weight(problem.discount, problem.horizon)
 
 
 def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
