@@ -119,8 +119,8 @@ def inner_jit(function: _Function) -> _Function:
 def hot_jit(function: _Function) -> _Function:
     """As `inner_jit`, for inner loops that take most of a solver's time.
 
-    They are optimised by themselves before they are pasted. Some are faster then, some slower:
-    measure.
+    They are optimised by themselves before they are pasted, which takes longer to compile. Streams
+    of sets, finite plans and the search are up to twice as fast that way, duals a fifth slower.
     """
     return _without_door(function, _INNER)
 

@@ -11,14 +11,14 @@ import math
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 
 # The log evidence is off by the square of what is left to climb.
 _STEPS, _ENOUGH = 30, 3e-3
 _SHORT = 0.3
 
 
-@inner_jit
+@hot_jit
 def t_terms(mean, answer, width, degrees):
     """Log density without its constant, slope, curvature, and safe curvature of one answer."""
     off = answer - mean
@@ -30,7 +30,7 @@ def t_terms(mean, answer, width, degrees):
     return logs, safe * off, curvature, safe
 
 
-@inner_jit
+@hot_jit
 def choice_terms(mean, answer, width):
     """The same of one choice, 0 or 1."""
     at = mean / width
@@ -43,7 +43,7 @@ def choice_terms(mean, answer, width):
     return logs, (answer - sure) / width, sure * (1.0 - sure) / (width * width), safe
 
 
-@inner_jit
+@hot_jit
 def factor(matrix):
     """Cholesky factor in place of the lower half; False if there is none."""
     size = matrix.shape[0]
@@ -62,7 +62,7 @@ def factor(matrix):
     return True
 
 
-@inner_jit
+@hot_jit
 def solve(lower, right, answer):
     """Solve with a Cholesky factor; gives the largest entry of the answer."""
     size = right.size

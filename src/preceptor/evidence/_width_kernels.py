@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 
 _HALF_LN_2PI = 0.5 * math.log(2.0 * math.pi)
 # Products of this many factors are taken before a logarithm is, so that none overflows.
 _AT_ONCE = 8
 
 
-@inner_jit
+@hot_jit
 def log_at_width(sizes, pulls, squares, rounds, u, centre, spread):
     """Log evidence at width exp(u) plus the log prior of u, for one cell."""
     s = math.exp(-2.0 * u)

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 
 
-@inner_jit
+@hot_jit
 def invert(H, k):
     """Inverse of a positive definite matrix in place, by elimination."""
     for p in range(k):
@@ -42,7 +42,7 @@ def invert(H, k):
                     H[i, j] -= factor * H[p, j]
 
 
-@inner_jit
+@hot_jit
 def look(C, P, S, k, B, G, c, r2, noise, damping, D, R):
     """Fill D and R for one set; give its loss."""
     n = C.shape[0]
@@ -61,7 +61,7 @@ def look(C, P, S, k, B, G, c, r2, noise, damping, D, R):
     return loss
 
 
-@inner_jit
+@hot_jit
 def gain(C, P, S, k, R, c, K, W):
     """Fill K (n, k) and W (k, N)."""
     n = C.shape[0]
@@ -249,7 +249,7 @@ def backward(
         )  # fmt: skip
 
 
-@inner_jit
+@hot_jit
 def added(C, X, S, k, G, noise, damping):
     """<X, what a case with S adds to the precision>: tr(X_SS G) / s."""
     spread = 0.0

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.model._surface_kernels import pair_charge
 from preceptor.people._score_kernels import moments_of
 
@@ -20,7 +20,7 @@ from preceptor.people._score_kernels import moments_of
 _NO_SPREAD = 1e-13
 
 
-@inner_jit
+@hot_jit
 def pace_of(kappa, own):
     """κ2 and its slope per unit of variance, read off a table over s/(1 + s)."""
     deviation = math.sqrt(own)
@@ -34,7 +34,7 @@ def pace_of(kappa, own):
     )
 
 
-@inner_jit
+@hot_jit
 def root_of(s, k, W, variance, apart, L):
     """L with LL' = W plus a little, and whether there is any spread at all."""
     spread = 0.0
@@ -57,7 +57,7 @@ def root_of(s, k, W, variance, apart, L):
     return spread > _NO_SPREAD
 
 
-@inner_jit
+@hot_jit
 def averages(
     s, k, w, W, L, point, turned, q, J, kappa, numbers2, surface2, variance, target, numbers,
     surface,
@@ -88,7 +88,7 @@ def averages(
     return loss, square
 
 
-@inner_jit
+@hot_jit
 def gain_of(s, k, rate, variance, J, M):
     """M = -rate V J: how far shown weights answer to what they weigh now."""
     for i in range(k):
@@ -99,7 +99,7 @@ def gain_of(s, k, rate, variance, J, M):
             M[i, j] = -rate * total
 
 
-@inner_jit
+@hot_jit
 def read_belief(s, k, n, h, C, omega, members, solved, F, FC, w, W):
     """F, FC, w = Fh and W = FCF'."""
     for i in range(k):

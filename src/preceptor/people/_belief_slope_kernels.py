@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.model._surface_kernels import pair_slopes
 from preceptor.people._belief_kernels import averages, gain_of, pace_of, read_belief, root_of
 from preceptor.people._moment_kernels import times
@@ -20,7 +20,7 @@ from preceptor.people._score_kernels import moments_of, read_score, seen_of
 _APART = 1e-7
 
 
-@inner_jit
+@hot_jit
 def _slope(
     s, k, point, turned, weight2, along, pace_weight, kappa, numbers2, surface2, variance, target,
     numbers, surface, out,
@@ -230,7 +230,7 @@ def belief_prices(
         out[position] = loss + prices[s] + kept * mean + kept2 * spread
 
 
-@inner_jit
+@hot_jit
 def _between(k, left, middle, rows, right, T, out):
     """out = left middle[S, S] right'."""
     for i in range(k):

@@ -7,10 +7,10 @@ Scratch: q (k,), R (k, n) the rows F_s Ω[S,:], u (k,) the deviation itself.
 
 from __future__ import annotations
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 
 
-@inner_jit
+@hot_jit
 def round_loss(s, e, omega, members, sizes, least, bend, factor, q):
     """What set s costs somebody with errors e; only the rows of Ω that are shown are read."""
     k = sizes[s]
@@ -29,7 +29,7 @@ def round_loss(s, e, omega, members, sizes, least, bend, factor, q):
     return total
 
 
-@inner_jit
+@hot_jit
 def round_rows(s, e, omega, members, sizes, bend, factor, R, u):
     """R = F_s Ω[S,:] and u = bend_s + R e."""
     k = sizes[s]

@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.people._deviation_kernels import losses_of_all, round_loss, round_rows
 
 _FAR = 1e15  # exposures that stand for infinitely many
@@ -57,7 +57,7 @@ def slopes_at(m, e, code, rate, root, first, slopes):
                 slopes[i] /= 1.0 + m[i]
 
 
-@inner_jit
+@hot_jit
 def shows(s, i, members, sizes):
     """Whether test i is in set s."""
     for j in range(sizes[s]):
@@ -66,7 +66,7 @@ def shows(s, i, members, sizes):
     return False
 
 
-@inner_jit
+@hot_jit
 def expose(s, m, keep, members, sizes, out):
     """Exposures after a round with s, whose members rise; `out` may be m itself."""
     next_shown = np.int64(0)

@@ -28,7 +28,7 @@ def _capped(cap, variance):
     return within, square, within - 2.0 * ratio * density
 
 
-@inner_jit
+@hot_jit
 def times(left, right, out):
     """out = left @ right as far as both go: small loops load far faster than BLAS calls."""
     for i in range(out.shape[0]):
@@ -40,7 +40,7 @@ def times(left, right, out):
                 out[i, j] += factor * right[l, j]
 
 
-@inner_jit
+@hot_jit
 def _times_turned(left, right, out):
     """out = left @ right.T, as far as both go."""
     for i in range(out.shape[0]):
@@ -51,7 +51,7 @@ def _times_turned(left, right, out):
             out[i, j] = total
 
 
-@inner_jit
+@hot_jit
 def _add_turned_times(left, right, factor, out):
     """out += factor * left.T @ right."""
     for l in range(left.shape[0]):
@@ -61,7 +61,7 @@ def _add_turned_times(left, right, factor, out):
                 out[i, j] += share * right[l, j]
 
 
-@inner_jit
+@hot_jit
 def _reading(s, size, members, omega, solved, offset, reading):
     """U = [F | c] (k, n+1): errors to the error of the weights as read off the shown tests."""
     n = omega.shape[0]
@@ -74,7 +74,7 @@ def _reading(s, size, members, omega, solved, offset, reading):
         reading[i, n] = offset[s, i]
 
 
-@inner_jit
+@hot_jit
 def _directions(s, size, members, reading, all_weights, directions):
     """B' (k, n): which weights a surprise moves."""
     n = directions.shape[1]
@@ -85,7 +85,7 @@ def _directions(s, size, members, reading, all_weights, directions):
             directions[i, members[s, i]] = 1.0
 
 
-@inner_jit
+@hot_jit
 def _spread_of(s, size, W, second, gain2, fourth, residual, variance, cap, half, square, VW, out):
     """𝓜[W] + N2 of a full step: what surprises scatter beyond their mean (k, k)."""
     if fourth.shape[0] > 0:
@@ -119,7 +119,7 @@ def _spread_of(s, size, W, second, gain2, fourth, residual, variance, cap, half,
             out[i, j] = factor * (beyond * total + square * second[s, i, j])
 
 
-@inner_jit
+@hot_jit
 def _leak(P, leak, away):
     """P <- L P L', in place: errors go a share `leak` of the way to those `away` (n,)."""
     if leak == 0.0:
@@ -133,7 +133,7 @@ def _leak(P, leak, away):
             P[j, i] = (1.0 - leak) * P[j, i] + leak * away[i] * P[j, n]
 
 
-@inner_jit
+@hot_jit
 def _leak_back(Q, leak, away, out):
     """out = L'QL: what errors cost before they leaked."""
     n = away.size

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.model._surface_kernels import pair_charge, pair_slopes
 
 
-@inner_jit
+@hot_jit
 def read_score(s, k, seen, members, solved, w):
     """w = Ω_SS⁻¹ seen_S, for seen = Ωh."""
     for i in range(k):
@@ -24,7 +24,7 @@ def read_score(s, k, seen, members, solved, w):
         w[i] = total
 
 
-@inner_jit
+@hot_jit
 def moments_of(s, k, w, variance, target, spread):
     """c and vp of a score w·x_S; V w is left in `spread`."""
     shared, own = 0.0, 0.0
@@ -38,7 +38,7 @@ def moments_of(s, k, w, variance, target, spread):
     return shared, max(own, 0.0)
 
 
-@inner_jit
+@hot_jit
 def seen_of(omega, weights, seen):
     """Ωh."""
     for i in range(seen.size):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 from preceptor.people._coordinate_kernels import quadratic, repeat_forever
 
 
-@inner_jit
+@hot_jit
 def spread_loss(s, C, omega, members, sizes, factor, row):
     """What not knowing errors adds to the cost of a round; `row` (n,) is scratch."""
     n = C.shape[0]

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import hot_jit, jit
 
 
-@inner_jit
+@hot_jit
 def beaten_in_row(row, l, li, B, D, share, inverse, wanted, price):
     """How many of these tests j explain more than `wanted`, given P and i, beyond their price."""
     count = 0
@@ -114,7 +114,7 @@ def stream_from(first, M, B, D, cost, spare, most, price, best):
                     best[d + 3] = max(best[d + 3], with_i + num * num / den - price[j])
 
 
-@inner_jit
+@hot_jit
 def own_rows(p, start, end, M, B, rows, y):
     """Rows (columns of p, later columns) of the Cholesky factor of test p; what p explains."""
     width = start[p + 1] - start[p]
