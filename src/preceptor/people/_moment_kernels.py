@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from preceptor._base.jit import inline_jit, inner_jit, jit
+from preceptor._base.jit import hot_jit, inline_jit, jit
 
 _ROOT_TWO = math.sqrt(2.0)
 
