@@ -87,10 +87,11 @@ clean: ## remove the environment, what was built and what `make run` wrote
 # --- environments: run is contained in dev, and dev in bench ---------------------------------------
 
 # Without --no-compile every module of every package is compiled, a quarter of a minute, though most
-# are never imported; Python compiles those that are.
+# are never imported; Python compiles those that are. Lock files name everything that is needed, so pip
+# need not look for dependencies: it would take new versions of extras for requirements without a pin.
 define install
 	@echo "Installing requirements/$(1).lock into $(VENV) (a minute or two the first time) ..."
-	@$(BIN)/python -m pip install -qq --no-compile --require-hashes --requirement requirements/$(1).lock
+	@$(BIN)/python -m pip install -qq --no-compile --no-deps --require-hashes --requirement requirements/$(1).lock
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
 endef
 
