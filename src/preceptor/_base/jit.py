@@ -91,7 +91,7 @@ class _InnerCompiler(Compiler):
 _INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False}
 # What is pasted is kept on disk within its callers.
 _PASTED: dict[str, Any] = _INNER | {"cache": False, "pipeline_class": _InnerCompiler}
-# Pasting leans on how Numba is made inside: tried with 0.61 to 0.68, left out for newer ones.
+# Pasting leans on how Numba is made inside: tried with 0.61 and 0.68, left out beyond them.
 _PASTES = numba.version_info.short < (0, 69)
 
 

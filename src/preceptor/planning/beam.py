@@ -21,6 +21,7 @@ from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.merging import CountKeys
+from preceptor.engine.potentials import FOREVER
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
@@ -39,8 +40,6 @@ _FIRST, _FIRST_OF_ALL = 64, 256
 # What children of one parent cannot do is worth working out for larger families only. Measured at
 # width 100: with 56 sets five times as long, with 576 twice, with 6,196 a quarter of the time.
 _MIXED_SETS = 1_000
-# More showings than anybody counts.
-_FOREVER = 2**40
 # Suffixes of the best parents, tried first for their children.
 _MAX_HINTS = 4
 
@@ -181,7 +180,7 @@ class _Beam:
 
     def _merge(self, layer: _Layer, costs: FloatArray) -> _Children:
         """The cheapest of all children (states, sets) with equal counts, the first if tied."""
-        every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, _FOREVER)
+        every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, FOREVER)
         merged = self._keys.merge(layer.counts, costs, every, endless, np.inf, costs.size)
         chosen = np.zeros(costs.shape, dtype=np.bool_)
         chosen[merged.parents, merged.actions] = True
