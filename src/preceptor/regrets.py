@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.progress import CONTRADICTION
 from preceptor._base.values import FloatArray, Value, frozen_array
 
 OBJECTIVES = ("regret", "mean", "cvar")
+CONTRADICTED = "none: what was proven is above the best plan's cost, so one of them is wrong"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +35,10 @@ class Regrets(Value):
     best
         What the best plan found costs each person, shape (people,).
     bounds
-        What no plan can go below for each person, shape (people,); proven.
+        What no plan can go below for each person, shape (people,); proven. One above `best` by
+        more than rounding is dropped: 0.
     bound_kinds
-        How each bound was proven, in a few words.
+        How each bound was proven, in a few words, and for what it holds if not for all policies.
     exact
         Whether a person's costs are exact, or approximate as `accuracy` says.
     accuracy
@@ -66,6 +69,12 @@ class Regrets(Value):
             object.__setattr__(self, name, frozen_array(getattr(self, name)))
         for name in ("people", "policies", "bound_kinds", "exact", "accuracy"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
+        wrong = self.bounds > self.best * (1.0 + CONTRADICTION)
+        bounds = np.where(wrong, 0.0, np.minimum(self.bounds, self.best))
+        object.__setattr__(self, "bounds", frozen_array(bounds))
+        kinds = zip(self.bound_kinds, wrong, strict=True)
+        told = tuple(CONTRADICTED if false else kind for kind, false in kinds)
+        object.__setattr__(self, "bound_kinds", told)
 
     @property
     def table(self) -> FloatArray:

@@ -9,7 +9,8 @@ from preceptor.people.expected import Expected
 from preceptor.people.human import Sessions
 from tests.people.examples import EVERYBODY, EXAMPLES, NAMES, WORLD
 
-SETS = pr.AtMost(2).sets(3)
+BUDGET = pr.AtMost(2, price=[0.05, 0.3, 0.1])
+SETS = BUDGET.sets(3)
 ROUNDS, PEOPLE = 25, 6_000
 SCHEDULE = np.random.default_rng(7).integers(len(SETS), size=ROUNDS)
 # How far an approximate expectation may be off, as a share of the whole, beyond chance.
@@ -26,7 +27,7 @@ def one_expected(person) -> dict[Expected, float]:
 
 
 def played(person):
-    """Discounted squared errors of many people who act (people,), and the unavoidable part."""
+    """What many people who act cost (people, rounds), prices included."""
     rng = np.random.default_rng(11)
     cases = WORLD.sample(PEOPLE * ROUNDS, rng)
     shape = (PEOPLE, ROUNDS)
@@ -39,7 +40,7 @@ def played(person):
     drawing = PEOPLE if isinstance(person, Crowd) else 0
     streams = [np.random.default_rng(s) for s in range(drawing)]
     answers = person.acting(WORLD).predict_many(sessions, streams)
-    return (sessions.outcomes - answers) ** 2
+    return (sessions.outcomes - answers) ** 2 + SETS.prices[SCHEDULE]
 
 
 def test_every_kind_of_the_package_has_examples():
@@ -75,7 +76,7 @@ def test_whoever_is_not_exact_says_so(person):
 def test_evaluate_and_rollout_agree(person):
     from preceptor import simulation
 
-    problem = pr.Problem(WORLD, person, budget=2, discount=0.9, horizon=20)
+    problem = pr.Problem(WORLD, person, BUDGET, discount=0.9, horizon=20)
     policy = pr.ExploreThenCommit([SETS[int(s)] for s in SCHEDULE[:10]], SETS[4])
     exact = pr.evaluate(problem, policy)
     rolled = simulation.rollout(problem, policy, rounds=20, people=3_000, rng=3)

@@ -212,5 +212,23 @@ def test_somebody_of_ones_own_is_charged_for_the_chance_of_yes():
     expected = own.expectation(PROBIT, SETS, None, pr.Brier())
     # Whoever always says the prevalence pays its variance.
     error = 4.0 * np.sqrt(0.3 * 0.7 / 400)
-    assert expected.losses([1, 4]) == pytest.approx(0.21, abs=0.4 * error)
-    assert np.all(expected.floors() <= 0.21)
+    assert expected.losses([1, 4]) - SETS.prices[[1, 4]] == pytest.approx(0.21, abs=0.4 * error)
+    assert np.all(expected.floors() <= 0.21 + SETS.prices)
+
+
+@pytest.mark.parametrize("risk", [pr.Brier(), pr.Decision()], ids=["probability", "decision"])
+def test_answers_that_are_no_probability_are_refused(risk):
+    class Scores:
+        """Says a score instead of a probability."""
+
+        def reset(self, rng=None): ...
+        def predict(self, shown, values):
+            return 1.7 * float(np.sum(values))
+
+        def feedback(self, shown, values, outcome): ...
+
+    problem = pr.Problem(PROBIT, pr.OwnPerson(Scores(), np.zeros(3)), 2, horizon=5, risk=risk)
+    with pytest.raises(pr.InvalidInput, match=r"Scores answered .* a probability from 0 to 1"):
+        pr.solve(problem)
+    with pytest.raises(pr.InvalidInput, match=r"Scores answered .* in round \d of person 1"):
+        pr.evaluate(problem, pr.Stationary((0, 1)))

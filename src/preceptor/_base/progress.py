@@ -6,6 +6,10 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+# A lower bound above what a plan costs by more than this share of it contradicts the plan. Both are
+# sums of rounded numbers; less than this is rounding.
+CONTRADICTION = 1e-9
+
 
 class Status(enum.Enum):
     """How a solver ended.
@@ -17,7 +21,8 @@ class Status(enum.Enum):
     """
 
     OPTIMAL = "optimal"
-    """No policy is better by more than rounding, or than the tolerance in `Plan.options`."""
+    """No policy that `Plan.bound_holds_for` names is better by more than rounding, or than the
+    tolerance in `Plan.options`."""
     WITHIN_TARGET = "within target"
     """As BOUNDED; the gap is no larger than was asked for, so nothing more was tried."""
     BOUNDED = "bounded"

@@ -86,8 +86,8 @@ def _plan_among_many(
         if shape_of(problem).too_many_sets:
             return plan
         report(progress, "bounding")
-        bound = min(instant_bound(problem), plan.value)
-        return replace(plan, lower_bound=max(bound, plan.lower_bound), seconds=watch.seconds)
+        bound = max(instant_bound(problem), plan.lower_bound)
+        return replace(plan, lower_bound=bound, seconds=watch.seconds).settled()
 
 
 def _plan_for_crowd(

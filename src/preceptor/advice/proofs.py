@@ -21,7 +21,7 @@ from preceptor.evaluation.expectations import (
     people_of,
 )
 from preceptor.people.person import Person
-from preceptor.plan import Plan
+from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning import SOLVERS, solve
 from preceptor.planning.people_search import STANDS_STILL
 from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
@@ -91,7 +91,10 @@ def _proof(
         bound = semidefinite_bound(expected, problem.discount, problem.horizon, time_limit=seconds)
     except MissingExtra:
         return None
-    return None if isinstance(bound, str) else (bound.bound, SEMIDEFINITE, None)
+    if isinstance(bound, str):
+        return None
+    kind = SEMIDEFINITE if bound.adaptive else f"{SEMIDEFINITE}, for {FIXED_SCHEDULES}"
+    return bound.bound, kind, None
 
 
 def _takes_time(alone: Problem) -> bool:
@@ -127,6 +130,6 @@ def _raised(
         regrets,
         costs=costs,
         best=best,
-        bounds=np.minimum(bounds, best),
+        bounds=bounds,
         bound_kinds=tuple(kinds),
     )

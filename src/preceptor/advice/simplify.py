@@ -55,14 +55,12 @@ def with_policy(plan: Plan, policy: Policy, value: float, note: str) -> Plan:
         best = np.minimum(regrets.best, costs.min(axis=0))
         policies = (*regrets.policies, SEARCHED)
         regrets = replace(regrets, policies=policies, costs=costs, best=best)
-    proven = value <= plan.lower_bound * (1.0 + 1e-12)
-    status = Status.OPTIMAL if proven else Status.BOUNDED
+    stopped = plan.status is Status.INTERRUPTED
     return replace(
         plan,
         policy=policy,
         value=value,
-        lower_bound=min(plan.lower_bound, value),
-        status=status if plan.status is not Status.INTERRUPTED else plan.status,
+        status=plan.status if stopped else Status.BOUNDED,
         notes=(*plan.notes, note),
         regrets=regrets,
-    )
+    ).settled()

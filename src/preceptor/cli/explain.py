@@ -39,6 +39,7 @@ def explain(
             data = {
                 "value": found.value,
                 "lower_bound": found.lower_bound,
+                "bound_holds_for": found.bound_holds_for,
                 "gap": found.gap,
                 "status": found.status.value,
                 "exploration_length": found.exploration_length,

@@ -105,9 +105,8 @@ def _saving(plan: Plan, rivals: tuple[Alternative, ...]) -> str:
 
 def _gap(plan: Plan) -> str:
     if plan.gap <= _ROUNDING:
-        return "Proven: no plan can do better."
-    if plan.gap <= _NEARLY:
-        return f"Proven: at most {percent(_NEARLY)} above the best possible plan."
+        return f"Proven: no {plan.bounded_plan} can do better."
     if plan.gap == float("inf"):
         return sentence(plan.how_sure())
-    return f"Proven: at most {percent(plan.gap)} above the best possible plan."
+    gap = percent(max(plan.gap, _NEARLY))
+    return f"Proven: at most {gap} above the best possible {plan.bounded_plan}."

@@ -106,6 +106,7 @@ class BayesianExpectation:
         self._unsure = unsure_of_cases(person, omega)  # (n, n)
         self._moments = np.outer(error, error)  # (N, N)
         self._sets = bayesian_sets(world, omega, sets)
+        self._prices = sets.prices
         self._wander: FloatArray = drift * omega @ omega
         self._numbers = (float(person.noise_variance), DAMPING)
 
@@ -141,16 +142,16 @@ class BayesianExpectation:
         return BayesianWalk(self, rounds, discount)
 
     def floors(self) -> FloatArray:
-        """What the best weights would cost with each set, shape (sets,)."""
-        return self._sets.r2.copy()
+        """What the best weights would cost with each set, price included, shape (sets,)."""
+        return np.asarray(self._sets.r2 + self._prices)
 
     def _play(self, unsure: FloatArray, moments: FloatArray, schedule: IntArray) -> FloatArray:
-        """Losses; the state moves on in place."""
+        """Losses, prices included; the state moves on in place."""
         from preceptor.people._bayesian_kernels import replay
 
-        losses = np.empty(schedule.size)
-        replay(unsure, moments, schedule, *self._sets, *self._numbers, self._wander, losses)
-        return losses
+        errors = np.empty(schedule.size)
+        replay(unsure, moments, schedule, *self._sets, *self._numbers, self._wander, errors)
+        return np.asarray(errors + self._prices[schedule])
 
     def _to_the_end(
         self, unsure: FloatArray, moments: FloatArray, now: IntArray, discount: float, tail: Tail
@@ -174,9 +175,10 @@ class BayesianWalk:
     def __init__(self, expected: BayesianExpectation, rounds: int, discount: float) -> None:
         self._expected, self._rounds, self._discount = expected, rounds, discount
         self._played: IntArray
-        self._losses: FloatArray
+        self._errors: FloatArray  # (rounds,), expected squared errors, without prices
         self._times: FloatArray
         self._so_far: FloatArray  # (rounds + 1,), costs of all rounds before each
+        self._prices_so_far: FloatArray  # (rounds + 1,), what prices have in these
         self._unsure: FloatArray  # (rounds + 1, n, n), C of the kernels
         self._moments: FloatArray  # (rounds + 1, N, N), P of the kernels
         self._on_unsure: FloatArray  # (n, n), Y
@@ -193,10 +195,10 @@ class BayesianWalk:
         ahead = played_tail(tail, self._discount)
         if self._rounds + ahead.size != self._played.size:
             kept = self._unsure[: since + 1].copy(), self._moments[: since + 1].copy()
-            earlier = self._losses[:since].copy()
+            earlier = self._errors[:since].copy()
             self._make_room(np.concatenate([_positions(schedule), ahead]))
             self._unsure[: since + 1], self._moments[: since + 1] = kept
-            self._losses[:since] = earlier
+            self._errors[:since] = earlier
         self._tail = tail
         self._played[since : self._rounds] = schedule[since:]
         self._played[self._rounds :] = ahead
@@ -221,7 +223,10 @@ class BayesianWalk:
             C, P, self._played[t], _positions(positions), *products, *expected._sets,
             *expected._numbers, self._discount, answers,
         )  # fmt: skip
-        return self._before(t) + self._discount**t * answers
+        # The kernel knows squared errors only.
+        later = self._prices_so_far[-1] - self._prices_so_far[t + 1]
+        answers += expected._prices[positions]
+        return np.asarray(self._before(t) + self._discount**t * answers + later)
 
     def back(self, t: int, position: int) -> None:
         """Take in what is shown in round t."""
@@ -255,7 +260,7 @@ class BayesianWalk:
     def _make_room(self, played: IntArray) -> None:
         n = self._expected._unsure.shape[0]
         self._played = played
-        self._losses = np.zeros(played.size)
+        self._errors = np.zeros(played.size)
         self._times = np.ones(played.size)
         self._unsure = np.empty((played.size + 1, n, n))
         self._moments = np.empty((played.size + 1, n + 1, n + 1))
@@ -267,10 +272,12 @@ class BayesianWalk:
         expected = self._expected
         forward(
             self._unsure, self._moments, self._played, since, *expected._sets,
-            *expected._numbers, expected._wander, self._losses,
+            *expected._numbers, expected._wander, self._errors,
         )  # fmt: skip
-        costs = self._losses * self._times * weights(self._discount, self._played.size)
-        self._so_far = np.append(0.0, np.cumsum(costs))
+        counted = self._times * weights(self._discount, self._played.size)
+        prices = expected._prices[self._played] * counted
+        self._prices_so_far = np.append(0.0, np.cumsum(prices))
+        self._so_far = np.append(0.0, np.cumsum(self._errors * counted + prices))
 
     def _backward(self, first: int, after: int | None = None) -> None:
         """Derivatives of all that comes from round `first` on; from those at `after` if given."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import Cases
 
@@ -254,3 +255,25 @@ def answer_one_by_one(
             elif isinstance(human, CanGoOn):
                 human.go_on()
     return answers
+
+
+def check_yes_no_answers(name: str, answers: FloatArray, first: int = 0) -> None:
+    """Raise `InvalidInput` for answers (people, rounds) that no yes-or-no outcome has.
+
+    Parameters
+    ----------
+    name
+        Of whoever answered, for the message.
+    answers
+        Probabilities of yes, or 1 for yes and 0 for no.
+    first
+        The round of the first column.
+    """
+    wrong = np.argwhere(~((answers >= 0.0) & (answers <= 1.0)))
+    if wrong.size:
+        person, t = (int(i) for i in wrong[0])
+        raise InvalidInput(
+            f"human: {name} answered {answers[person, t]} in round {first + t} of person "
+            f"{person + 1}; where the outcome is yes or no, an answer is a probability from 0 to "
+            "1, or 1 for yes and 0 for no"
+        )

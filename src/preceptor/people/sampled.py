@@ -22,7 +22,7 @@ from preceptor.model.sets import SetFamily, TestSet
 from preceptor.model.world import Cases, World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.expected import Tail
-from preceptor.people.human import BatchHuman, Human, Sessions
+from preceptor.people.human import BatchHuman, Human, Sessions, check_yes_no_answers
 
 # Cases are drawn so many rounds at a time, whole blocks always, so that asking for more rounds
 # leaves the earlier ones as they were.
@@ -89,6 +89,7 @@ class Sampled:
         self.accuracy = f"a mean over {copies} simulated people, so it carries the noise of so many"
         self._world, self._copies, self._seed = world, copies, seed
         self._sets: tuple[TestSet, ...] = tuple(sets)
+        self._prices = sets.prices
         self._tests = [list(shown) for shown in self._sets]
         self._blocks: list[Cases] = []
         self._known = [_best_use(world, shown) for shown in self._sets]
@@ -126,7 +127,7 @@ class Sampled:
         sessions = Sessions.hiding(self._sets, which, cases)
         human = self.copied(self._human)
         answers = human.predict_many(sessions, [self._chance(p) for p in range(self._copies)])
-        return self._judged(positions, cases, answers)
+        return self._judged(0, positions, cases, answers)
 
     @property
     def at_once(self) -> bool:
@@ -154,24 +155,27 @@ class Sampled:
                 values = cases.features[person, t, self._tests[position]]
                 answers[person, t] = human.predict(shown, values)
                 human.feedback(shown, values, float(cases.outcomes[person, t]))
-        return self._judged(schedule, cases, answers)
+        return self._judged(first, schedule, cases, answers)
 
     def walk(self, rounds: int, discount: float) -> SampledWalk:
         """Room for schedules of so many rounds."""
         return SampledWalk(self, rounds, discount)
 
     def floors(self) -> FloatArray:
-        """What the best use of each set would still miss, shape (sets,); 0 where not known."""
+        """What the best use of each set costs, price included, shape (sets,).
+
+        Outside of Gaussian worlds nothing is known but the price.
+        """
         left = np.array([left for _, left in self._known])
         if self._risk is None:
-            return left
+            return np.asarray(left + self._prices)
         world, outcome = self._world, self._world.outcome
         assert outcome is not None
         known = np.clip(world.outcome_variance - left, 0.0, world.score_variance)
         readers = ScorePair.best_reader(
             outcome.from_score, world.base_score, world.score_variance, known
         )
-        return self._risk.best(readers)
+        return np.asarray(self._risk.best(readers) + self._prices)
 
     def _noted(self, totals: FloatArray) -> float:
         """Mean of totals (copies,); the sentence about accuracy gets their standard error."""
@@ -183,10 +187,15 @@ class Sampled:
         )
         return mean
 
-    def _judged(self, schedule: IntArray, cases: Cases, answers: FloatArray) -> FloatArray:
+    def _judged(
+        self, first: int, schedule: IntArray, cases: Cases, answers: FloatArray
+    ) -> FloatArray:
+        """Losses (copies, rounds) of answers from round `first` on, prices included."""
+        if self._risk is not None:
+            check_yes_no_answers(type(self._human).__name__, answers, first)
         if not self._world.is_gaussian:
             squared: FloatArray = (cases.outcomes - answers) ** 2
-            return squared
+            return np.asarray(squared + self._prices[schedule])
         losses = np.empty(answers.shape)
         for position in np.unique(schedule):
             rounds = np.flatnonzero(schedule == position)
@@ -196,7 +205,7 @@ class Sampled:
                 losses[:, rounds] = self._charged(results @ best, left, answers[:, rounds])
             else:
                 losses[:, rounds] = left + (results @ best - answers[:, rounds]) ** 2
-        return losses
+        return np.asarray(losses + self._prices[schedule])
 
     def _charged(self, told: FloatArray, left: float, answers: FloatArray) -> FloatArray:
         """What answers cost for the chance of yes that the shown results tell."""

@@ -78,7 +78,7 @@ class SampledAnswers(Sampled):
         covariance = person.imputing_covariance(world)
         self._answering = Answering(world, risk, covariance)
         self._imputer = Imputer(covariance)
-        self._prices, self._membership = sets.prices, sets.membership
+        self._membership = sets.membership
         self._scores: Scores | None = None
         if not risk.allows_for_hidden:
             self._scores = scores_of(world, sets, covariance, risk)
@@ -87,10 +87,6 @@ class SampledAnswers(Sampled):
     def at_once(self) -> bool:
         """States are kept on the way."""
         return False
-
-    def floors(self) -> FloatArray:
-        """What the best reader of each set is charged, price included."""
-        return super().floors() + self._prices
 
     def played(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Loss of each copy in each round (copies, rounds)."""

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.files import read_text, write_text
 from preceptor._base.notebook import html_table
-from preceptor._base.progress import Status
+from preceptor._base.progress import CONTRADICTION, Status
 from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import in_seconds, labelled, percent
 from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidInput, MissingExtra
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.plan.in_brief import shown_in_words, timeline
-from preceptor.plan.reading import FORMAT, read_fields
+from preceptor.plan.reading import ALL_POLICIES, FORMAT, read_fields
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
@@ -46,7 +46,7 @@ class Plan(Value):
     value
         Exact expected discounted loss of `policy`.
     lower_bound
-        No policy whatsoever costs less than this.
+        No policy of the kind that `bound_holds_for` names costs less than this.
     status
         How the solver ended.
     method
@@ -76,6 +76,10 @@ class Plan(Value):
         Seconds of compiling, which happens once per machine and counts in no limit.
     proved
         Seconds spent on the lower bound. 0 where finding the plan is the proof.
+    bound_holds_for
+        "all policies": those that choose each set before the case is looked at, by whatever was
+        shown, answered and true before. Or "schedules fixed in advance": where people learn from
+        outcomes, a policy that follows how cases and outcomes come may cost less than such a bound.
 
     Examples
     --------
@@ -103,6 +107,7 @@ class Plan(Value):
     rounds_before: int = 0
     compiled: float = 0.0
     proved: float = 0.0
+    bound_holds_for: str = ALL_POLICIES
 
     @property
     def explored(self) -> float:
@@ -111,7 +116,10 @@ class Plan(Value):
 
     @property
     def gap(self) -> float:
-        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the best possible."""
+        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the best possible.
+
+        The best possible of what `bound_holds_for` names.
+        """
         if self.value <= self.lower_bound:
             return 0.0
         return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound else math.inf
@@ -134,12 +142,43 @@ class Plan(Value):
                 "for them"
             )
         if self.status is Status.OPTIMAL and self.gap <= ROUNDING:
-            return "no plan can do better"
+            return f"no {self.bounded_plan} can do better"
         if not math.isfinite(self.gap):
             return "how much better another plan could be is not known"
         if self.gap > _WIDE:
             return "found by search; what is proven leaves room for much better plans"
-        return f"at most {percent(self.gap)} above the best possible plan"
+        return f"at most {percent(self.gap)} above the best possible {self.bounded_plan}"
+
+    @property
+    def bounded_plan(self) -> str:
+        """What the lower bound speaks of, for sentences: "no ... costs less"."""
+        return "plan" if self.bound_holds_for == ALL_POLICIES else "schedule fixed in advance"
+
+    def settled(self) -> Plan:
+        """The plan as its numbers allow.
+
+        A bound that the value reaches makes it optimal. A bound above the value is wrong, or the
+        value is: then nothing is proven, and a note says so.
+        """
+        problem, above = self.problem, self.lower_bound - self.value
+        tabulated = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+        if above > CONTRADICTION * abs(self.value) + tabulated:
+            note = (
+                f"The lower bound came out as {self.lower_bound:.6g}, above what this plan costs. "
+                "One of them is wrong, so the bound was dropped."
+            )
+            proven = self.status in (Status.OPTIMAL, Status.WITHIN_TARGET)
+            return replace(
+                self,
+                lower_bound=0.0,
+                status=Status.BOUNDED if proven else self.status,
+                certificate=None,
+                notes=(*self.notes, note),
+            )
+        if -above <= ROUNDING * abs(self.lower_bound):
+            bound = min(self.lower_bound, self.value)
+            return replace(self, lower_bound=bound, status=Status.OPTIMAL)
+        return self
 
     def __repr__(self) -> str:
         return labelled(f"Plan: {self.how_sure()}", self._rows())
@@ -163,7 +202,8 @@ class Plan(Value):
                 "loss",
                 f"{self.value:.6g} in total, {per_case:.4g} per case on average"
                 f"{f' ({problem.risk.in_words()})' if problem.is_binary else ''}; "
-                f"lower bound {self.lower_bound:.6g}",
+                f"lower bound {self.lower_bound:.6g}"
+                f"{'' if self.bound_holds_for == ALL_POLICIES else f' for {self.bound_holds_for}'}",
             ),
             ("method", f"{self.method}, {in_seconds(self.seconds)}{ended.get(self.status, '')}"),
             ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
@@ -305,6 +345,7 @@ class Plan(Value):
             "policy": self.policy.to_dict(),
             "value": self.value,
             "lower_bound": self.lower_bound,
+            "bound_holds_for": self.bound_holds_for,
             "status": self.status.value,
             "method": self.method,
             "seconds": self.seconds,

@@ -7,7 +7,7 @@ from typing import Any
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.gathering import Gathered
-from preceptor._base.progress import Status
+from preceptor._base.progress import CONTRADICTION, Status
 from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidFile
 from preceptor.linear_certificate import LinearCertificate
@@ -16,6 +16,8 @@ from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 
 FORMAT = "preceptor-plan/1"
+ALL_POLICIES, FIXED_SCHEDULES = "all policies", "schedules fixed in advance"
+"""What a lower bound can hold for: `Plan.bound_holds_for`."""
 
 
 def read_fields(data: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
@@ -34,6 +36,10 @@ def read_fields(data: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
     if given["problem"] is not None and given["policy"] is not None:
         gathered.read(given["policy"].check, given["problem"])
     given["status"] = gathered.read(_status, given.get("status"))
+    reach = given.setdefault("bound_holds_for", ALL_POLICIES)
+    if reach not in (ALL_POLICIES, FIXED_SCHEDULES):
+        allowed = f"{ALL_POLICIES!r} or {FIXED_SCHEDULES!r}"
+        gathered.fault(f"bound_holds_for: {reach!r}, must be {allowed}")
     notes = given.get("notes", ())
     if not isinstance(notes, (list, tuple)):
         gathered.fault(f"notes: {notes!r}, must be a list of sentences")
@@ -55,7 +61,7 @@ def _number_faults(fields: Mapping[str, Any]) -> list[str]:
     """Numbers that are none, or that contradict each other."""
     numbers = ("value", "lower_bound", "seconds", "states", "compiled", "proved")
     wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
-    if not wrong and fields["lower_bound"] > fields["value"] * (1 + 1e-9) + 1e-12:
+    if not wrong and fields["lower_bound"] > fields["value"] * (1 + CONTRADICTION) + 1e-12:
         return [
             f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
             "the file was changed, solve the problem again"

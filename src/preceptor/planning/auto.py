@@ -8,9 +8,9 @@ from dataclasses import replace
 from preceptor._base.deadline import check_time_limit
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidInput
-from preceptor.plan import Plan
+from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import OutOfTime, Watch
-from preceptor.planning.certified import solve_certified
+from preceptor.planning.certified import check_bound_holds_for, solve_certified
 from preceptor.planning.certified_person import may_be_proven
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE, finite_plan
 from preceptor.planning.independent import solve_independent
@@ -36,6 +36,7 @@ def solve_auto(
     seed: int = 0,
     memory_limit: int = DEFAULT_MEMORY,
     objective: str | None = None,
+    bound_holds_for: str = FIXED_SCHEDULES,
     progress: Progress | None = None,
 ) -> Plan:
     """Exact where that takes seconds, otherwise the best plan and bound within `time_limit`.
@@ -52,6 +53,8 @@ def solve_auto(
         Bytes that a solver may use.
     objective
         For a crowd: "regret" (the default), "mean" or "cvar", as for `search`.
+    bound_holds_for
+        "all policies" asks for a bound that no policy goes below; see `certified`.
     progress
         Called now and then with an `Update`.
 
@@ -63,8 +66,15 @@ def solve_auto(
     check_time_limit(time_limit)
     # No clock is fine where an exact method answers; the searches ask for one themselves.
     check_search_options(time_limit or DEFAULT_SECONDS, None, seed)
+    check_bound_holds_for(bound_holds_for)
     if not problem.learns_by_showings and objective is None and may_be_proven(problem):
-        plan = solve_certified(problem, time_limit=time_limit, seed=seed, progress=progress)
+        plan = solve_certified(
+            problem,
+            time_limit=time_limit,
+            seed=seed,
+            bound_holds_for=bound_holds_for,
+            progress=progress,
+        )
         return replace(plan, reason="small enough for a proof, so searched and bounded")
     if not problem.learns_by_showings:
         plan = solve_search(

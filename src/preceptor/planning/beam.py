@@ -98,18 +98,17 @@ def solve_beam(
     path = search.path(layer)
     policy = as_policy(problem, path, int(layer.commits[0]))
     value = evaluate(problem, policy)
-    bound = min(instant_bound(problem), value)
     return Plan(
         problem=problem,
         policy=policy,
         value=value,
-        lower_bound=bound,
-        status=Status.OPTIMAL if bound == value else Status.BOUNDED,
+        lower_bound=instant_bound(problem),
+        status=Status.BOUNDED,
         method="beam",
         seconds=time.perf_counter() - started,
         states=search.scored,
         options={"width": width, "layers": rounds},
-    )
+    ).settled()
 
 
 @dataclass(frozen=True)

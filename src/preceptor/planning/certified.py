@@ -1,8 +1,10 @@
 """Search, then a proof: dual multipliers, a beam that they guide, and search again.
 
-Every plan is followed by a lower bound that holds for all policies. A dual bounds what any
-continuation must cost; the beam walks the count states in order of that bound, pruning what cannot
-beat the plan at hand, and so raises the bound and often finds a better plan. There are two duals:
+Every plan is followed by a lower bound that holds for all policies; where people learn from
+outcomes, for schedules fixed in advance unless more is asked for (`certified_person.py`). A dual
+bounds what any continuation must cost; the beam walks the count states in order of that bound,
+pruning what cannot beat the plan at hand, and so raises the bound and often finds a better plan.
+There are two duals:
 
 - where every showing divides an error by a constant, errors are squared and nobody imputes wrongly,
   multipliers of each round (`engine.dual`);
@@ -24,7 +26,7 @@ from preceptor._base.checks import is_count, is_number
 from preceptor._base.progress import Progress
 from preceptor._base.threads import one_blas_thread
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
-from preceptor.plan import Plan
+from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.by_prices import has_prices_nearby
@@ -64,6 +66,7 @@ def solve_certified(
     width: int | None = None,
     seed: int = 0,
     memory_limit: int = DEFAULT_MEMORY,
+    bound_holds_for: str = FIXED_SCHEDULES,
     progress: Progress | None = None,
 ) -> Plan:
     """A plan and a bound, until the gap is at most `target_gap` or the time is up.
@@ -87,6 +90,10 @@ def solve_certified(
         Seed of the search.
     memory_limit
         Bytes that it may use.
+    bound_holds_for
+        "all policies" asks for a bound that no policy goes below, whatever it looks at before the
+        case. It matters where people learn from outcomes: bounds on "schedules fixed in advance"
+        are higher there. Everybody else's bounds hold for all policies as it is.
     progress
         Called now and then with an `Update`.
 
@@ -105,6 +112,7 @@ def solve_certified(
     if width is not None and not is_count(width, least=1):
         raise InvalidInput(f"width: {width!r}, must be a whole number of at least 1, or None")
     check_search_options(time_limit, max_iterations, seed)
+    check_bound_holds_for(bound_holds_for)
     if why_not_proven(problem):
         raise NotApplicable(f"certified: {why_not_proven(problem)}")
     if not problem.learns_by_showings:
@@ -116,6 +124,7 @@ def solve_certified(
                 target_gap=target_gap,
                 max_iterations=max_iterations,
                 seed=seed,
+                bound_holds_for=bound_holds_for,
                 progress=progress,
             )
     shape = shape_of(problem)
@@ -148,6 +157,14 @@ def solve_certified(
         else:
             prove_without_dual(work, why_not_counted(problem))
         return work.plan()
+
+
+def check_bound_holds_for(asked: str) -> None:
+    """Raise `InvalidInput` for a bound on anything but schedules or all policies."""
+    if asked not in (ALL_POLICIES, FIXED_SCHEDULES):
+        raise InvalidInput(
+            f"bound_holds_for: {asked!r}, must be {ALL_POLICIES!r} or {FIXED_SCHEDULES!r}"
+        )
 
 
 def why_not_proven(problem: Problem) -> str:

@@ -13,7 +13,7 @@ from preceptor.errors import MissingExtra
 from preceptor.evaluation.expectations import expectations
 from preceptor.people.crowd import Crowd
 from preceptor.people.quadratic import quadratic_rounds
-from preceptor.plan import ROUNDING, Plan
+from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.conic import has_solver
 from preceptor.planning.people_search import solve_for_people
@@ -55,6 +55,7 @@ def certify_person(
     target_gap: float,
     max_iterations: int | None,
     seed: int,
+    bound_holds_for: str,
     progress: Progress | None,
 ) -> Plan:
     """The best schedule found, and the best bound that there is for this kind of person."""
@@ -72,7 +73,11 @@ def certify_person(
                 "Nothing after the first case counts."
                 if problem.discount == 0.0
                 else semidefinite_bound(
-                    expected, problem.discount, problem.horizon, time_limit=seconds
+                    expected,
+                    problem.discount,
+                    problem.horizon,
+                    time_limit=seconds,
+                    adaptive=bound_holds_for == ALL_POLICIES,
                 )
             )
     except MissingExtra as error:
@@ -86,21 +91,22 @@ def certify_person(
     reach = (
         "every policy, even one that sees the person's weights"
         if found.adaptive
-        else ("every schedule that is fixed in advance; whoever watches the person may do better")
+        else (
+            "schedules fixed in advance; a policy that follows how cases and outcomes come may "
+            "cost less"
+        )
     )
-    bound = min(found.bound, plan.value)
-    gap = (plan.value - bound) / bound if bound > 0 else float("inf")
-    status = Status.INTERRUPTED if watch.interrupted else plan.status
-    if gap <= target_gap and status is not Status.INTERRUPTED:
-        status = Status.OPTIMAL if gap <= ROUNDING else Status.WITHIN_TARGET
+    closed = plan.value - found.bound <= target_gap * abs(found.bound)
+    status = Status.WITHIN_TARGET if closed else plan.status
     return replace(
         plan,
         method="certified",
-        lower_bound=bound,
-        status=status,
+        lower_bound=found.bound,
+        bound_holds_for=ALL_POLICIES if found.adaptive else FIXED_SCHEDULES,
+        status=Status.INTERRUPTED if watch.interrupted else status,
         certificate=found.certificate,
         options={**plan.options, "target_gap": target_gap},
         notes=(*plan.notes, f"The lower bound (a semidefinite program) holds for {reach}."),
         seconds=watch.seconds,
         proved=proved,
-    )
+    ).settled()

@@ -55,7 +55,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
     shown = problem.budget.maximise(index_scores(problem))
     counts = np.array(problem.start_counts, dtype=np.int64)
     value = commit_value(problem, counts, shown, problem.horizon).value
-    bound = value if not why_not else min(instant_bound(problem), value)
+    bound = value if not why_not else instant_bound(problem)
     notes: tuple[str, ...] = ()
     if why_not:
         notes = (f"Chosen as if tests were independent, but {why_not}: not optimal in general.",)
@@ -70,7 +70,7 @@ def solve_independent(problem: Problem, *, ignore_correlation: bool = False) -> 
         states=problem.size,
         notes=notes,
         options={"ignore_correlation": True} if ignore_correlation else {},
-    )
+    ).settled()
 
 
 def index_scores(problem: Problem) -> FloatArray:

@@ -137,7 +137,6 @@ def lattice_plan(
             if below - rounding > bound:
                 bound, certificate = below - rounding, edge.certificate
                 notes = (*notes, "The bound uses dual bounds at the edge of the box.")
-    bound = min(bound, value)
     close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
     return Plan(
         problem=problem,
@@ -151,7 +150,7 @@ def lattice_plan(
         notes=notes,
         options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
         certificate=certificate,
-    )
+    ).settled()
 
 
 def sweep(

@@ -108,8 +108,9 @@ def _solve_some(
         f"{problem.budget.count(problem.size):,}; the lower bound is that of each case by itself."
     )
     value = evaluate(problem, plan.policy)
-    bound = min(floor, value)
-    return replace(plan, problem=problem, value=value, lower_bound=bound, notes=(*plan.notes, note))
+    ended = Status.BOUNDED if plan.status is Status.OPTIMAL else plan.status
+    whole = replace(plan, problem=problem, value=value, lower_bound=floor, status=ended)
+    return replace(whole, notes=(*plan.notes, note)).settled()
 
 
 def check_objective(problem: Problem, objective: str | None) -> None:
@@ -185,8 +186,8 @@ def _solve_listed(
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, search, common, objective or "regret", game)
-    bound = max(min(float(regrets.weights @ regrets.bounds), plan.value), plan.lower_bound)
-    return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds)
+    bound = max(float(regrets.weights @ regrets.bounds), plan.lower_bound)
+    return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds).settled()
 
 
 def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
@@ -261,20 +262,19 @@ def _plan(
     notes: tuple[str, ...],
 ) -> Plan:
     value = evaluate(problem, policy)
-    # Who may show one set only cannot do better.
-    bound = value if len(problem.sets) == 1 else min(instant_bound(problem), value)
     return Plan(
         problem=problem,
         policy=policy,
         value=value,
-        lower_bound=bound,
-        status=Status.OPTIMAL if bound == value else watch.status(finished=found.finished),
+        # Who may show one set only cannot do better.
+        lower_bound=value if len(problem.sets) == 1 else instant_bound(problem),
+        status=watch.status(finished=found.finished),
         method="search",
         seconds=watch.seconds,
         proved=watch.proved,
         notes=notes,
         options={"seed": seed, "kicks": found.kicks},
-    )
+    ).settled()
 
 
 def regrets_of(
@@ -308,7 +308,7 @@ def regrets_of(
         policies=tuple(rivals),
         costs=costs,
         best=best,
-        bounds=np.minimum(bounds, best),
+        bounds=bounds,
         bound_kinds=kinds,
         exact=tuple(each.exact for each in everybody),
         accuracy=tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy)),

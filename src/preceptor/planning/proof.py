@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from preceptor._base.progress import Progress, Status, report
+from preceptor._base.progress import CONTRADICTION, Progress, Status, report
 from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate
-from preceptor.plan import ROUNDING, Plan
+from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.finite import as_policy
 from preceptor.planning.search import search
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from preceptor.engine.potentials import PotentialBound
 
 Bound = TypeVar("Bound", "DualBound", "PotentialBound")
-# No bound is above what a plan costs by more than this share, unless its premises are wrong.
-_IMPOSSIBLE = 1e-6
 _NOT_CONVEX = (
     "A dual proved more than the plan costs, so the charge is not convex, though it looked so on a "
     "grid; that bound was thrown away."
@@ -69,21 +67,15 @@ class Proof:
             raise NotApplicable(
                 "certified: found no method for this problem; use method='lattice' or 'truncated'"
             )
-        bound = min(max(self.bound, self.instant), self.value)
+        bound = max(self.bound, self.instant)
         closed = self.value - bound <= self.target_gap * abs(bound)
         finished = self.finished and not self.watch.stop()
-        if self.value - bound <= ROUNDING * abs(bound):
-            status = Status.OPTIMAL
-        elif closed:
-            status = Status.WITHIN_TARGET
-        else:
-            status = self.watch.status(finished=finished)
         return Plan(
             problem=self.problem,
             policy=self.policy,
             value=self.value,
             lower_bound=bound,
-            status=status,
+            status=Status.WITHIN_TARGET if closed else self.watch.status(finished=finished),
             method="certified",
             seconds=self.watch.seconds,
             proved=self.watch.proved,
@@ -91,7 +83,7 @@ class Proof:
             notes=self.notes,
             options={"target_gap": self.target_gap, "seed": self.seed},
             certificate=self.certificate,
-        )
+        ).settled()
 
     def raise_by_dual(
         self,
@@ -116,7 +108,7 @@ class Proof:
                 halt=halt,
             )
         self.finished &= bound.status != "time_limit"
-        if bound.value > self.value + _IMPOSSIBLE * abs(self.value):
+        if bound.value > self.value + CONTRADICTION * abs(self.value):
             self.notes = (*self.notes, _NOT_CONVEX)
         elif np.isfinite(bound.value):  # else not one pass over all sets was finished
             self.raise_bound(bound.value)

@@ -104,7 +104,6 @@ def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) 
     """The same policy for the whole problem, with a bound that holds for every set."""
     policy: Policy = plan.policy
     value = evaluate(problem, policy)
-    bound = min(floor, value)
     status = Status.BOUNDED if plan.status is Status.OPTIMAL else plan.status
     note = (
         f"Planned with {candidates:,} promising sets out of {problem.budget.count(problem.size):,}"
@@ -114,11 +113,11 @@ def _over_all_sets(problem: Problem, plan: Plan, candidates: int, floor: float) 
         plan,
         problem=problem,
         value=value,
-        lower_bound=bound,
-        status=Status.OPTIMAL if bound == value else status,
+        lower_bound=floor,
+        status=status,
         notes=(*plan.notes, note),
         certificate=None,
-    )
+    ).settled()
 
 
 def floor_over_all_sets(problem: Problem, seconds: float | None = None) -> float:

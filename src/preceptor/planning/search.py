@@ -13,7 +13,7 @@ import numpy as np
 
 from preceptor._base.checks import is_count
 from preceptor._base.discounting import rounds_until
-from preceptor._base.progress import Progress, Status, report
+from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, NotApplicable
@@ -127,21 +127,19 @@ def solve_search(
         found = search(problem, watch, max_kicks=max_kicks, seed=seed, progress=progress)
         policy = as_policy(problem, found.path, found.commit)
         value = evaluate(problem, policy)
-        bound = min(instant, value)
-        status = watch.status(finished=found.finished)
         near = bool(shape.why_not_geometric) and problem.oracle.forms() is None
         return Plan(
             problem=problem,
             policy=policy,
             value=value,
-            lower_bound=bound,
-            status=Status.OPTIMAL if bound == value else status,
+            lower_bound=instant,
+            status=watch.status(finished=found.finished),
             method="search",
             seconds=watch.seconds,
             proved=watch.proved,
             notes=(SQUARED_INSTEAD,) if near else (),
             options={"seed": seed, "kicks": found.kicks},
-        )
+        ).settled()
 
 
 def quick_search(problem: Problem, seconds: float) -> Plan:
@@ -179,9 +177,8 @@ def quick_search(problem: Problem, seconds: float) -> Plan:
             )
         policy = as_policy(problem, found.schedule, found.commit)
         value = evaluate(problem, policy)
-        bound = min(instant_bound(problem), value)
-        status = Status.OPTIMAL if bound == value else watch.status(finished=False)
-        return Plan(problem, policy, value, bound, status, "search", watch.seconds)
+        bound, status = instant_bound(problem), watch.status(finished=False)
+        return Plan(problem, policy, value, bound, status, "search", watch.seconds).settled()
 
 
 def search(

@@ -7,9 +7,8 @@ from typing import Any
 
 from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.discounting import total_weight
-from preceptor._base.progress import Status
 from preceptor.errors import NotApplicable, UnknownMethod
-from preceptor.plan import ROUNDING, Plan
+from preceptor.plan import Plan
 from preceptor.planning.auto import AUTO
 from preceptor.planning.beam import BEAM
 from preceptor.planning.certified import CERTIFIED
@@ -55,7 +54,8 @@ def solve(problem: Problem, method: str = "auto", **options: Any) -> Plan:
     Returns
     -------
     Plan
-        What to show, what that costs, and a lower bound on the cost of every policy.
+        What to show, what that costs, and a lower bound on what policies cost: all of them, or
+        schedules fixed in advance, as `bound_holds_for` says.
 
     Raises
     ------
@@ -97,6 +97,4 @@ def _stated(plan: Plan) -> Plan:
     if problem.oracle.accuracy > 0.0:
         off = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
         plan = replace(plan, lower_bound=max(plan.lower_bound - off, 0.0))
-    if plan.value - plan.lower_bound <= ROUNDING * abs(plan.lower_bound):
-        plan = replace(plan, status=Status.OPTIMAL)
-    return plan
+    return plan.settled()

@@ -33,19 +33,17 @@ def solve_stationary(problem: Problem) -> Plan:
     started = time.perf_counter()
     costs = _costs(problem)
     best = int(np.argmin(costs))
-    # The bound knows nothing of stationarity, so it may exceed the value by rounding only.
-    bound = min(instant_bound(problem), float(costs[best]))
     return Plan(
         problem=problem,
         policy=Stationary(problem.sets[best]),
         value=float(costs[best]),
-        lower_bound=bound,
-        status=Status.OPTIMAL if bound == costs[best] else Status.BOUNDED,
+        lower_bound=instant_bound(problem),
+        status=Status.BOUNDED,
         method="stationary",
         seconds=time.perf_counter() - started,
         states=len(problem.sets),
         notes=("Best among policies that never change the set; others may do much better.",),
-    )
+    ).settled()
 
 
 def _costs(problem: Problem) -> FloatArray:

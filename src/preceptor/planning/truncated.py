@@ -111,20 +111,19 @@ def truncated_plan(
     value = evaluate(problem, policy)
     if suffix == "best" and table.planned.may_stop:
         policy, value = _unless_stopping_is_better(table, policy, value)
-    bound = min(max(bound, instant_bound(problem)), value)
-    exact = left == 0 or bound == value
+    bound = max(bound, instant_bound(problem))
     return Plan(
         problem=problem,
         policy=policy,
         value=value,
         lower_bound=value if left == 0 else bound,
-        status=Status.OPTIMAL if exact else Status.BOUNDED,
+        status=Status.OPTIMAL if left == 0 else Status.BOUNDED,
         method="truncated",
         seconds=watch.seconds - started,
         states=table.states,
         notes=notes,
         options={"length": rounds, "suffix": suffix},
-    )
+    ).settled()
 
 
 def default_length(problem: Problem, memory_limit: int, most_work: int = _DEFAULT_WORK) -> int:

@@ -125,6 +125,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
         "exploration_length": plan.exploration_length,
         "value": plan.value,
         "lower_bound": plan.lower_bound,
+        "bound_holds_for": plan.bound_holds_for,
         "gap": plan.gap,
         "status": plan.status.value,
         "verified": None if proof is None else proof.ok,

@@ -242,8 +242,8 @@ def _gap_card(plan: Plan) -> tuple[str, str]:
     if not np.isfinite(plan.gap):
         return "nothing", "about the best possible plan"
     if plan.gap <= _ROUNDING:
-        return "the best", "no plan can do better"
-    return f"at most {percent(plan.gap)}", "above the best possible plan"
+        return "the best", f"no {plan.bounded_plan} can do better"
+    return f"at most {percent(plan.gap)}", f"above the best possible {plan.bounded_plan}"
 
 
 def _figures(

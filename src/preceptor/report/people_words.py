@@ -11,7 +11,8 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor._base.words import listed, percent
 from preceptor.evaluation.expectations import people_of
-from preceptor.regrets import Regrets
+from preceptor.plan import FIXED_SCHEDULES
+from preceptor.regrets import CONTRADICTED, Regrets
 from preceptor.report.phrases import table, wrap
 from preceptor.report.scale import per_case, scale_of
 
@@ -120,9 +121,10 @@ def proven(plan: Plan) -> list[str]:
     """What is proven about a plan for a crowd, and what is only found by search."""
     regrets = plan.regrets
     assert regrets is not None, "only a crowd has people to compare"
-    gaps = regrets.costs[_PLAN] / regrets.bounds - 1.0
+    with np.errstate(divide="ignore"):  # a bound of 0 says nothing
+        gaps = regrets.costs[_PLAN] / regrets.bounds - 1.0
     says_little = [
-        kind == _FLOOR and not gap <= _SAYS_LITTLE
+        kind in (_FLOOR, CONTRADICTED) and not gap <= _SAYS_LITTLE
         for kind, gap in zip(regrets.bound_kinds, gaps, strict=True)
     ]
     said = [
@@ -160,7 +162,11 @@ def _gaps_in_words(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str
         above = ("the best possible", "it", "")[min(len(words), 2)]
         above = f" above {above}" if above else ""
         words.append(f"at most {percent(gaps[i])}{above} for {quoted[i]}")
-    return [f"Proven: this plan is {listed(words)}."]
+    said = [f"Proven: this plan is {listed(words)}."]
+    fixed = [quoted[i] for i in who if plan.regrets.bound_kinds[i].endswith(FIXED_SCHEDULES)]
+    if fixed:
+        said.append(f"For {listed(fixed)} that compares it with {FIXED_SCHEDULES} only.")
+    return said
 
 
 def _little(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:

@@ -219,7 +219,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
     rows = [
         ("Status", plan.status.value),
         ("Expected loss of the plan", value),
-        ("Lower bound", f"{plan.lower_bound:.8g}; no plan costs less"),
+        ("Lower bound", f"{plan.lower_bound:.8g}; no {plan.bounded_plan} costs less"),
         ("Regret" if plan.regrets is not None else "Gap", sentence(plan.how_sure())),
         ("Method", f"{plan.method}, {in_seconds(plan.seconds)}"),
     ]

@@ -17,6 +17,7 @@ from preceptor.evaluation.expectations import is_anybody
 from preceptor.evaluation.mistakes import decides
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
+from preceptor.plan import FIXED_SCHEDULES
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
 from preceptor.problem import Problem
 from preceptor.report.mistake_words import (
@@ -352,12 +353,17 @@ def _certainty(plan: Plan) -> list[_Part]:
         return [sentence(plan.how_sure()), *proven(plan)]
     if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
         return [sentence(plan.how_sure())]
-    bound = f"no plan can cost less than {plan.lower_bound:.6g}, the lower bound"
+    bound = f"no {plan.bounded_plan} can cost less than {plan.lower_bound:.6g}, the lower bound"
     said: list[_Part] = [sentence(f"{plan.how_sure()}: {bound}")]
     if not plan.problem.learns_by_showings and plan.certificate is None:
         said.append(
             "The bound is what somebody who knows every weight would cost, so it says little; the "
             "plan is the best that was found by search."
+        )
+    if plan.bound_holds_for == FIXED_SCHEDULES:
+        said.append(
+            "A policy that follows how cases and outcomes come may cost less than that: what this "
+            "person learns depends on them."
         )
     return said
 

@@ -20,7 +20,14 @@ from preceptor.model.risks import NumberRisk
 from preceptor.model.world import Cases
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.acting import Acting
-from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one_by_one
+from preceptor.people.human import (
+    BatchHuman,
+    Human,
+    Seed,
+    Sessions,
+    answer_one_by_one,
+    check_yes_no_answers,
+)
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
@@ -291,13 +298,5 @@ def _check_answers(problem: Problem, human: Human, predictions: FloatArray) -> N
             f"person {person + 1}, must be a finite number (a learning rate that is too large "
             "diverges)"
         )
-    if not problem.is_binary:
-        return
-    wrong = np.argwhere((predictions < 0.0) | (predictions > 1.0))
-    if wrong.size:
-        person, t = (int(i) for i in wrong[0])
-        raise InvalidInput(
-            f"human: {name} answered {predictions[person, t]} in round {t} of person {person + 1}; "
-            "where the outcome is yes or no, an answer is a probability from 0 to 1, or 1 for yes "
-            "and 0 for no"
-        )
+    if problem.is_binary:
+        check_yes_no_answers(name, predictions)
