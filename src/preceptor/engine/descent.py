@@ -76,8 +76,10 @@ class Descent:
                 )  # fmt: skip
                 gain += swap_sweep(schedule, U, *costs, *learning, _SWAPS, halt)
                 value = replayed()
-                if gain <= 1e-9 * abs(value):
+                if gain <= 1e-9 * abs(value) or halt[0]:
                     break
+            if halt[0]:
+                break
             if stride > 0:
                 first = int(next_random(self._state) * stride)
                 block_sweep(

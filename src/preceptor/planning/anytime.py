@@ -64,6 +64,11 @@ class Watch:
         """So much of the whole time, but no more than is left."""
         return min(part * self._limit, self.left)
 
+    def until(self, part: float) -> Stop:
+        """Stops when the watch does, or when that share of the time that is left now is over."""
+        end = self.seconds + part * self.left
+        return lambda: self.stop() or self.seconds >= end
+
     def stop(self) -> bool:
         """Whether to stop now."""
         return self.interrupted or self.left <= 0.0

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from preceptor._base.deadline import check_time_limit
 from preceptor._base.progress import Progress
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidInput, TooLarge
 from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import OutOfTime, Watch
-from preceptor.planning.certified import check_bound_holds_for, solve_certified
+from preceptor.planning.certified import check_bound_holds_for, solve_certified, why_not_proven
 from preceptor.planning.certified_person import may_be_proven
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE, finite_plan
 from preceptor.planning.independent import solve_independent
@@ -18,6 +18,8 @@ from preceptor.planning.lattice import LATTICE, lattice_plan
 from preceptor.planning.search import check_search_options, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
+from preceptor.planning.stationary import solve_stationary
+from preceptor.planning.truncated import truncated_plan
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 10.0
@@ -88,6 +90,8 @@ def solve_auto(
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
         return replace(plan, reason="there are too many sets to list")
+    if problem.budget.count(problem.size) == 1:
+        return replace(solve_stationary(problem), reason="only one set may be shown")
     if not shape.why_not_independent:
         plan = solve_independent(problem)
         return replace(plan, reason="tests are uncorrelated, so one sort is exact")
@@ -98,12 +102,18 @@ def solve_auto(
     compiled = problem.oracle.forms() is not None
     most = _EXACT_WORK if compiled else _EXACT_WORK // _SLOWER
     if work.bytes <= memory_limit and work.states * len(problem.sets) <= most:
-        with suppress(OutOfTime):
+        with suppress(OutOfTime, TooLarge):
             if problem.horizon is not None:
                 plan = finite_plan(problem, memory_limit, watch)
             else:
                 plan = lattice_plan(problem, watch, memory_limit=memory_limit)
             return replace(plan, reason=f"{work.words} are few enough to be exact")
+    if why_not_proven(problem):
+        try:
+            plan = truncated_plan(problem, watch, memory_limit=memory_limit)
+        except OutOfTime:
+            plan = solve_stationary(problem)
+        return replace(plan, seconds=watch.seconds, reason="there are too many rounds to search")
     left = None if time_limit is None else max(time_limit - watch.seconds, 0.1 * time_limit)
     plan = solve_certified(
         problem, time_limit=left, seed=seed, memory_limit=memory_limit, progress=progress

@@ -25,7 +25,8 @@ def instant_bound(problem: Problem, watch: Watch | None = None) -> float:
     """
     if isinstance(problem.learner, Crowd):
         members = problem.learner.members
-        return sum(m.weight * instant_bound(problem.replace(learner=m.person)) for m in members)
+        alone = ((m.weight, problem.replace(learner=m.person)) for m in members)
+        return sum(weight * instant_bound(each, watch) for weight, each in alone)
     if problem.learner.kind == NoLearning.kind:
         first = float(problem.oracle.losses(problem.initial_errors[None, :]).min())
         return first * total_weight(problem.discount, problem.horizon)

@@ -93,7 +93,7 @@ class Search:
         starts: Sequence[tuple[IntArray, Tail]] = (),
         stop: Stop | None = None,
     ) -> Found:
-        """A plan for one person."""
+        """A plan for one person: given time, the one that they would get without the others."""
         return search_prices(
             [self.people[who]],
             rounds=self.rounds,
@@ -103,7 +103,7 @@ class Search:
             starts=starts,
             tails=self.tails,
             fixed=FixedSets(fixed.costs[:, [who]], fixed.late[:, [who]]),
-            seed=self.seed + who,
+            seed=self.seed,
             max_kicks=max_kicks,
             stop=self.stop if stop is None else stop,
         )
@@ -182,6 +182,21 @@ def own_plans(
             if again.costs[0] < plan.costs[0]:
                 plans[i] = again
     return OwnPlans(tuple(plans), positive_costs([plan.costs[0] for plan in plans]), fixed)
+
+
+def continued(search: Search, own: OwnPlans, max_kicks: int, stops: Sequence[Stop]) -> OwnPlans:
+    """Own plans whose search the clock cut short, searched on from where they stand.
+
+    Regrets are measured against own plans, so a poor one would make them look small.
+    """
+    plans, best = list(own.plans), own.best.copy()
+    for i, plan in enumerate(plans):
+        if plan.finished or stops[i]():
+            continue
+        longer = search.alone(i, own.alone, max_kicks, [_plain(plan)], stops[i])
+        if longer.costs[0] < plan.costs[0]:
+            plans[i], best[i] = longer, min(best[i], longer.costs[0])
+    return OwnPlans(tuple(plans), positive_costs(best), own.alone)
 
 
 def plan_for_crowd(

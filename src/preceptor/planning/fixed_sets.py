@@ -77,15 +77,20 @@ def fixed_sets(
     return FixedSets(_numbers(costs), _numbers(late))
 
 
-def best_fixed(problem: Problem, judge: Callable[[FloatArray], FloatArray]) -> int:
+def best_fixed(
+    problem: Problem,
+    judge: Callable[[FloatArray], FloatArray],
+    estimates: FloatArray | None = None,
+) -> int:
     """Position of the best set to show throughout, as `judge` says of costs (sets, people).
 
-    All are estimated; those that come out best are worked out exactly.
+    All are estimated, unless that was done before; those that come out best are worked out exactly.
     """
     everybody, horizon = expectations(problem), problem.horizon
     sets, discount = len(problem.sets), problem.discount
-    rounds = _ESTIMATED_ROUNDS if horizon is None else horizon
-    estimates = fixed_sets(everybody, sets, rounds, discount, infinite=horizon is None).costs
+    if estimates is None:
+        rounds = _ESTIMATED_ROUNDS if horizon is None else horizon
+        estimates = fixed_sets(everybody, sets, rounds, discount, infinite=horizon is None).costs
     few = np.argsort(judge(estimates), kind="stable")[:_WORKED_OUT]
     exact = fixed_costs(problem, few.tolist()).T
     return int(few[int(np.argmin(judge(_numbers(exact))))])

@@ -38,6 +38,8 @@ from preceptor.problem import Problem
 
 DEFAULT_TOLERANCE = 1e-6
 DEFAULT_EDGE_SECONDS = 10.0
+# Axes of a NumPy array.
+_MOST_AXES = 64
 _ROUGH_STATES = 100_000
 # The same where losses are not compiled.
 _FEW_STATES = 1_000
@@ -319,7 +321,13 @@ def _check(
 
 
 def _refuse_if_hopeless(problem: Problem, memory_limit: int) -> None:
-    """Raise `TooLarge` if even two values of every count do not fit."""
+    """Raise `TooLarge` if even two values of every count do not fit, or no table has the axes."""
+    if problem.size > _MOST_AXES:
+        raise TooLarge(
+            f"lattice: {problem.size} tests, but its table of what to show has an axis for each, "
+            f"and arrays have at most {_MOST_AXES}; use method='search' or 'certified'",
+            bytes_needed=0,
+        )
     counted = coordinates(problem.sets)[1].shape[1]
     needed = 9 * 2**counted
     if needed > memory_limit:

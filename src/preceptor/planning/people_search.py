@@ -34,13 +34,20 @@ from preceptor.planning.crowd_plans import (
     CrowdPlan,
     OwnPlans,
     Search,
+    continued,
     own_plans,
     plan_for_crowd,
     positive_costs,
 )
 from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.price_search import Found
-from preceptor.planning.restricted import FLOOR_SHARE, first_candidates, floor_over_all_sets, listed
+from preceptor.planning.restricted import (
+    CLIMB_SHARE,
+    FLOOR_SHARE,
+    first_candidates,
+    floor_over_all_sets,
+    listed,
+)
 from preceptor.planning.searched_rounds import SearchedRounds
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
@@ -56,6 +63,8 @@ _FEW_SETS, _AMPLE_SECONDS = 60, 20.0
 _LARGEST = 1e100
 # Kicks of each person's own search, and of the common one, where no number is given.
 _OWN_KICKS, _KICKS = 5, 10
+# What own plans that were cut short get of it after the common plan.
+_LONGER_SHARE = 0.1
 # Shares of the time after which own plans, the common plan and the game end; the rest is for costs.
 _OWN_SHARE, _COMMON_SHARE, _GAME_SHARE = 0.5, 0.8, 0.97
 # Own plans that turn out worse than the common one are looked at again, since regrets against them
@@ -100,7 +109,7 @@ def _solve_some(
         return _solve_listed(problem, watch, max_kicks, seed, objective, progress)
     with watch.proving():
         floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
-    candidates = first_candidates(problem)
+    candidates = first_candidates(problem, watch.until(CLIMB_SHARE))
     small = problem.replace(budget=listed(problem, candidates))
     plan = _solve_listed(small, watch, max_kicks, seed, objective, progress)
     note = (
@@ -177,6 +186,8 @@ def _solve_listed(
         thorough=len(problem.sets) <= _FEW_SETS or watch.left > _AMPLE_SECONDS,
         improved=lambda value: report(progress, "searching a plan for everybody", value=value),
     )
+    stops = [until(_COMMON_SHARE + _LONGER_SHARE * (i + 1) / people) for i in range(people)]
+    common = replace(common, own=continued(search, common.own, kicks, stops))
     plan = _plan(problem, policy_of(problem, common.plan), watch, common.plan, seed, notes)
     game: tuple[float, float] | None = None
     if not watch.stop() and len(everybody) > 1:
@@ -185,7 +196,7 @@ def _solve_listed(
             replace(search, stop=until(_GAME_SHARE)), own=common.own, plans=(common.plan,)
         )
         game = (float(found_game.upper), float(found_game.lower))
-    regrets = regrets_of(problem, search, common, objective or "regret", game)
+    regrets = regrets_of(problem, search, common, objective or "regret", game, watch)
     bound = max(float(regrets.weights @ regrets.bounds), plan.lower_bound)
     return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds).settled()
 
@@ -261,13 +272,16 @@ def _plan(
     seed: int,
     notes: tuple[str, ...],
 ) -> Plan:
-    value = evaluate(problem, policy)
+    value, bound = evaluate(problem, policy), 0.0
+    if len(problem.sets) == 1:  # nobody can do better
+        bound = value
+    elif not isinstance(problem.learner, Crowd):  # whose people are bounded one by one
+        bound = instant_bound(problem, watch)
     return Plan(
         problem=problem,
         policy=policy,
         value=value,
-        # Who may show one set only cannot do better.
-        lower_bound=value if len(problem.sets) == 1 else instant_bound(problem),
+        lower_bound=bound,
         status=watch.status(finished=found.finished),
         method="search",
         seconds=watch.seconds,
@@ -283,11 +297,14 @@ def regrets_of(
     found: CrowdPlan,
     objective: str,
     game: tuple[float, float] | None,
+    watch: Watch | None = None,
 ) -> Regrets:
     """What the plan and its rivals cost each person beside their own best plan."""
     everybody, names = search.people, tuple(people_of(problem))
     predictive = int(np.argmin(problem.oracle.floors()))
-    fixed = best_fixed(problem, lambda costs: np.max(costs / found.own.best, axis=1))
+    fixed = best_fixed(
+        problem, lambda costs: np.max(costs / found.own.best, axis=1), found.own.fixed
+    )
     rivals: dict[str, tuple[IntArray, Tail]] = {
         PLAN: (found.plan.schedule, found.plan.tail),
         PREDICTIVE: search.always(predictive),
@@ -301,7 +318,7 @@ def regrets_of(
     whole = problem.horizon is None or problem.horizon <= search.rounds
     known = np.minimum(found.own.best, costs.min(axis=0)) if whole else costs.min(axis=0)
     best = positive_costs(known)
-    bounds, kinds = bounds_of(problem)
+    bounds, kinds = bounds_of(problem, watch)
     return Regrets(
         people=names,
         weights=weights_of(problem),
@@ -331,12 +348,12 @@ def _beyond(problem: Problem, search: Search) -> Callable[[IntArray, Tail], Floa
     return costs
 
 
-def bounds_of(problem: Problem) -> tuple[FloatArray, tuple[str, ...]]:
+def bounds_of(problem: Problem, watch: Watch | None = None) -> tuple[FloatArray, tuple[str, ...]]:
     """What nobody's plan can go below (people,), and how that is known."""
     bounds, kinds = [], []
     for person in people_of(problem).values():
         alone = problem.replace(learner=person)
-        bounds.append(instant_bound(alone))
+        bounds.append(instant_bound(alone, watch))
         kinds.append(_bound_kind(alone))
     return np.array(bounds), tuple(kinds)
 

@@ -170,7 +170,10 @@ class _Search:
         ranked = self._ordered(fixed.costs)
         few = ranked[:_RANKED]
         totals = np.full_like(fixed.costs, np.inf)
-        for s in few:
+        for place, s in enumerate(few):
+            if place and self.priced.stop():
+                few = few[:place]
+                break
             schedule, tail = _fitted([s], (), self.rounds, self.descent.infinite)
             totals[s] = [person.total(schedule, discount, tail) for person in people]
         self.descent.fixed = self._ordered(totals)[: len(few)] + ranked[len(few) :]
@@ -188,7 +191,7 @@ class _Search:
         schedule: list[int] = []
         hold = 1
         while len(schedule) < self.rounds:
-            few = self.descent.fixed[:12]
+            few = self.descent.fixed[: 1 if self.priced.stop() else 12]
             losses = [person.losses(np.array([*schedule, s]))[-1] for s in few]
             schedule += [few[int(np.argmin(losses))]] * hold
             hold = max(len(schedule), 1)
@@ -219,8 +222,10 @@ class _Search:
     def _ranked(self, starts: list[tuple[IntArray, Tail]]) -> list[tuple[IntArray, Tail]]:
         """Different starts, best first."""
         different = {(schedule.tobytes(), tail): (schedule, tail) for schedule, tail in starts}
-        valued = []
+        valued: list[tuple[float, IntArray, Tail]] = []
         for schedule, tail in different.values():
+            if valued and self.priced.stop():
+                break
             self.priced.lay(schedule, tail)
             self._keep()
             valued.append((self.priced.value, schedule, tail))

@@ -23,14 +23,13 @@ import numpy as np
 from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray
-from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate
 from preceptor.loss import ClosedForm
 from preceptor.model.budgets import Budget
 from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch
+from preceptor.planning.anytime import Stop, Watch, never
 from preceptor.planning.shape import shape_of
 from preceptor.planning.streamed_floors import charge_of_best, least_round
 from preceptor.policies import Policy
@@ -42,8 +41,16 @@ _ROUNDS_OF_GROWTH = 6
 _USED = 0.9
 # Finding candidates may take all the time there is; a first plan is made all the same.
 _LEAST_SECONDS = 0.05
-# Share of the time that looking at every set may take.
-FLOOR_SHARE = 0.4
+# Share of the time that looking at every set may take, and that finding candidates may.
+FLOOR_SHARE, CLIMB_SHARE = 0.4, 0.2
+# Exchanges of one test for another that are looked at from one set: all of 100 tests with any
+# number shown; with more than that, tests are added only, which takes seconds as it is.
+_MOST_EXCHANGES = 2_500
+# Numbers (sets x tests shown x tests) that candidates may have: every step of a search goes through
+# them, and with 300 of 300 tests 500 candidates took five times the time limit.
+_MOST_NUMBERS, _FEWEST = 5_000_000, 50
+# Sets are judged so many at a time, so that little is done after the time is up.
+_JUDGED = 256
 
 
 def solve_restricted(
@@ -59,7 +66,7 @@ def solve_restricted(
     # First, since it is known beforehand how long that takes; a search takes what is left.
     with watch.proving():
         floor = floor_over_all_sets(problem, watch.share(FLOOR_SHARE))
-    candidates = first_candidates(problem)
+    candidates = first_candidates(problem, watch.until(CLIMB_SHARE))
     best: Plan | None = None
     for turn in range(_ROUNDS_OF_GROWTH):
         # a little is kept for what comes after: evaluating, and finding neighbours
@@ -78,7 +85,7 @@ def solve_restricted(
                 best = _better(best, longer)
             break
         keep = set(best.policy.used_sets())
-        candidates = keep | most_promising(problem, new, 3 * _KEPT)
+        candidates = keep | most_promising(problem, new, 3 * _KEPT, watch.until(CLIMB_SHARE))
     assert best is not None
     plan = _over_all_sets(problem, best, len(candidates), floor)
     return replace(plan, seconds=watch.seconds, proved=watch.proved)
@@ -156,24 +163,56 @@ def listed(problem: Problem, candidates: Iterable[TestSet]) -> Budget:
     return problem.budget.listing(candidates)
 
 
-def first_candidates(problem: Problem) -> set[TestSet]:
-    """Sets that read best once all is learned, sets that read best now, and what is near them."""
+def first_candidates(problem: Problem, stop: Stop = never) -> set[TestSet]:
+    """Sets that read best once all is learned, sets that read best now, and what is near them.
+
+    Whatever is found when it is time to stop, and the fullest set, which is found at once.
+    """
     found: set[TestSet] = set()
     for criterion in (_when_learned, _now):
-        found |= _climb(problem, criterion)
-    return most_promising(problem, found, 2 * _KEPT)
+        found |= _climb(problem, criterion, stop)
+    fullest = {_fullest(problem)}
+    return fullest | most_promising(problem, found, 2 * _KEPT, stop) if found else fullest
 
 
-def most_promising(problem: Problem, sets: set[TestSet], how_many: int) -> set[TestSet]:
-    """The best by each criterion."""
-    ordered = sorted(sets)
-    small = problem.replace(budget=listed(problem, ordered))
-    names = list(small.sets)
+def most_promising(
+    problem: Problem, sets: set[TestSet], how_many: int, stop: Stop = never
+) -> set[TestSet]:
+    """The best by each criterion, of those that could be judged in time."""
+    affordable = _MOST_NUMBERS // (shape_of(problem).most_shown * problem.size)
+    how_many = min(how_many, max(affordable, _FEWEST))
+    if len(sets) <= how_many // 2:
+        return sets
     kept: set[TestSet] = set()
     for criterion in (_when_learned, _now):
-        best = np.argsort(criterion(small), kind="stable")[: how_many // 2]
+        names, costs = _judged(problem, sets, criterion, stop)
+        best = np.argsort(costs, kind="stable")[: how_many // 2]
         kept |= {names[int(i)] for i in best}
     return kept
+
+
+def _judged(
+    problem: Problem, sets: set[TestSet], criterion: Callable[[Problem], FloatArray], stop: Stop
+) -> tuple[list[TestSet], FloatArray]:
+    """Sets and what they cost by a criterion, as many as there is time for."""
+    # By size, since a family of sets takes as much room for each as for its widest.
+    ordered = sorted(sets, key=lambda shown: (len(shown), shown))
+    names: list[TestSet] = []
+    costs: list[FloatArray] = []
+    for first in range(0, len(ordered), _JUDGED):
+        if names and stop():
+            break
+        small = problem.replace(budget=listed(problem, ordered[first : first + _JUDGED]))
+        names += list(small.sets)
+        costs.append(criterion(small))
+    return names, np.concatenate(costs)
+
+
+def _fullest(problem: Problem) -> TestSet:
+    """The tests that tell most about the outcome one by one, as many as may be shown."""
+    world = problem.world
+    told = np.abs(world.covariance @ world.coefficients) / np.sqrt(np.diag(world.covariance))
+    return problem.budget.maximise(told + np.finfo(np.float64).tiny)
 
 
 def neighbours(problem: Problem, sets: Iterable[TestSet]) -> set[TestSet]:
@@ -186,33 +225,31 @@ def neighbours(problem: Problem, sets: Iterable[TestSet]) -> set[TestSet]:
     return {shown for shown in near if problem.budget.allows(shown)}
 
 
-def _climb(problem: Problem, criterion: Callable[[Problem], FloatArray]) -> set[TestSet]:
+def _climb(
+    problem: Problem, criterion: Callable[[Problem], FloatArray], stop: Stop
+) -> set[TestSet]:
     """Greedy additions, then exchanges, while the criterion falls; all that was best on the way."""
     shown: TestSet = ()
     seen: set[TestSet] = set()
     value = np.inf
     for _ in range(4 * shape_of(problem).most_shown + 4):
         # A budget of exactly k allows no smaller sets, but they are on the way to those of size k.
-        near = _any_neighbours(problem, shown)
-        small = problem.replace(budget=listed(problem, near))
-        names, costs = list(small.sets), criterion(small)
+        names, costs = _judged(problem, _any_neighbours(problem, shown), criterion, stop)
         order = np.argsort(costs, kind="stable")
         seen |= {names[int(i)] for i in order[:_KEPT]}
         best = int(order[0])
-        if costs[best] >= value and problem.budget.allows(shown):
+        if stop() or (costs[best] >= value and problem.budget.allows(shown)):
             break
         value, shown = float(costs[best]), names[best]
-    allowed = {s for s in seen if problem.budget.allows(s)}
-    if not allowed:
-        raise NotApplicable("search: found no allowed set among the promising ones")
-    return allowed
+    return {s for s in seen if problem.budget.allows(s)}
 
 
 def _any_neighbours(problem: Problem, shown: TestSet) -> set[TestSet]:
     limit = shape_of(problem).most_shown
     near = _with_one_more(problem, shown)
-    for base in _with_one_less(problem, shown):
-        near |= _with_one_more(problem, base)
+    if len(shown) * (problem.size - len(shown)) <= _MOST_EXCHANGES:
+        for base in _with_one_less(problem, shown):
+            near |= _with_one_more(problem, base)
     return {s for s in near if len(s) <= limit and s}
 
 

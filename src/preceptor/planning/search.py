@@ -319,9 +319,15 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 def why_not_search(problem: Problem) -> str:
     """Why changes of a schedule cannot be priced."""
     if problem.horizon is not None and problem.horizon > _MOST_ROUNDS:
+        remedy = (
+            "leave out the horizon, so that only the rounds matter which the discount leaves"
+            if problem.discount < 1.0
+            else "without a discount all of them matter, so plan the first ones exactly and let "
+            "the last set go on (method='truncated'), or give a discount below 1"
+        )
         return (
             f"{problem.horizon:,} rounds are too many to be searched, {_MOST_ROUNDS:,} are the "
-            "most; leave out the horizon, so that only the rounds matter which the discount leaves"
+            f"most; {remedy}"
         )
     if not problem.learns_by_showings:
         return ""

@@ -16,6 +16,8 @@ from preceptor.planning.solver import Solver
 from preceptor.policies import Stationary
 from preceptor.problem import Problem
 
+_FIXED = "Best among policies that never change the set; others may do much better."
+
 
 def solve_stationary(problem: Problem) -> Plan:
     """Compare every set shown throughout. Exact among stationary policies only.
@@ -33,16 +35,17 @@ def solve_stationary(problem: Problem) -> Plan:
     started = time.perf_counter()
     costs = _costs(problem)
     best = int(np.argmin(costs))
+    value, one = float(costs[best]), costs.size == 1
     return Plan(
         problem=problem,
         policy=Stationary(problem.sets[best]),
-        value=float(costs[best]),
-        lower_bound=instant_bound(problem),
+        value=value,
+        lower_bound=value if one else instant_bound(problem),
         status=Status.BOUNDED,
         method="stationary",
         seconds=time.perf_counter() - started,
         states=len(problem.sets),
-        notes=("Best among policies that never change the set; others may do much better.",),
+        notes=() if one else (_FIXED,),
     ).settled()
 
 
