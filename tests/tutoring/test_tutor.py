@@ -181,6 +181,56 @@ def test_reasons_name_the_tests_and_the_share(problem: pr.Problem) -> None:
     assert said.reason.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("seed", "whom"), [(0, "each kind"), (16, "each kind"), (7, "the others"), (22, "the others")]
+)
+def test_what_others_lose_is_said_as_dense_algebra_has_it(seed: int, whom: str) -> None:
+    """Curves and ways to fill in differ, so a kind's costs follow from counts alone."""
+    rng = np.random.default_rng(seed)
+    truth, first = rng.random(4), rng.random(4)
+    world = pr.World.equicorrelated(truth, 0.8, 0.05)
+    paces = {"knowing": (1.1, 0.0), "ignoring": (1.1, 1.0), "fast": (1.6, 0.0), "both": (1.6, 1.0)}
+    crowd = pr.Crowd({
+        name: pr.Learner(first, pr.Geometric(alpha), imputation=kappa)
+        for name, (alpha, kappa) in paces.items()
+    })  # fmt: skip
+    tutor = pr.Tutor(pr.Problem(world, crowd, 2, discount=0.97, horizon=30), spread=0.0)
+    outlook = tutor.outlook
+
+    def cost(alpha: float, kappa: float, schedule: list[int]) -> float:
+        counts, total = np.zeros(4), 0.0
+        for t, position in enumerate(schedule):
+            rows = list(outlook.basis.sets[position])
+            weights = truth + (first - truth) * alpha**-counts
+            omega = (1.0 - kappa) * world.covariance + kappa * np.diag(np.diag(world.covariance))
+            answer = np.zeros(4)  # per unit of each test
+            answer[rows] = np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows]) @ weights
+            off = truth - answer
+            total += 0.97**t * (world.noise_variance + off @ world.covariance @ off)
+            counts[rows] += 1.0
+        return total
+
+    common = outlook.ahead.common.tolist()
+    lost = []
+    for (alpha, kappa), way in zip(paces.values(), outlook.ways, strict=True):
+        own = way.schedule.tolist()
+        if whom == "each kind" or own[0] != common[0]:
+            mixed = common + own[len(common) :]
+            lost.append(cost(alpha, kappa, mixed) / cost(alpha, kappa, own) - 1.0)
+    assert max(lost) > 0.1  # nothing that may be called little
+    said = f"cost {whom} {min(lost):.0%} to {max(lost):.0%} more in all than their own plans would."
+    assert tutor.recommendation().reason.endswith(said)
+
+
+def test_nothing_is_said_about_costs_that_were_not_worked_out(problem: pr.Problem) -> None:
+    """Beyond the rounds planned in common, the likeliest kind's own way is shown."""
+    tutor = pr.Tutor(problem, common_rounds=1)
+    for _ in range(40):
+        tutor = tutor.after(["bmi", "age"], [0.5, 0.5], answer=0.3, outcome=0.4)
+        if tutor.rounds > tutor.outlook.made:
+            assert "planned in common" not in tutor.recommendation().reason
+
+
 def test_nobody_in_particular_is_said() -> None:
     world = pr.World([1.0, 0.5], np.eye(2))
     crowd = pr.Crowd({"a": pr.NoLearning([0.0, 0.0]), "b": pr.NoLearning([1.0, 0.5])})
