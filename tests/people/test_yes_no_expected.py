@@ -1,5 +1,9 @@
 """What is expected of people in yes-or-no worlds is what people who act cost, for every kind."""
 
+import importlib.util
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,6 +16,7 @@ from preceptor.people.sampled_answers import SampledAnswers
 from preceptor.testing import check_person
 from tests.people.examples import EVERYBODY, EXAMPLES, INITIAL, NAMES, YES_NO, YES_NO_RISKS
 
+DOCS = Path(__file__).parents[2] / "docs"
 SETS = pr.AtMost(2, price=0.02).sets(3)
 ROUNDS, PEOPLE = 15, 4_000
 SCHEDULE = np.random.default_rng(7).integers(len(SETS), size=ROUNDS)
@@ -214,3 +219,15 @@ def test_somebody_of_ones_own_is_charged_for_the_chance_of_yes():
     error = 4.0 * np.sqrt(0.3 * 0.7 / 400)
     assert expected.losses([1, 4]) == pytest.approx(0.21, abs=0.4 * error)
     assert np.all(expected.floors() <= 0.21)
+
+
+def test_delta_rule_costs_are_as_far_off_as_they_say():
+    """A random problem with a fast learner and strong correlations, among the worst of sixty."""
+    spec = importlib.util.spec_from_file_location("yes_no_people", DOCS / "make_yes_no_people.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    world, person, sets, _schedule = script.any_problem(9)
+    said = person.expectation(world, sets, None, pr.LogLoss()).accuracy
+    off, error = script.share_off(9, pr.LogLoss(), copies=400)
+    assert abs(off) > 0.03 + 2 * error  # so that little would be too little to say
+    assert abs(off) < float(re.search(r"(\d+) %", said).group(1)) / 100 + 2 * error
