@@ -353,3 +353,17 @@ def test_the_first_plan_of_a_large_family_keeps_the_best_sets() -> None:
     assert 5 < len(basis.sets) < len(problem.sets) == 130
     most_predictive = problem.sets[int(np.argmin(problem.oracle.floors()))]
     assert most_predictive in basis.sets
+
+
+def test_a_tutor_that_only_watches_sees_what_the_plan_costs(problem: pr.Problem) -> None:
+    """Who learns by showings does not care which cases come, so the cost is known beforehand."""
+    assert problem.horizon is not None
+    learner = problem.learner.people["by showings"]
+    rng = np.random.default_rng(0)
+    schedule = [problem.sets[i] for i in rng.integers(len(problem.sets), size=problem.horizon)]
+    run = tutored(
+        pr.Tutor(problem), learner.acting(problem.world), problem.horizon, 1, schedule=schedule
+    )
+    assert list(run.shown) == schedule
+    plan = pr.ExploreThenCommit(schedule, schedule[-1])
+    assert run.cost == pytest.approx(pr.evaluate(problem.replace(learner=learner), plan))
