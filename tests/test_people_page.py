@@ -165,3 +165,19 @@ def test_sources_are_named_once_and_weights_of_kinds_are_called_a_judgment():
             text = other.read_text("utf-8")
             assert ("published experiments" not in text) or (link in text), other.name
     assert "nine published experiments" not in page()
+
+
+def test_what_a_tutor_achieves_is_shown_at_the_scatter_of_people_too():
+    """Answers of people scatter by 0.6 standard deviations of the outcome, not by 0.1."""
+    scatters: dict[str, set[str]] = {}
+    rows = re.findall(r"^\| ([^|]*) \| (0\.[16]) \| \d+ \|", page(), re.MULTILINE)
+    for name, scatter in rows:
+        scatters.setdefault(name, set()).add(scatter)
+    missing = re.search(r"Not measured at 0\.6: (.*)\.\n", page()).group(1).split("; ")
+    assert len(scatters) == 8
+    assert {name for name, found in scatters.items() if found != {"0.1", "0.6"}} == set(missing)
+    tutor = (ROOT / "docs" / "tutor.md").read_text("utf-8")
+    assert "| scatter 0.1 | scatter 0.6 |" in tutor
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "Better than a plan on paper" not in readme
+    assert "tutor.md#what-it-is-worth" in readme
