@@ -31,6 +31,7 @@ from preceptor.people.person import Person
 ROOT = Path(__file__).parents[1]
 ALBRECHT = ROOT.parent / "shared" / "data" / "albrecht2019.csv"
 ROUNDS = (40, 80, 160)
+KAPPAS = ("κ of three", "κ of two")
 # What an earlier study of these data found: AIC against no learning, last quarter in nats.
 BEFORE = {"floor": (-889, 128), "bayesian": (-735, 109), "delta rule": (-502, 70)}
 
@@ -84,10 +85,10 @@ def confused(
 ) -> dict[str, float]:
     """Share of people whose group is found, by group and in all, and whose κ is.
 
-    Half of the worlds have four tests and half have five; κ is 0 or 1. κ counts as found if the
-    right one of the two is likelier.
+    Half of the worlds have four tests and half have five; κ is 0 or 1. Found is what is likeliest:
+    of three groups, of the κ that a fit weighs (0, ½ and 1), or, told that it is not ½, of two.
     """
-    right: dict[str, list[bool]] = {group: [] for group in (*GROUPS, "κ")}
+    right: dict[str, list[bool]] = {group: [] for group in (*GROUPS, *KAPPAS)}
     for i in range(people):
         rng = np.random.default_rng([i, rounds])
         world, kappa = some_world(rng, 4 + i % 2, explained), float(i // 2 % 2)
@@ -95,8 +96,8 @@ def confused(
             person = somebody(world, group, rng, rate, kappa)
             weighed = weigh(world, played(world, person, rounds, rng))
             right[group].append(weighed.group == group)
-            if group == "by outcomes":
-                right["κ"].append((weighed.dials[1.0] > weighed.dials[0.0]) == (kappa == 1.0))
+            for column, dials in zip(KAPPAS, (weighed.dials, (0.0, 1.0)), strict=True):
+                right[column].append(max(dials, key=weighed.dials.__getitem__) == kappa)
     found = {name: float(np.mean(hits)) for name, hits in right.items()}
     return {**found, "all": float(np.mean([found[group] for group in GROUPS]))}
 
@@ -107,9 +108,9 @@ def confusion(people: int = 60) -> str:
     for explained, rate in ((0.999, 0.05), (0.75, 0.05), (0.999, 0.02)):
         for rounds in ROUNDS:
             found = confused(people, rounds, rate, explained)
-            cells = [f"{found[name]:.2f}" for name in (*GROUPS, "all", "κ")]
+            cells = [f"{found[name]:.2f}" for name in (*GROUPS, "all", *KAPPAS)]
             rows.append([explained, rate, rounds, *cells])
-    return table(["tests explain", "rate", "rounds", *GROUPS, "all", "κ"], rows)
+    return table(["tests explain", "rate", "rounds", *GROUPS, "all", *KAPPAS], rows)
 
 
 def coverage(people: int = 120) -> str:

@@ -23,6 +23,7 @@ import people_measured as measured
 from people_measured import FIVE, FIXED, PAPER, PREDICTIVE, ROBUST, ROUNDS
 
 import preceptor as pr
+from preceptor import simulation
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations
 from preceptor.people.bayesian import Bayesian
@@ -42,6 +43,7 @@ DRAWS = tuple(f"B{draw}" for draw in range(20))
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 STRANGERS_MEET = tuple(f"B{draw}" for draw in range(6))
 PLAYERS = 2_000
+BAYESIANS_DRAWN = 60
 SEARCHED_FIRST = 100
 NO_FIXED = "best fixed = most predictive"
 
@@ -390,6 +392,32 @@ def _expected(name: str, person: pr.Person, plan: pr.Policy) -> float:
     return float(losses @ setting.discount ** np.arange(ROUNDS))
 
 
+def bayesians() -> str:
+    """How far plans' expected costs are from those of a crowd, for Bayesians drawn at random."""
+    head = ["expected cost against played, %", "lowest", "10 %", "median", "90 %", "highest",
+            "largest standard error"]  # fmt: skip
+    lines = [_row(head), "|---" * len(head) + "|"]
+    for factor, who in ((1.0, "as unsure as wrong"), (3.0, "up to three times more or less")):
+        for what in ("own plan", "random sets"):
+            off, errors = [], []
+            for draw in range(BAYESIANS_DRAWN):
+                setting = measured.any_bayesian(draw, factor)
+                assert setting.horizon is not None
+                if what == "own plan":
+                    plan = pr.solve(setting, "search", max_kicks=0, time_limit=None)
+                    schedule = plan.policy.schedule(setting.horizon)
+                else:
+                    order = simulation.RandomOrder(list(setting.sets))
+                    schedule = order.schedule_for(setting.horizon, np.random.default_rng(draw))
+                policy = pr.ExploreThenCommit(schedule, schedule[-1])
+                met = simulation.rollout(setting, policy, setting.horizon, PLAYERS, rng=draw)
+                off.append(pr.evaluate(setting, policy) / met.total - 1.0)
+                errors.append(met.total_error / met.total)
+            cells = [f"{100 * x:+.1f}" for x in np.quantile(off, (0.0, 0.1, 0.5, 0.9, 1.0))]
+            lines.append(_row([f"{who}, {what}", *cells, f"{100 * max(errors):.1f}"]))
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "diabetes": diabetes,
     "body-fat": body_fat,
@@ -404,6 +432,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "search": search,
     "proofs": proofs,
     "rollouts": rollouts,
+    "bayesians": bayesians,
 }
 
 

@@ -1,48 +1,101 @@
 """Closed loop: how much is lost against somebody who knew the kind, problem by problem.
 
-`python docs/make_tutoring.py TABLE [WORKERS]` prints one table of the page `people.md`; finished
-people are kept in a journal beside the temporary files, so a run that was killed goes on.
+`python docs/make_tutoring.py TABLE [WORKERS]` prints one table of the pages `people.md` and
+`tutor.md`; finished people are kept in a journal beside the temporary files, so a run that was
+killed goes on. Where the person is one of the crowd, a plan on paper teaches the same people, too.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from people_measured import FIVE, five, problem, strangers, twelve_others
+from people_measured import five, problem, strangers, twelve_others
 
 import preceptor as pr
 from preceptor._base.executors import LocalProcesses, Serial
 from preceptor._base.many import run_many
+from preceptor._base.values import FloatArray
 from preceptor.simulation import tutored
 
-ROUNDS = 400
-# Problems, crowd, scatter of answers in sd of the outcome, first beliefs known, probing, seeds.
+# Scatter of answers over the outcome's standard deviation: of an attentive machine, and of people.
+QUIET, PEOPLE = 0.1, 0.6
 DRAWS = tuple(f"B{i}" for i in range(20))
-TABLES: dict[str, tuple[tuple[str, ...], str, float, bool, bool, int]] = {
-    "B-five": (DRAWS, "five", 0.1, True, False, 1),
-    "B-quiet": (DRAWS, "five", 0.03, True, False, 1),
-    "B-noisy": (DRAWS, "five", 0.3, True, False, 1),
-    "B-twelve": (DRAWS, "twelve", 0.1, False, False, 1),
-    "B-probing": (DRAWS, "five", 0.1, True, True, 1),
-    "A-five": (("A",), "five", 0.1, True, False, 4),
-    "A-twelve": (("A",), "twelve", 0.1, False, False, 4),
-    "C-five": (("C",), "five", 0.1, True, False, 4),
-    "C-twelve": (("C",), "twelve", 0.1, False, False, 4),
-    "B-strangers": (DRAWS[:8], "strangers", 0.1, True, False, 1),
+
+
+class Table(NamedTuple):
+    """Whom a table is about: problems, the tutor's crowd, and how they answer."""
+
+    problems: tuple[str, ...]
+    crowd: str
+    scatter: float
+    beliefs_known: bool = True
+    probing: bool = False
+    seeds: int = 1
+    rounds: int = 400
+
+
+# Runs at the scatter of people have fewer people, so that each takes a few minutes of one core.
+TABLES: dict[str, Table] = {
+    "B-five": Table(DRAWS, "five", QUIET),
+    "B-five-people": Table(DRAWS[:4], "five", PEOPLE),
+    "B-quiet": Table(DRAWS, "five", 0.03),
+    "B-noisy": Table(DRAWS, "five", 0.3),
+    "B-twelve": Table(DRAWS, "twelve", QUIET, beliefs_known=False),
+    "B-twelve-people": Table(DRAWS[:1], "twelve", PEOPLE, beliefs_known=False),
+    "B-probing": Table(DRAWS, "five", QUIET, probing=True),
+    "B-probing-people": Table(DRAWS[:3], "five", PEOPLE, probing=True),
+    "A-five": Table(("A",), "five", QUIET, seeds=4),
+    "A-five-people": Table(("A",), "five", PEOPLE),
+    "A-twelve": Table(("A",), "twelve", QUIET, beliefs_known=False, seeds=4),
+    "A-twelve-people": Table(("A",), "twelve", PEOPLE, beliefs_known=False),
+    "C-five": Table(("C",), "five", QUIET, seeds=4),
+    "C-five-people": Table(("C",), "five", PEOPLE),
+    "C-twelve": Table(("C",), "twelve", QUIET, beliefs_known=False, seeds=4),
+    "C-twelve-people": Table(("C",), "twelve", PEOPLE, beliefs_known=False),
+    "B-strangers": Table(DRAWS[:8], "strangers", QUIET),
+    # What `preceptor tutor` does: the default crowd, and first beliefs that are not quite known.
+    "default-60": Table(("A", *DRAWS[:6]), "default", QUIET, beliefs_known=False, rounds=60),
+    "default-60-people": Table(
+        ("A", *DRAWS[:6]), "default", PEOPLE, beliefs_known=False, rounds=60
+    ),
 }
 
 
-def one(item: tuple[str, str, str, float, bool, bool, int]) -> dict[str, Any]:
-    """Excess of the tutor over an oracle for one person, as a share, and what was found out."""
-    name, crowd, who, scatter, known, probing, seed = item
-    setting = problem(name)
-    pool = strangers(name) if crowd == "strangers" else five(name)
-    person = pool[who]
-    kinds = twelve_others(name) if crowd == "twelve" else five(name)
+def crowd_of(name: str, crowd: str) -> pr.Crowd:
+    """Whom the tutor, and the plan on paper, take the person to be one of."""
+    if crowd == "default":
+        setting = problem(name)
+        tests = max(map(len, setting.sets))
+        return pr.Crowd.default(setting.world, setting.by_showings.initial, tests=tests)
+    return pr.Crowd(twelve_others(name) if crowd == "twelve" else five(name))
+
+
+def whom(name: str, crowd: str) -> dict[str, pr.Person]:
+    """Who is taught."""
+    if crowd == "default":
+        return crowd_of(name, crowd).people
+    return strangers(name) if crowd == "strangers" else five(name)
+
+
+@cache
+def on_paper(name: str, crowd: str, rounds: int) -> tuple[tuple[int, ...], ...]:
+    """The plan with the least mean cost for the crowd, made before the first answer."""
+    setting = problem(name).replace(learner=crowd_of(name, crowd), horizon=rounds)
+    plan = pr.solve(setting, "search", objective="mean", max_kicks=1, time_limit=None)
+    return tuple(plan.policy.schedule(rounds))
+
+
+def one(item: tuple[str, str, str, float, bool, bool, int, int]) -> dict[str, Any]:
+    """Costs of one person with the tutor, a plan on paper and an oracle; what was found out."""
+    name, crowd, who, scatter, known, probing, seed, rounds = item
+    setting = problem(name).replace(horizon=rounds)
+    person = whom(name, crowd)[who]
     noise = scatter * float(np.sqrt(setting.world.outcome_variance))
     spread = 0.0 if known else None
     first = person
@@ -53,16 +106,20 @@ def one(item: tuple[str, str, str, float, bool, bool, int]) -> dict[str, Any]:
         away = 0.3 * np.sqrt(np.mean(errors**2)) * rng.standard_normal(setting.size)
         first = _with_beliefs(person, person.initial + away)
     acting = first.acting(setting.world)
-    oracle = pr.Tutor(
-        setting.replace(learner=person), spread=spread, none_of_these=0.0, level=False
-    )
-    best = tutored(oracle, acting, ROUNDS, seed, response_noise=noise).cost
+    alone = pr.Tutor(setting.replace(learner=person), spread=spread, none_of_these=0.0, level=False)
+    oracle = tutored(alone, acting, rounds, seed, response_noise=noise)
     tutor = pr.Tutor(
-        setting.replace(learner=pr.Crowd(dict(kinds))), spread=spread, probing=probing, level=False
-    )
-    run = tutored(tutor, acting, ROUNDS, seed, response_noise=noise)
-    sure = run.sure_after(who) if crowd == "five" else None
-    return {"name": name, "who": who, "excess": run.cost / best - 1.0, "sure": sure}
+        setting.replace(learner=crowd_of(name, crowd)),
+        spread=spread, probing=probing, level=False,
+    )  # fmt: skip
+    run = tutored(tutor, acting, rounds, seed, response_noise=noise)
+    found = {"name": name, "who": who, "tutor": run.cost, "oracle": oracle.cost}
+    if crowd == "five":
+        found["sure"] = run.sure_after(who)
+    if crowd in ("five", "default"):
+        plan = tutored(alone, acting, rounds, seed, schedule=on_paper(name, crowd, rounds))
+        found["plan on paper"] = plan.cost
+    return found
 
 
 def _with_beliefs(person: pr.Person, initial: Any) -> pr.Person:
@@ -72,33 +129,61 @@ def _with_beliefs(person: pr.Person, initial: Any) -> pr.Person:
 
 
 def table(name: str, workers: int = 1) -> str:
-    """One row a kind: geometric mean, its standard error, median and largest excess; rounds."""
-    problems, crowd, scatter, known, probing, seeds = TABLES[name]
-    whom = strangers(problems[0]) if crowd == "strangers" else FIVE
+    """One row a kind; with the default crowd also everybody, each kind as likely as in the crowd.
+
+    What the tutor and the plan on paper cost beyond the oracle, the tutor beyond the plan, and
+    rounds until the kind was known.
+    """
+    asked = TABLES[name]
+    kinds = list(whom(asked.problems[0], asked.crowd))
     items = [
-        (p, crowd, who, scatter, known, probing, seed)
-        for p in problems
-        for who in whom
-        for seed in range(seeds)
+        (p, asked.crowd, who, asked.scatter, asked.beliefs_known, asked.probing, seed, asked.rounds)
+        for p in asked.problems
+        for who in kinds
+        for seed in range(asked.seeds)
     ]
     journal = Path(tempfile.gettempdir()) / f"tutoring-{name}.jsonl"
     executor = Serial() if workers == 1 else LocalProcesses(workers)
     rows = run_many(one, items, executor=executor, journal=journal, key=repr)
+    compared = [("tutor", "oracle")]
+    if "plan on paper" in rows[0]:
+        compared += [("plan on paper", "oracle"), ("tutor", "plan on paper")]
     lines = [
-        "| | mean | s.e. | median | largest | rounds until sure (median) |",
-        "|---|" + "---|" * 5,
+        f"| {asked.scatter:g} | "
+        + " | ".join(f"{one} against {other}, %" for one, other in compared)
+        + " | rounds until sure (median) |",
+        "|---|" + "---|" * (len(compared) + 1),
     ]
-    for who in whom:
-        logs = np.array([np.log1p(row["excess"]) for row in rows if row["who"] == who])
-        sure = [ROUNDS if r["sure"] is None else r["sure"] for r in rows if r["who"] == who]
-        error = 100 * np.expm1(logs.std(ddof=1) / np.sqrt(logs.size))
-        cells = (
-            f"{100 * np.expm1(logs.mean()):.1f} %", f"{error:.1f}",
-            f"{100 * np.expm1(np.median(logs)):.1f} %", f"{100 * np.expm1(logs.max()):.0f} %",
-            f"{np.median(sure):.0f}" if crowd == "five" else "",
-        )  # fmt: skip
-        lines.append(f"| {who} | {' | '.join(cells)} |")
+    # Rows are in the order of items: problems, kinds, seeds.
+    shape = (len(asked.problems), len(kinds), asked.seeds)
+    logs = {
+        pair: np.log([row[pair[0]] / row[pair[1]] for row in rows]).reshape(shape)
+        for pair in compared
+    }
+    for k, who in enumerate(kinds):
+        sure = [
+            asked.rounds if row["sure"] is None else row["sure"]
+            for row in rows
+            if row["who"] == who and "sure" in row
+        ]
+        cells = [_in_words(logs[pair][:, k]) for pair in compared]
+        lines.append(_row([who, *cells, f"{np.median(sure):.0f}" if sure else ""]))
+    if asked.crowd == "default":
+        weights = crowd_of(asked.problems[0], asked.crowd).weights
+        cells = [_in_words(np.einsum("k,pks->ps", weights, logs[pair])) for pair in compared]
+        lines.append(_row(["all, as likely as in the crowd", *cells, ""]))
     return "\n".join(lines)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _in_words(logs: FloatArray) -> str:
+    """Logarithms of ratios of costs: geometric mean, its standard error and the largest, in %."""
+    error = logs.std(ddof=1) / np.sqrt(logs.size) if logs.size > 1 else np.nan
+    mean, largest = 100 * np.expm1(logs.mean()), 100 * np.expm1(logs.max())
+    return f"{mean:.1f} ± {100 * error:.1f} [{largest:.0f}]"
 
 
 def pictures() -> None:

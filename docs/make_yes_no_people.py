@@ -1,18 +1,25 @@
 """How near expected costs of delta-rule people come to those of copies, in yes-or-no worlds.
 
     python docs/make_yes_no_people.py
+    python docs/make_yes_no_people.py any
 
-prints the table of `people.md`: twelve worlds, three rates, two ways to fill in, 150 rounds of
-random sets and of one set; 800 copies each, whose answers are charged by their weights. Seeded.
+The first prints the table of `people.md`: twelve worlds, three rates, two ways to fill in, 150
+rounds of random sets and of one set; 800 copies each, whose answers are charged by their weights.
+The second says how far off random problems are, whose effects, rates and prevalences go further.
+All of it is seeded.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy as np
 
 import preceptor as pr
+from preceptor._base.values import IntArray
+from preceptor.model.sets import SetFamily
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.sampled_answers import SampledAnswers
 
 ROUNDS, COPIES = 150, 800
@@ -66,5 +73,43 @@ def main() -> None:
         print(f"| {rate:g} | " + " | ".join(cells) + " |")
 
 
+def any_problem(draw: int) -> tuple[pr.World, pr.DeltaRule, SetFamily, IntArray]:
+    """A random world, person and budget, and sets drawn at random from it."""
+    rng = np.random.default_rng([24, draw])
+    size = int(rng.integers(2, 6))
+    outcome = pr.Binary(rng.uniform(0.05, 0.5), "probit" if draw % 2 else "logistic")
+    raw = pr.World.equicorrelated(rng.standard_normal(size), rng.uniform(0.0, 0.9), 0.0)
+    effects = np.sqrt(rng.uniform(0.3, 6.0) / raw.outcome_variance) * raw.coefficients
+    world = pr.World(outcome.from_score.unit * effects, raw.covariance, outcome=outcome)
+    first = rng.uniform(0.0, 1.5) * rng.permutation(world.coefficients)
+    person = pr.DeltaRule(first, 0.02 * 20.0 ** rng.random(), float(draw // 2 % 2))
+    sets = pr.AtMost(int(rng.integers(1, min(size, 4)))).sets(size)
+    return world, person, sets, rng.integers(1, len(sets), size=int(rng.choice([20, 60, 150])))
+
+
+def share_off(draw: int, risk: YesNoRisk, copies: int) -> tuple[float, float]:
+    """By which share a random problem's expected cost is off, and the standard error of that."""
+    world, person, sets, schedule = any_problem(draw)
+    expected = person.expectation(world, sets, None, risk).losses(schedule).sum()
+    totals = SampledAnswers(person, world, sets, risk, copies=copies).played(schedule).sum(axis=1)
+    error = totals.std() / np.sqrt(copies) / totals.mean()
+    return float(expected / totals.mean() - 1.0), float(error)
+
+
+def anybody(draws: int = 60, copies: int = 4_000) -> str:
+    """The range of what is wrong over random problems, and the largest standard error."""
+    ranges, errors = [], []
+    for name, (risk, *_) in RISKS.items():
+        found = [share_off(draw, risk, copies) for draw in range(draws)]
+        off = [100 * share for share, _error in found]
+        ranges.append(f"{name} {min(off):+.1f} to {max(off):+.1f}")
+        errors += [error for _share, error in found]
+    worst = f"largest standard error {100 * max(errors):.1f}"
+    return f"{draws} problems, %: {', '.join(ranges)}; {worst}"
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["any"]:
+        print(anybody())
+    else:
+        main()

@@ -258,6 +258,29 @@ def played(name: str, person: pr.Person, policy: pr.Policy, people: int) -> simu
     return simulation.rollout(problem(name), policy, ROUNDS, people, rng=0, human=person)
 
 
+def any_bayesian(draw: int, factor: float) -> pr.Problem:
+    """A random problem with a random Bayesian, every second of whom ignores correlations.
+
+    They are as unsure of their beliefs as these are wrong, and expect outcomes to scatter as far
+    as the best set leaves open, both up to a random factor.
+    """
+    rng = np.random.default_rng([24, draw])
+    size = int(rng.integers(2, 7))
+    truth, beliefs = rng.standard_normal(size), rng.standard_normal(size)
+    noise = 10.0 ** rng.uniform(-3.0, 0.0)
+    world = pr.World.equicorrelated(truth, rng.uniform(0.0, 0.9), noise)
+    learner = pr.Learner(beliefs, pr.Geometric(1.1))
+    setting = pr.Problem(world, learner, budget=int(rng.integers(1, min(size, 4))), discount=0.99)
+    matched = simulation.people_of(setting)["Bayesian"]
+    assert isinstance(matched, pr.Bayesian)
+    unsure, scatter = factor ** rng.uniform(-1.0, 1.0, size=2)
+    person = pr.Bayesian(
+        beliefs, unsure * matched.prior_variance, scatter * matched.noise_variance,
+        imputation=float(draw % 2),
+    )  # fmt: skip
+    return setting.replace(learner=person, horizon=int(rng.choice([20, 60, 200])))
+
+
 def regrets(costs: FloatArray) -> FloatArray:
     """What each policy (rows) costs beyond the best one in the table, by person (columns)."""
     found: FloatArray = costs / costs.min(axis=0) - 1.0

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import preceptor as pr
+from preceptor import simulation
 from preceptor.evaluation.expectations import expectations, expected_costs
 from preceptor.planning.crowd_plans import Search, plan_for_crowd
 
@@ -131,3 +133,51 @@ def test_pictures_are_those_of_the_tables(script, monkeypatch, tmp_path):
     for name in drawn:
         committed = (ROOT / "docs" / "assets" / "people" / name).read_text("utf-8")
         assert (tmp_path / name).read_text("utf-8") == committed
+
+
+def test_what_a_bayesian_costs_is_as_far_off_as_it_says(measured):
+    """A random problem with little noise and few rounds, among the worst of sixty."""
+    setting = measured.any_bayesian(5, 3.0)
+    order = simulation.RandomOrder(list(setting.sets))
+    schedule = order.schedule_for(setting.horizon, np.random.default_rng(5))
+    policy = pr.ExploreThenCommit(schedule, schedule[-1])
+    met = simulation.rollout(setting, policy, setting.horizon, 2_000, rng=5)
+    off, error = pr.evaluate(setting, policy) / met.total - 1.0, met.total_error / met.total
+    (expected,) = expectations(setting)
+    said = [int(share) for share in re.findall(r"(\d+)% (?:below|above)", expected.accuracy)]
+    assert not expected.exact
+    assert off < -0.13 - 2 * error  # so that little would be too little to say
+    assert -off < max(said) / 100 + 2 * error
+
+
+def test_sources_are_named_once_and_weights_of_kinds_are_called_a_judgment():
+    title = "What is measured, and what is judgment"
+    section = page().split(f"### {title}\n")[1].split("\n## ")[0]
+    for source in ("Speekenbrink and others, 2010", "Albrecht and others, 2019", "Binz"):
+        assert source in section
+    assert "| **not measured** | **judgment: 0.7, 0.2, 0.1** |" in section
+    weights = pr.Crowd.default(pr.World.equicorrelated([1.0, 0.8], 0.8)).weights
+    np.testing.assert_allclose([weights[:4].sum(), weights[4:6].sum(), weights[6]], [0.7, 0.2, 0.1])
+    assert "judgment" in pr.Crowd.default.__doc__
+    link = f"people.md#{title.lower().replace(',', '').replace(' ', '-')}"
+    for other in sorted((ROOT / "docs").glob("*.md")):
+        if other.name != "people.md":
+            text = other.read_text("utf-8")
+            assert ("published experiments" not in text) or (link in text), other.name
+    assert "nine published experiments" not in page()
+
+
+def test_what_a_tutor_achieves_is_shown_at_the_scatter_of_people_too():
+    """Answers of people scatter by 0.6 standard deviations of the outcome, not by 0.1."""
+    scatters: dict[str, set[str]] = {}
+    rows = re.findall(r"^\| ([^|]*) \| (0\.[16]) \| \d+ \|", page(), re.MULTILINE)
+    for name, scatter in rows:
+        scatters.setdefault(name, set()).add(scatter)
+    missing = re.search(r"Not measured at 0\.6: (.*)\.\n", page()).group(1).split("; ")
+    assert len(scatters) == 8
+    assert {name for name, found in scatters.items() if found != {"0.1", "0.6"}} == set(missing)
+    tutor = (ROOT / "docs" / "tutor.md").read_text("utf-8")
+    assert "| scatter 0.1 | scatter 0.6 |" in tutor
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "Better than a plan on paper" not in readme
+    assert "tutor.md#what-it-is-worth" in readme

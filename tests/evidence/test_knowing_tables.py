@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,11 +21,34 @@ def knowing():
 
 
 def test_groups_and_kappa_are_found_from_eighty_rounds(knowing):
-    """4 standard errors below what the full table has: .82 of people, κ in .8."""
+    """4 standard errors below what the full table has: .82 of people, and of two κ in .8."""
     people = 8
     found = knowing.confused(people, 80)
     assert found["all"] > 0.82 - 4 * np.sqrt(0.82 * 0.18 / (3 * people))
-    assert found["κ"] > 0.8 - 4 * np.sqrt(0.8 * 0.2 / people)
+    assert found["κ of two"] > 0.8 - 4 * np.sqrt(0.8 * 0.2 / (3 * people))
+
+
+@pytest.mark.parametrize(
+    ("dials", "of_three", "of_two"),
+    [
+        # κ is 0 for half of the people and 1 for the others.
+        ({0.0: 0.3, 0.5: 0.5, 1.0: 0.2}, 0.0, 0.5),
+        ({0.0: 0.5, 0.5: 0.3, 1.0: 0.2}, 0.5, 0.5),
+    ],
+)
+def test_kappa_is_found_if_it_is_the_likeliest(knowing, monkeypatch, dials, of_three, of_two):
+    same = SimpleNamespace(group="none", dials=dials)
+    monkeypatch.setattr(knowing, "weigh", lambda *_: same)
+    found = knowing.confused(4, 3)
+    assert found["κ of three"] == of_three
+    assert found["κ of two"] == of_two
+
+
+def test_the_page_has_the_columns_of_the_table(knowing, monkeypatch):
+    nobody = dict.fromkeys((*knowing.GROUPS, "all", *knowing.KAPPAS), 0.0)
+    monkeypatch.setattr(knowing, "confused", lambda *_: nobody)
+    page = (ROOT / "docs/knowing.md").read_text("utf-8")
+    assert knowing.confusion(0).splitlines()[0] in page.splitlines()
 
 
 @pytest.mark.slow
@@ -34,7 +58,7 @@ def test_groups_are_found_as_often_as_the_table_says(knowing, rounds, share):
     found = knowing.confused(people, rounds)
     assert found["all"] > share - 2 * np.sqrt(share * (1 - share) / (3 * people))
     if rounds == 80:
-        assert found["κ"] > 0.8 - 2 * np.sqrt(0.8 * 0.2 / people)
+        assert found["κ of two"] > 0.8 - 2 * np.sqrt(0.8 * 0.2 / (3 * people))
 
 
 @pytest.mark.slow

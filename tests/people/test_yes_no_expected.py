@@ -1,5 +1,9 @@
 """What is expected of people in yes-or-no worlds is what people who act cost, for every kind."""
 
+import importlib.util
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,6 +16,7 @@ from preceptor.people.sampled_answers import SampledAnswers
 from preceptor.testing import check_person
 from tests.people.examples import EVERYBODY, EXAMPLES, INITIAL, NAMES, YES_NO, YES_NO_RISKS
 
+DOCS = Path(__file__).parents[2] / "docs"
 SETS = pr.AtMost(2, price=0.02).sets(3)
 ROUNDS, PEOPLE = 15, 4_000
 SCHEDULE = np.random.default_rng(7).integers(len(SETS), size=ROUNDS)
@@ -232,3 +237,15 @@ def test_answers_that_are_no_probability_are_refused(risk):
         pr.solve(problem)
     with pytest.raises(pr.InvalidInput, match=r"Scores answered .* in round \d of person 1"):
         pr.evaluate(problem, pr.Stationary((0, 1)))
+
+
+def test_delta_rule_costs_are_as_far_off_as_they_say():
+    """A random problem with a fast learner and strong correlations, among the worst of sixty."""
+    spec = importlib.util.spec_from_file_location("yes_no_people", DOCS / "make_yes_no_people.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    world, person, sets, _schedule = script.any_problem(9)
+    said = person.expectation(world, sets, None, pr.LogLoss()).accuracy
+    off, error = script.share_off(9, pr.LogLoss(), copies=400)
+    assert abs(off) > 0.03 + 2 * error  # so that little would be too little to say
+    assert abs(off) < float(re.search(r"(\d+) %", said).group(1)) / 100 + 2 * error

@@ -75,7 +75,7 @@ def test_a_robust_plan_for_the_default_crowd():
     assert lost[0].max() <= lost[1:].max(axis=1).min() + 1e-9
     assert plan.value == pytest.approx(float(regrets.weights @ regrets.costs[0]), rel=1e-9)
     assert plan.lower_bound <= plan.value
-    assert any("within 3 %" in note for note in plan.notes)
+    assert any("up to 7 %" in note for note in plan.notes)
     # When it is played with each of them, it costs what it says.
     for name, person in crowd.people.items():
         cost = float(regrets.costs[0, regrets.people.index(name)])

@@ -181,6 +181,57 @@ def test_reasons_name_the_tests_and_the_share(problem: pr.Problem) -> None:
     assert said.reason.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("seed", "whom"), [(0, "each kind"), (16, "each kind"), (7, "the others"), (22, "the others")]
+)
+def test_what_others_lose_is_said_as_dense_algebra_has_it(seed: int, whom: str) -> None:
+    """Curves and ways to fill in differ, so a kind's costs follow from counts alone."""
+    rng = np.random.default_rng(seed)
+    truth, first = rng.random(4), rng.random(4)
+    world = pr.World.equicorrelated(truth, 0.8, 0.05)
+    paces = {"knowing": (1.1, 0.0), "ignoring": (1.1, 1.0), "fast": (1.6, 0.0), "both": (1.6, 1.0)}
+    crowd = pr.Crowd({
+        name: pr.Learner(first, pr.Geometric(alpha), imputation=kappa)
+        for name, (alpha, kappa) in paces.items()
+    })  # fmt: skip
+    tutor = pr.Tutor(pr.Problem(world, crowd, 2, discount=0.97, horizon=30), spread=0.0)
+    outlook = tutor.outlook
+
+    def cost(alpha: float, kappa: float, schedule: list[int]) -> float:
+        counts, total = np.zeros(4), 0.0
+        for t, position in enumerate(schedule):
+            rows = list(outlook.basis.sets[position])
+            weights = truth + (first - truth) * alpha**-counts
+            omega = (1.0 - kappa) * world.covariance + kappa * np.diag(np.diag(world.covariance))
+            answer = np.zeros(4)  # per unit of each test
+            answer[rows] = np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows]) @ weights
+            off = truth - answer
+            total += 0.97**t * (world.noise_variance + off @ world.covariance @ off)
+            counts[rows] += 1.0
+        return total
+
+    common = outlook.ahead.common.tolist()
+    lost = []
+    for (alpha, kappa), way in zip(paces.values(), outlook.ways, strict=True):
+        own = way.schedule.tolist()
+        if whom == "each kind" or own[0] != common[0]:
+            mixed = common + own[len(common) :]
+            lost.append(cost(alpha, kappa, mixed) / cost(alpha, kappa, own) - 1.0)
+    assert max(lost) > 0.1  # nothing that may be called little
+    said = f"cost {whom} {min(lost):.0%} to {max(lost):.0%} more in all than their own plans would."
+    assert tutor.recommendation().reason.endswith(said)
+
+
+def test_nothing_is_said_about_costs_that_were_not_worked_out() -> None:
+    """The plan is to show nothing; what is shown instead has no part in what was planned."""
+    world = pr.World([1.0, 0.5], np.eye(2))
+    crowd = pr.Crowd({"a": pr.NoLearning([-1.0, -1.0]), "b": pr.NoLearning([-2.0, -1.0])})
+    reason = pr.Tutor(pr.Problem(world, crowd, 1)).recommendation().reason
+    assert "as a compromise" in reason
+    assert "cost" not in reason
+    assert "lose" not in reason
+
+
 def test_nobody_in_particular_is_said() -> None:
     world = pr.World([1.0, 0.5], np.eye(2))
     crowd = pr.Crowd({"a": pr.NoLearning([0.0, 0.0]), "b": pr.NoLearning([1.0, 0.5])})
@@ -303,3 +354,17 @@ def test_the_first_plan_of_a_large_family_keeps_the_best_sets() -> None:
     assert 5 < len(basis.sets) < len(problem.sets) == 130
     most_predictive = problem.sets[int(np.argmin(problem.oracle.floors()))]
     assert most_predictive in basis.sets
+
+
+def test_a_tutor_that_only_watches_sees_what_the_plan_costs(problem: pr.Problem) -> None:
+    """Who learns by showings does not care which cases come, so the cost is known beforehand."""
+    assert problem.horizon is not None
+    learner = problem.learner.people["by showings"]
+    rng = np.random.default_rng(0)
+    schedule = [problem.sets[i] for i in rng.integers(len(problem.sets), size=problem.horizon)]
+    run = tutored(
+        pr.Tutor(problem), learner.acting(problem.world), problem.horizon, 1, schedule=schedule
+    )
+    assert list(run.shown) == schedule
+    plan = pr.ExploreThenCommit(schedule, schedule[-1])
+    assert run.cost == pytest.approx(pr.evaluate(problem.replace(learner=learner), plan))

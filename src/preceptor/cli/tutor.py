@@ -1,4 +1,4 @@
-"""`preceptor tutor`: teach a real person in a terminal, and find out who they are on the way."""
+"""`preceptor tutor`: teach a real person in a terminal, working out who they may be on the way."""
 
 from __future__ import annotations
 

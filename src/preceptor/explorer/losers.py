@@ -1,7 +1,7 @@
 """Who would lose by a plan: policies beside people, against the best plan found for each of them.
 
 A plan is made for somebody who learns by showings, as the sliders say. Most people learn
-otherwise; `Crowd.default` has those whom published experiments found, and one plan for all.
+otherwise; `Crowd.default` has kinds that seem likely without a log, and one plan for all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Losses of a Bayesian to report: closer to a crowd than the recursion that plans are made with.
+"""Losses of a Bayesian, often closer to a crowd than the recursion that plans are made with.
 
 A deterministic equivalent from the theory of random matrices: after N_S cases with each set S,
 
@@ -6,7 +6,7 @@ A deterministic equivalent from the theory of random matrices: after N_S cases w
 
 is what the person's uncertainty comes down to, and errors follow by differentiating that fixed
 point. Only how often a set was shown matters, not when. It has no cheap adjoint along a schedule,
-so plans are searched with `BayesianExpectation` and reported with this.
+so plans are searched with `BayesianExpectation`, and so are the values that they come with.
 """
 
 from __future__ import annotations
@@ -25,13 +25,6 @@ from preceptor.people.bayesian_expectation import (
     unsure_of_cases,
 )
 
-ACCURACY = (
-    "an approximation: 105 totals on 21 problems were between 4.4% below and 0.1% above those of a "
-    "simulated crowd, half of them within 0.4%; for people who take hidden tests to be average "
-    "between 7% below and right, half within 1.7%"
-)
-"""How far off `reported_losses` are, as a sentence."""
-
 _CLOSE = 1e-12
 _MOST_STEPS = 100
 
@@ -39,7 +32,7 @@ _MOST_STEPS = 100
 def reported_losses(
     person: Inferring, world: World, sets: SetFamily, schedule: Sequence[int] | IntArray
 ) -> FloatArray:
-    """Expected loss of each round of a schedule, for reports.
+    """Expected loss of each round of a schedule, approximately.
 
     Parameters
     ----------

@@ -110,9 +110,10 @@ class Crowd(Person):
     ) -> Crowd:
         """Whom to plan for when nothing is known about how somebody learns.
 
-        Weights and rates are those found in published experiments: most people follow outcomes
-        (0.7; most of them take hidden tests to be average), some learn by showings up to a floor
-        (0.2), some do not learn (0.1); each of the learners slow or fast, at the quartiles.
+        Most people follow outcomes (0.7; most of them take hidden tests to be average), some learn
+        by showings up to a floor (0.2), some do not learn (0.1): these weights are a judgment.
+        Rates and the floor are measured: each of the learners is slow or fast, at the quartiles of
+        published experiments. `docs/people.md` names them.
 
         Parameters
         ----------

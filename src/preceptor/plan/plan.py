@@ -44,7 +44,7 @@ class Plan(Value):
     policy
         What to show, round by round or person by person.
     value
-        Exact expected discounted loss of `policy`.
+        Expected discounted loss of `policy`: exact unless a note says otherwise.
     lower_bound
         No policy of the kind that `bound_holds_for` names costs less than this.
     status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,10 +74,12 @@ def tutored(
     rng: Seed = None,
     *,
     response_noise: float = 0.0,
+    schedule: Sequence[TestSet] | None = None,
 ) -> Tutored:
     """Let a tutor teach one simulated person.
 
-    With the same seed two tutors meet the same cases and the same slips.
+    With the same seed two tutors meet the same cases and the same slips, and so does a tutor that
+    only watches how a plan fixed in advance is played.
 
     Parameters
     ----------
@@ -90,6 +93,8 @@ def tutored(
         Seed of cases and slips.
     response_noise
         Standard deviation of a slip added to every answer, in units of the outcome.
+    schedule
+        What is shown in each round, whatever the tutor advises.
 
     Returns
     -------
@@ -115,7 +120,7 @@ def tutored(
     shown, losses, kinds = [], np.empty(rounds), []
     for t in range(rounds):
         kinds.append(tutor.bank.kinds)
-        tests = tutor.next()
+        tests = tutor.next() if schedule is None else schedule[t]
         values, outcome = cases.features[t, list(tests)], float(cases.outcomes[t])
         losses[t] = _loss(world, human, tests, cases, t)
         answer = human.predict(tests, values) + float(slips[t])

@@ -15,7 +15,7 @@ from preceptor.simulation.named import human_named, person_named, resembled
 from preceptor.study.config import Kind
 from preceptor.study.study import WITHOUT_RATE, Study
 
-# Without a log: what published experiments make likely. Most people learn from outcomes.
+# Without a log: a judgment, the same as that of `Crowd.default`. Most people learn from outcomes.
 USUAL_KINDS = (
     Kind(human="delta-rule", weight=0.7),
     Kind(human="by-showings", weight=0.2),

@@ -1,4 +1,4 @@
-"""Teaching one person: following them (`Tracker`), and finding out who they are (`Tutor`)."""
+"""Teaching one person: following them (`Tracker`), and working out who they may be (`Tutor`)."""
 
 from preceptor.tutoring.tracking import Tracker
 from preceptor.tutoring.tutor import Tutor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Recommendation(NamedTuple):
 def reason_for(
     tutor: Tutor, outlook: Outlook, shown: TestSet, *, wanted: TestSet, probe: bool
 ) -> str:
-    """One or two sentences."""
+    """One sentence to three."""
     world = tutor.problem.world
     names = listed(list(world.name_of(shown))) if shown else "nothing"
     again = bool(tutor.record) and tutor.record[-1].shown == shown
@@ -59,20 +60,41 @@ def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
     if not friends or share < _NOBODY:
         return (
             "as a compromise until it is clearer who this is: "
-            f"{_likeliest(tutor)}, and no kind would lose much by it."
+            f"{_likeliest(tutor)}{_lost(tutor, outlook, shown, 'each kind', ())}."
         )
     if len(friends) == len(wishes):
         whom = "them best" if len(friends) == 1 else "every kind that they may be of best"
         return f"because it suits {whom} now; {_likeliest(tutor)}."
     called = _few(friends, kinds.tolist(), names)
     if share < 0.5:
-        # Whoever is likelier would rather see something else, so that cannot be all.
         return (
-            f"because it suits some whom they may be best ({called}: {share:.2f}) and costs the "
-            f"others little; {_likeliest(tutor)}."
+            f"because it suits some kinds that they may be of best ({called}: {share:.2f}); "
+            f"{_likeliest(tutor)}{_lost(tutor, outlook, shown, 'the others', friends)}."
         )
     sure = "are very likely" if share >= _SURE else "are probably"
     return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
+
+
+def _lost(tutor: Tutor, outlook: Outlook, shown: TestSet, whom: str, friends: Sequence[int]) -> str:
+    """What the rounds planned in common cost kinds other than these, beyond plans of their own.
+
+    Empty where the set is not one of these rounds, as nothing was worked out for it.
+    """
+    common = outlook.ahead.common.size
+    if tutor.rounds - outlook.made >= common or outlook.shown(tutor.rounds) != shown:
+        return ""
+    # A common beginning may lead to a better schedule than the quick search for an own one found.
+    lost = [
+        max(relative - 1.0, 0.0)
+        for kind, relative in zip(outlook.planned, outlook.ahead.relative, strict=True)
+        if kind not in friends
+    ]
+    low, high = f"{min(lost):.0%}", f"{max(lost):.0%}"
+    span = high if low == high else f"{low} to {high}"
+    return (
+        f". If the kind is known after the {counted(common, 'round')} planned in common, these "
+        f"cost {whom} {span} more in all than their own plans would"
+    )
 
 
 def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> str:
