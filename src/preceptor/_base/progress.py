@@ -6,6 +6,10 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+# The largest gap, as a share of the value, at which a plan may call itself optimal: what the exact
+# method without a clock makes of an infinite horizon, at twice its usual tolerance.
+OPTIMAL_WITHIN = 2e-6
+
 
 class Status(enum.Enum):
     """How a solver ended.
@@ -17,7 +21,7 @@ class Status(enum.Enum):
     """
 
     OPTIMAL = "optimal"
-    """No policy is better by more than rounding, or than the tolerance in `Plan.options`."""
+    """No policy is better by more than rounding, or than `OPTIMAL_WITHIN` allows."""
     WITHIN_TARGET = "within target"
     """As BOUNDED; the gap is no larger than was asked for, so nothing more was tried."""
     BOUNDED = "bounded"
