@@ -165,7 +165,7 @@ def test_a_plan_that_shows_nothing_is_played_too():
     """Whoever knows nothing and sees nothing is off by all there is, in every case."""
     person = pr.DeltaRule([0.0, 0.0], 0.1)
     world = pr.World([0.3, 0.2], np.eye(2), 1.0)
-    plan = pr.solve(pr.Problem(world, person, 1, horizon=3), "search", max_kicks=0)
+    plan = pr.solve(pr.Problem(world, person, 1, discount=1.0, horizon=3), "search", max_kicks=0)
     value = 3 * (1.0 + 0.3**2 + 0.2**2)
     nothing = replace(plan, policy=pr.Stationary(()), value=value, lower_bound=0.0)
     assert pr.verify(nothing).value_ok

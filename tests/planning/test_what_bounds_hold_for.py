@@ -57,6 +57,7 @@ def test_no_policy_goes_below_a_bound_for_all_policies(seed):
     assert plan.bound_holds_for == ALL_POLICIES
     assert 0.9 * best_adaptive(problem) < plan.lower_bound <= best_adaptive(problem)
     assert "fixed in advance" not in plan.explain() + repr(plan)
+    assert pr.verify(plan).ok
 
 
 def test_an_adaptive_policy_may_go_below_a_bound_for_schedules_and_the_plan_says_so():
@@ -77,6 +78,11 @@ def test_an_adaptive_policy_may_go_below_a_bound_for_schedules_and_the_plan_says
             plan.explain().split()
         )
         assert pr.Plan.from_json(plan.to_json()).bound_holds_for == FIXED_SCHEDULES
+        assert pr.verify(plan).ok
+        # Who claims it for all policies is found out.
+        more = pr.verify(replace(plan, bound_holds_for=ALL_POLICIES))
+        assert not more.bound_ok
+        assert "schedules fixed in advance only" in more.in_words()
         below += best_adaptive(problem) < plan.lower_bound * (1.0 - 1e-3)
     assert below >= 3
 

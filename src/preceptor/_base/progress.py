@@ -9,6 +9,9 @@ from typing import NamedTuple
 # A lower bound above what a plan costs by more than this share of it contradicts the plan. Both are
 # sums of rounded numbers; less than this is rounding.
 CONTRADICTION = 1e-9
+# The largest gap, as a share of the value, at which a plan may call itself optimal: what the exact
+# method without a clock makes of an infinite horizon, at twice its usual tolerance.
+OPTIMAL_WITHIN = 2e-6
 
 
 class Status(enum.Enum):
@@ -21,8 +24,8 @@ class Status(enum.Enum):
     """
 
     OPTIMAL = "optimal"
-    """No policy that `Plan.bound_holds_for` names is better by more than rounding, or than the
-    tolerance in `Plan.options`."""
+    """No policy that `Plan.bound_holds_for` names is better by more than rounding, or than
+    `OPTIMAL_WITHIN` allows."""
     WITHIN_TARGET = "within target"
     """As BOUNDED; the gap is no larger than was asked for, so nothing more was tried."""
     BOUNDED = "bounded"

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.progress import Status
+from preceptor._base.progress import OPTIMAL_WITHIN, Status
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor._base.words import many
@@ -139,13 +139,18 @@ def lattice_plan(
             if below - rounding > bound:
                 bound, certificate = below - rounding, edge.certificate
                 notes = (*notes, "The bound uses dual bounds at the edge of the box.")
-    close = value - bound <= 2 * max(tolerance, 1e-12) * abs(value)
+    apart = value - bound
+    status = Status.BOUNDED
+    if apart <= min(2 * max(tolerance, 1e-12), OPTIMAL_WITHIN) * abs(value):
+        status = Status.OPTIMAL
+    elif apart <= 2 * tolerance * abs(value):
+        status = Status.WITHIN_TARGET
     return Plan(
         problem=problem,
         policy=policy,
         value=value,
         lower_bound=bound,
-        status=Status.OPTIMAL if close else Status.BOUNDED,
+        status=status,
         method="lattice",
         seconds=watch.seconds - started,
         states=int(np.prod(chosen + 1)),

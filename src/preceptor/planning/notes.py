@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from preceptor.evaluation.expectations import expectations
 from preceptor.plan import Plan
+from preceptor.problem import Problem
+
+_NOT_GAUSSIAN = (
+    "These tests are not Gaussian; what is expected of people who learn from outcomes takes them "
+    "to be, so costs are approximate."
+)
+
+
+def accuracy_notes(problem: Problem) -> tuple[str, ...]:
+    """How far off costs of people who do not learn by showings may be, where they are."""
+    if problem.learns_by_showings:
+        return ()
+    said = tuple(dict.fromkeys(e.accuracy for e in expectations(problem) if e.accuracy))
+    if not problem.world.is_gaussian:
+        said += (_NOT_GAUSSIAN,)
+    return (*said, "The gap is only as good as this cost.") if said else ()
 
 
 def tie_notes(plan: Plan) -> tuple[str, ...]:

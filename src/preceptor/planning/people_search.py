@@ -40,6 +40,7 @@ from preceptor.planning.crowd_plans import (
     positive_costs,
 )
 from preceptor.planning.fixed_sets import best_fixed
+from preceptor.planning.notes import accuracy_notes
 from preceptor.planning.price_search import Found
 from preceptor.planning.restricted import (
     CLIMB_SHARE,
@@ -51,7 +52,7 @@ from preceptor.planning.restricted import (
 from preceptor.planning.searched_rounds import SearchedRounds
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
-from preceptor.regrets import OBJECTIVES, Regrets
+from preceptor.regrets import CONTRADICTED, OBJECTIVES, Regrets
 
 # Families larger than this are not looked through whole.
 _MOST_SETS = 3_000
@@ -70,11 +71,6 @@ _OWN_SHARE, _COMMON_SHARE, _GAME_SHARE = 0.5, 0.8, 0.97
 # Own plans that turn out worse than the common one are looked at again, since regrets against them
 # would be too small, until so much of the time is over.
 _REPAIR_SHARE = 0.95
-
-_NOT_GAUSSIAN = (
-    "These tests are not Gaussian; what is expected of people who learn from outcomes takes them "
-    "to be, so costs are approximate."
-)
 
 STANDS_STILL = "nothing is learned, so the best fixed set is best"
 PLAN, PREDICTIVE, FIXED = "this plan", "most predictive", "best fixed set"
@@ -163,9 +159,7 @@ def _solve_listed(
     stops = [until(_OWN_SHARE * (i + 1) / people) for i in range(people)] if people > 1 else None
     own = own_plans(search, kicks, stops, lambda fixed: _say_fixed(problem, fixed.costs, progress))
     _refuse_divergence(problem, own)
-    notes = tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy))
-    if not problem.world.is_gaussian:
-        notes += (_NOT_GAUSSIAN,)
+    notes = accuracy_notes(problem)
     if problem.horizon is not None and problem.horizon > schedule.rounds:
         notes += (
             f"Only the first {schedule.rounds:,} of {problem.horizon:,} cases were searched; what "
@@ -197,6 +191,11 @@ def _solve_listed(
         )
         game = (float(found_game.upper), float(found_game.lower))
     regrets = regrets_of(problem, search, common, objective or "regret", game, watch)
+    if CONTRADICTED in regrets.bound_kinds:
+        pairs = zip(regrets.people, regrets.bound_kinds, strict=True)
+        who = ", ".join(name for name, kind in pairs if kind == CONTRADICTED)
+        note = f"Lower bounds of {who} came out above what this plan costs, and were dropped."
+        plan = replace(plan, notes=(*plan.notes, note))
     bound = max(float(regrets.weights @ regrets.bounds), plan.lower_bound)
     return replace(plan, regrets=regrets, lower_bound=bound, seconds=watch.seconds).settled()
 

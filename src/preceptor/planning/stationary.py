@@ -12,6 +12,7 @@ from preceptor.evaluation.expectations import fixed_costs, weights_of
 from preceptor.evaluation.value import commit_value
 from preceptor.plan import Plan
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.notes import accuracy_notes
 from preceptor.planning.solver import Solver
 from preceptor.policies import Stationary
 from preceptor.problem import Problem
@@ -45,7 +46,7 @@ def solve_stationary(problem: Problem) -> Plan:
         method="stationary",
         seconds=time.perf_counter() - started,
         states=len(problem.sets),
-        notes=() if one else (_FIXED,),
+        notes=(*accuracy_notes(problem), *(() if one else (_FIXED,))),
     ).settled()
 
 

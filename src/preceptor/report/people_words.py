@@ -11,7 +11,7 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor._base.words import listed, percent
 from preceptor.evaluation.expectations import people_of
-from preceptor.plan import FIXED_SCHEDULES
+from preceptor.plan.reading import FIXED_SCHEDULES
 from preceptor.regrets import CONTRADICTED, Regrets
 from preceptor.report.phrases import table, wrap
 from preceptor.report.scale import per_case, scale_of

@@ -17,7 +17,7 @@ from preceptor.evaluation.expectations import is_anybody
 from preceptor.evaluation.mistakes import decides
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
-from preceptor.plan import FIXED_SCHEDULES
+from preceptor.plan.reading import FIXED_SCHEDULES
 from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
 from preceptor.problem import Problem
 from preceptor.report.mistake_words import (

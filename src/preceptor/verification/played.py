@@ -1,157 +1,178 @@
-"""What a policy costs people who do not learn by showings, found by letting many of them play.
+"""What a policy costs people of whom nothing is known exactly, found by letting many play it.
 
 Solvers work with what is *expected* of a person; here people *act*, case by case, and losses are
-averaged. The two faces of a person share nothing but the person.
+averaged. Noise that cases make in a single loss is averaged out where that can be done in closed
+form: given a person's weights the loss of a round is known, and of people of somebody's own, who
+only answer, it is known given the shown results.
 """
 
 from __future__ import annotations
 
+import copy
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.score_pairs import ScorePair
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import TestSet
+from preceptor.model.world import Cases, World
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.people.crowd import Crowd
-from preceptor.people.human import Sessions
-from preceptor.people.person import Person
+from preceptor.people.acting import Imputer
+from preceptor.people.answering import as_believed
+from preceptor.people.human import BatchHuman, Sessions, answer_one_by_one
+from preceptor.people.own_person import OwnPerson
 from preceptor.policies import Policy
 from preceptor.problem import Problem
+from preceptor.verification.own_losses import OwnLosses
 
 _PEOPLE, _GROUP = 4_000, 250
+# People of one's own may answer one by one, in Python: no more answers than take half a minute.
+_MOST_ANSWERS = 500_000
 # Rounds are played until those to come weigh less than this share; the last tenth stands for them.
-_LEFT = 0.01
-_MOST_ROUNDS = 3_000
+_LEFT = 1e-4
+_MOST_ROUNDS = 5_000
+# An average of thousands of people is further off than this many standard errors once in 150,000.
+STANDARD_ERRORS = 4.5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Played:
-    """Average discounted losses with standard errors, and how many people and rounds were played.
+    """Average discounted loss, how it scatters among people, and how many played how long.
 
-    `means` and `errors` (kinds,) are those of each kind of person; `inexact` (kinds,) says of whom
-    only approximate costs are expected, and `approximate` how much of the value comes from them.
+    `left` is what the rounds that were not played weigh: they count as much as the last ones.
     """
 
     value: float
-    standard_error: float
+    deviation: float
+    left: float
     people: int
     rounds: int
-    means: FloatArray
-    errors: FloatArray
-    inexact: npt.NDArray[np.bool_]
-    approximate: float
+
+    @property
+    def standard_error(self) -> float:
+        """Of the average."""
+        return self.deviation / math.sqrt(self.people)
+
+    @property
+    def error(self) -> float:
+        """How far off the average may be."""
+        return STANDARD_ERRORS * self.standard_error + self.left
 
 
 def played_value(problem: Problem, policy: Policy, seed: int = 0) -> Played:
-    """Play a policy with simulated people of the problem's kind, or of every kind of its crowd."""
-    if isinstance(problem.learner, Crowd):
-        members = [(m.person, m.weight) for m in problem.learner.members]
-    else:
-        members = [(problem.learner, 1.0)]
-    totals = [_play(problem, policy, person, seed) for person, _ in members]
-    shares = np.array([weight for _, weight in members])
-    means = np.array([float(each.mean()) for each in totals])
-    errors = np.array([float(each.std(ddof=1) / np.sqrt(each.size)) for each in totals])
-    sets = _shown(problem, policy)
-    exact = [
-        person.expectation(problem.world, sets, problem.start, problem.risk).exact
-        for person, _ in members
-    ]
-    inexact = ~np.array(exact)
+    """Play a policy with simulated people of the problem's kind, who is one person."""
+    rounds = problem.horizon or _rounds_that_count(problem.discount)
+    schedule = policy.schedule(rounds)
+    weights = problem.discount ** np.arange(rounds)
+    last, left = max(rounds // 10, 1), 0.0
+    if problem.horizon is None:
+        left = problem.discount**rounds / (1.0 - problem.discount)
+        weights[-last:] += left / last
+    losses = np.concatenate(list(_groups(problem, schedule, seed)))
+    totals = losses @ weights
     return Played(
-        value=float(shares @ means),
-        # Everybody meets the same cases, so their errors may all point the same way.
-        standard_error=float(shares @ errors),
-        people=_PEOPLE // _GROUP * _GROUP,
-        rounds=_rounds(problem),
-        means=means,
-        errors=errors,
-        inexact=inexact,
-        approximate=float(shares @ (means * inexact)),
+        value=float(totals.mean()),
+        deviation=float(totals.std(ddof=1)),
+        left=left * float(losses[:, -last:].mean()),
+        people=totals.size,
+        rounds=rounds,
     )
 
 
-def _shown(problem: Problem, policy: Policy) -> SetFamily:
-    """What the policy ever shows; beside nothing at all some other set, since no budget is that."""
-    used, budget = list(policy.used_sets()), problem.budget
-    if not any(used):
-        used.append(next(shown for shown in budget.subsets(problem.size) if shown))
-    return budget.listing(used).sets(problem.size)
-
-
-def _rounds(problem: Problem) -> int:
-    return problem.horizon or _rounds_that_count(problem.discount)
-
-
-def _play(problem: Problem, policy: Policy, person: Person, seed: int) -> FloatArray:
-    """Discounted loss of each person (people,)."""
-    discount, horizon = problem.discount, problem.horizon
-    rounds = _rounds(problem)
-    schedule = policy.schedule(rounds)
-    sets = tuple(dict.fromkeys(schedule))
-    where = {shown: position for position, shown in enumerate(sets)}
-    path = np.array([where[shown] for shown in schedule], dtype=np.int64)
-    prices = problem.budget.prices(problem.size)
-    charged = np.array([prices[list(shown)].sum() for shown in schedule])
-    weights = discount ** np.arange(rounds)
-    last = max(rounds // 10, 1)
-    rng = np.random.default_rng(seed)
-    totals = []
-    acting = person.acting(problem.world, problem.start, risk=problem.risk)
-    for _ in range(_PEOPLE // _GROUP):
-        cases = problem.world.sample(_GROUP * rounds, rng)
-        shape = (_GROUP, rounds)
-        features = cases.features.reshape(*shape, problem.size)
-        outcomes = cases.outcomes.reshape(shape)
-        which = np.broadcast_to(path, shape).copy()
-        shown = np.zeros((rounds, problem.size), dtype=np.bool_)
-        for t, tests in enumerate(schedule):
-            shown[t, list(tests)] = True
-        sessions = Sessions(sets, which, np.where(shown, features, np.nan), outcomes)
-        streams = [np.random.default_rng(int(s)) for s in rng.integers(2**31, size=_GROUP)]
-        answers = acting.predict_many(sessions, streams)
-        if isinstance(problem.risk, YesNoRisk):
-            losses = problem.risk.charge(answers, outcomes) + charged
+def _groups(problem: Problem, schedule: list[TestSet], seed: int) -> Iterator[FloatArray]:
+    """Losses (people, rounds) of one group of people after the other."""
+    rng, person, rounds = np.random.default_rng(seed), problem.learner, len(schedule)
+    people = _PEOPLE
+    if isinstance(person, OwnPerson):
+        people = max(min(_PEOPLE, _MOST_ANSWERS // rounds), _GROUP)
+    own = OwnLosses.of(problem, list(dict.fromkeys(schedule)))
+    for _ in range(people // _GROUP):
+        drawn = problem.world.sample(_GROUP * rounds, rng)
+        features = drawn.features.reshape(_GROUP, rounds, problem.size)
+        cases = Cases(features, drawn.outcomes.reshape(_GROUP, rounds))
+        if isinstance(person, OwnPerson):
+            yield _answered(problem, own, schedule, cases, int(rng.integers(2**31)))
         else:
-            losses = (outcomes - answers) ** 2 + charged
-        total = losses @ weights
-        if horizon is None:
-            total += discount**rounds / (1.0 - discount) * losses[:, -last:].mean(axis=1)
-        totals.append(total)
-    return np.concatenate(totals)
+            yield _learned(problem, own, schedule, cases)
+
+
+def _learned(problem: Problem, own: OwnLosses, schedule: list[TestSet], cases: Cases) -> FloatArray:
+    """What rounds cost people with the weights that they have by then."""
+    person, truth = problem.learner, problem.world.coefficients
+    world = problem.world
+    if isinstance(problem.risk, YesNoRisk):
+        world = as_believed(world, problem.risk)
+    imputer = Imputer(person.imputing_covariance(world))
+    state = person.fresh(world, (len(cases.outcomes),), problem.start)
+    losses = np.empty(cases.outcomes.shape)
+    for t, shown in enumerate(schedule):
+        row = own.sets.index(shown)
+        losses[:, t] = own.losses(row, truth - person.weights_of(world, state))
+        filled = cases.features[:, t, list(shown)] @ imputer.fill(shown)
+        seen = np.broadcast_to(own.member_of[row], filled.shape)
+        state = person.learn(world, state, filled, seen, cases.outcomes[:, t])
+    return losses
+
+
+def _answered(
+    problem: Problem, own: OwnLosses, schedule: list[TestSet], cases: Cases, seed: int
+) -> FloatArray:
+    """What answers cost, on average over what the shown results leave open."""
+    person = problem.learner
+    assert isinstance(person, OwnPerson)
+    which = np.array([own.sets.index(shown) for shown in schedule], dtype=np.int64)
+    sessions = Sessions.hiding(own.sets, np.broadcast_to(which, cases.outcomes.shape), cases)
+    streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(_GROUP)]
+    human = copy.deepcopy(person.human)
+    if isinstance(human, BatchHuman):
+        answers = human.predict_many(sessions, streams)
+    else:
+        answers = answer_one_by_one(human, sessions, streams)
+    losses = np.empty(answers.shape)
+    for row, shown in enumerate(own.sets):
+        at = np.flatnonzero(which == row)
+        results = cases.features[:, at][..., list(shown)]
+        told = cases.outcomes[:, at]
+        losses[:, at] = _charged(problem, shown, results, told, answers[:, at]) + own.price[row]
+    return losses
+
+
+def _charged(
+    problem: Problem,
+    shown: TestSet,
+    results: FloatArray,
+    outcomes: FloatArray,
+    answers: FloatArray,
+) -> FloatArray:
+    """What answers cost given the shown results; given the outcome where tests are not Gaussian."""
+    world, risk = problem.world, problem.risk
+    best, left = _best_use(world, shown)
+    if not isinstance(risk, YesNoRisk):
+        if not world.is_gaussian:
+            return np.asarray((outcomes - answers) ** 2)
+        return np.asarray(world.noise_variance + left + (results @ best - answers) ** 2)
+    assert world.outcome is not None
+    chance = world.outcome.from_score.mean_probability(world.base_score + results @ best, left)
+    if_yes, if_no = (risk.charge(answers, np.full(answers.shape, y)) for y in (1.0, 0.0))
+    # A chance of 0 costs nothing, however dear the answer would be.
+    return np.asarray(
+        np.where(chance > 0.0, chance * if_yes, 0.0)
+        + np.where(chance < 1.0, (1.0 - chance) * if_no, 0.0)
+    )
+
+
+def _best_use(world: World, shown: TestSet) -> tuple[FloatArray, float]:
+    """Slopes of the regression on the shown tests, and what hidden ones add to its variance."""
+    rows, sigma = list(shown), world.covariance
+    with_outcome = (sigma @ world.coefficients)[rows]
+    best = np.asarray(np.linalg.solve(sigma[np.ix_(rows, rows)], with_outcome))
+    spread = float(world.coefficients @ sigma @ world.coefficients)
+    return best, max(spread - float(with_outcome @ best), 0.0)
 
 
 def _rounds_that_count(discount: float) -> int:
     if discount == 0.0:
         return 1
-    return min(int(np.ceil(np.log(_LEFT) / np.log(discount))), _MOST_ROUNDS)
-
-
-def slow_floor(problem: Problem) -> float:
-    """What no round can go below, set by set, from textbook algebra, over all rounds."""
-    world = problem.world
-    sigma, a = world.covariance, world.coefficients
-    prices = problem.budget.prices(problem.size)
-    least = np.inf
-    for shown in problem.sets:
-        s = list(shown)
-        target = (sigma @ a)[s]
-        explained = target @ np.linalg.solve(sigma[np.ix_(s, s)], target) if s else 0.0
-        left = max(float(a @ sigma @ a - explained), 0.0)
-        if isinstance(problem.risk, YesNoRisk):
-            assert world.outcome is not None
-            known = np.array([min(float(explained), world.score_variance)])
-            reader = ScorePair.best_reader(
-                world.outcome.from_score, world.base_score, world.score_variance, known
-            )
-            charge = float(problem.risk.best(reader)[0])
-        else:
-            charge = world.noise_variance + left
-        least = min(least, charge + float(prices[s].sum()))
-    discount, horizon = problem.discount, problem.horizon
-    if horizon is None:
-        return least / (1.0 - discount)
-    return least * float(np.sum(discount ** np.arange(horizon)))
+    return min(math.ceil(math.log(_LEFT) / math.log(discount)), _MOST_ROUNDS)

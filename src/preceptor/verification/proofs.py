@@ -17,7 +17,6 @@ import numpy as np
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.certificate import Certificate, PotentialCertificate
-from preceptor.people.crowd import Crowd
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.own_person import OwnPerson
 from preceptor.policies import CountPolicy, Policy
@@ -51,6 +50,12 @@ _BOXES = (20_000, 400_000, 6_000_000)
 _LENGTHS = (4, 16, 64, 256, 1024)
 # Methods whose bounds cost no search.
 _INSTANT = ("stationary", "independent", "beam", "search")
+# How bounds of a crowd's people are known that cost no search either.
+INSTANT_KINDS = (
+    "nothing is learned, so the best fixed set is best",
+    "instant bound",
+    "floor of every case",
+)
 # States in which tabulated charges are compared with brute force.
 _COMPARED = 40
 
@@ -348,11 +353,7 @@ def _by_certificate(losses: OwnLosses, hints: Hints, dual: Dual, slack: float) -
 
 
 def people_bound(problem: Problem) -> tuple[float, str]:
-    """What no plan goes below for people who do not learn by showings, person by person."""
-    if isinstance(problem.learner, Crowd):
-        members = problem.learner.members
-        bounds = [m.weight * people_bound(problem.replace(learner=m.person))[0] for m in members]
-        return float(sum(bounds)), "bounds of all people computed again, one by one"
+    """What no plan goes below for one person, by means that serve all kinds."""
     weight = total_weight(problem.discount, problem.horizon)
     if not _can_be_listed(problem) or isinstance(problem.learner, OwnPerson):
         floor, how = least_round(problem)

@@ -1,10 +1,8 @@
 """A slow proof of a semidefinite bound once more, from what people do with a case.
 
-Nothing is taken from the code that found it. How errors move is read off the person's own rule for
-a known case (`Person.moves`), averaged over cases by a product of Gauss-Hermite rules. Rules that
-are quadratic in the case are averaged exactly by three points a dimension; five points must give
-the same, so a rule that is not quadratic is noticed. Then every inequality of
-`linear_certificate.py` is checked by its smallest eigenvalue, for every set and step.
+Nothing is taken from the code that found it. How errors move is read off what people do with a case
+(`case_maps.py`): with three points a dimension, and five must give the same. Then every inequality
+of `linear_certificate.py` is checked by its smallest eigenvalue, for every set and step.
 """
 
 from __future__ import annotations
@@ -21,9 +19,7 @@ from preceptor.linear_certificate import SLOWER, LinearCertificate, steps
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.person import Person
-
-# Differences that count as rounding between two ways to average, relative to the largest entry.
-_SAME = 1e-9
+from preceptor.verification.case_maps import CaseMaps, case_maps, same_moments
 
 
 @dataclass(frozen=True)
@@ -49,27 +45,6 @@ class SemidefiniteReport:
     bound: float
     adaptive: bool
     worst: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Round:
-    """A set: charge (N, N), maps Φ of g for each case (cases, N, N), and weights of the cases."""
-
-    charge: FloatArray
-    maps: FloatArray
-    weights: FloatArray
-
-    @property
-    def mean(self) -> FloatArray:
-        return np.asarray(np.einsum("c,cij->ij", self.weights, self.maps))
-
-    def back(self, Q: FloatArray) -> FloatArray:
-        """E[Φ'QΦ]."""
-        return np.asarray(np.einsum("c,cki,kl,clj->ij", self.weights, self.maps, Q, self.maps))
-
-    def forth(self, P: FloatArray) -> FloatArray:
-        """E[ΦPΦ']."""
-        return np.asarray(np.einsum("c,cik,kl,cjl->ij", self.weights, self.maps, P, self.maps))
 
 
 def check_semidefinite(
@@ -105,10 +80,12 @@ def check_semidefinite(
     g = np.append(world.coefficients - person.weights_of(world, fresh), 1.0)
     rounds = []
     for s, shown in enumerate(sets):
-        one = _round(person, world, shown, float(sets.prices[s]), start, points=3, played=0)
+        one = case_maps(person, world, shown, float(sets.prices[s]), start, points=3, played=0)
         if len(shown) <= 3 and not (
-            _same(one, _round(person, world, shown, float(sets.prices[s]), start, 5, 0))
-            and _same(one, _round(person, world, shown, float(sets.prices[s]), start, 3, 4))
+            same_moments(one, case_maps(person, world, shown, float(sets.prices[s]), start, 5, 0))
+            and same_moments(
+                one, case_maps(person, world, shown, float(sets.prices[s]), start, 3, 4)
+            )
         ):
             return _failed(
                 f"The maps of set {shown} are not quadratic in the case, or change with the round."
@@ -136,7 +113,7 @@ class _Claim:
     """A certificate with the rounds that it is about; eigenvalues are taken in scaled units."""
 
     certificate: LinearCertificate
-    rounds: list[_Round]
+    rounds: list[CaseMaps]
     g: FloatArray
     sizes: FloatArray
     unit: float
@@ -288,56 +265,6 @@ class _Claim:
                     worst, where = least, f"set {s} in step {step}"
         wrong = f"The inequality of {where} fails by {-worst:.3g}." if worst < -allowed else ""
         return worst, wrong
-
-
-def _round(
-    person: Person,
-    world: World,
-    shown: tuple[int, ...],
-    price: float,
-    start: Sequence[int] | None,
-    points: int,
-    played: int,
-) -> _Round:
-    """What a set does to somebody who has played so many rounds with it."""
-    rows, truth, sigma = list(shown), world.coefficients, world.covariance
-    k, n = len(rows), world.size
-    omega = person.imputing_covariance(world)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
-    weights = weights / weights.sum()
-    grid = np.array(np.meshgrid(*[nodes] * (k + 1), indexing="ij")).reshape(k + 1, -1).T
-    chance = np.array(np.meshgrid(*[weights] * (k + 1), indexing="ij")).reshape(k + 1, -1).prod(0)
-    block = sigma[np.ix_(rows, rows)]
-    slopes = np.linalg.solve(block, sigma[rows] @ truth)
-    rest = world.noise_variance + truth @ sigma @ truth - slopes @ block @ slopes
-    results = grid[:, :k] @ np.linalg.cholesky(block).T
-    outcome = results @ slopes + math.sqrt(max(float(rest), 0.0)) * grid[:, k]
-    filled = results @ np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows])
-    filled[:, rows] = results
-    mask = np.zeros((chance.size, n), dtype=np.bool_)
-    mask[:, rows] = True
-    state = person.fresh(world, (chance.size,), start)
-    for _ in range(played):
-        state = person.learn(world, state, filled, mask, outcome)
-    turn, push = person.moves(world, state, filled, mask, outcome)
-    maps = np.zeros((chance.size, n + 1, n + 1))
-    maps[:, :n, :n] = turn
-    maps[:, :n, n] = truth - turn @ truth - push
-    maps[:, n, n] = 1.0
-    # The surprise is e·x̂ plus what even the truth misses.
-    surprise = np.column_stack([filled, outcome - filled @ truth])
-    charge = np.einsum("c,ci,cj->ij", chance, surprise, surprise)
-    charge[n, n] += price
-    return _Round(charge, maps, chance)
-
-
-def _same(one: _Round, other: _Round) -> bool:
-    """Whether two ways to average agree on first and second moments of the map."""
-    n = one.charge.shape[0]
-    probes = np.random.default_rng(0).standard_normal((3, n, n))
-    pairs = [(one.mean, other.mean)]
-    pairs += [(one.back(probe + probe.T), other.back(probe + probe.T)) for probe in probes]
-    return all(np.abs(a - b).max() <= _SAME * max(np.abs(a).max(), 1.0) for a, b in pairs)
 
 
 def _shape_faults(certificate: LinearCertificate, n: int, sets: int) -> str:

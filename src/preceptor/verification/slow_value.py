@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
@@ -25,32 +26,47 @@ def slow_value(problem: Problem, policy: Policy) -> float:
     An infinite horizon is followed until what is left weighs less than rounding; from there on
     the last round's loss stands for all of them.
     """
-    rounds = problem.horizon or _rounds_that_count(problem.discount)
-    schedule = policy.schedule(rounds)
-    each = _losses_of_rounds(problem, schedule)
-    weights = problem.discount ** np.arange(rounds, dtype=np.float64)
-    total = math.fsum((each * weights).tolist())
+    schedule = policy.schedule(rounds_that_count(problem))
+    return added_up(problem, losses_along(problem, schedule, _errors_by_showings(problem)))
+
+
+def rounds_that_count(problem: Problem) -> int:
+    """All rounds; without an end, so many that what is left weighs less than rounding."""
+    if problem.horizon is not None:
+        return problem.horizon
+    if problem.discount == 0.0:
+        return 1
+    negligible = math.log(1e-15 * (1.0 - problem.discount))
+    return min(math.ceil(negligible / math.log(problem.discount)), _MOST_ROUNDS)
+
+
+def added_up(problem: Problem, losses: FloatArray) -> float:
+    """Discounted sum of the losses of all rounds; without an end, the last stands for the rest."""
+    weights = problem.discount ** np.arange(losses.size, dtype=np.float64)
+    total = math.fsum((losses * weights).tolist())
     if problem.horizon is None:
-        total += problem.discount**rounds / (1.0 - problem.discount) * float(each[-1])
+        total += problem.discount**losses.size / (1.0 - problem.discount) * float(losses[-1])
     return total
 
 
-def _losses_of_rounds(problem: Problem, schedule: list[TestSet]) -> FloatArray:
-    """Loss of each round (rounds,), from how often each test was shown before it."""
+ErrorsOf = Callable[[OwnLosses, IntArray, int], FloatArray]
+
+
+def losses_along(problem: Problem, schedule: list[TestSet], errors_of: ErrorsOf) -> FloatArray:
+    """Loss of each round (rounds,) of somebody whose errors are known in every round.
+
+    `errors_of` is asked for the errors before some rounds, in order: given which sets these rounds
+    show, and the number of the first.
+    """
     sets = list(dict.fromkeys(schedule))
     place = {shown: row for row, shown in enumerate(sets)}
     which = np.array([place[shown] for shown in schedule], dtype=np.int64)
     own = OwnLosses.of(problem, sets)
-    table = own.errors_after(range(len(schedule) + 1))
-    tests, losses = np.arange(problem.size), np.empty(which.size)
-    counts = np.zeros(problem.size, dtype=np.int64)
+    losses = np.empty(which.size)
     known: dict[tuple[bytes, int], float] = {}
     for first in range(0, which.size, _BATCH):
         part = which[first : first + _BATCH]
-        shown = own.member_of[part].astype(np.int64)
-        before = counts + np.cumsum(shown, axis=0) - shown
-        counts = before[-1] + shown[-1]
-        errors = table[tests, before]
+        errors = errors_of(own, part, first)
         for row in np.unique(part):
             at = np.flatnonzero(part == row)
             if problem.is_binary:
@@ -59,6 +75,21 @@ def _losses_of_rounds(problem: Problem, schedule: list[TestSet]) -> FloatArray:
             else:
                 losses[first + at] = own.losses(int(row), errors[at])
     return losses
+
+
+def _errors_by_showings(problem: Problem) -> ErrorsOf:
+    """Errors from how often each test was shown before a round."""
+    counts = np.zeros(problem.size, dtype=np.int64)
+
+    def errors_of(own: OwnLosses, which: IntArray, first: int) -> FloatArray:
+        nonlocal counts
+        shown = own.member_of[which].astype(np.int64)
+        before = counts + np.cumsum(shown, axis=0) - shown
+        counts = before[-1] + shown[-1]
+        table = own.errors_after(range(first + which.size + 1))
+        return np.asarray(table[np.arange(problem.size), before])
+
+    return errors_of
 
 
 def _brute_force(
@@ -99,9 +130,3 @@ def slow_loss(problem: Problem, beliefs: FloatArray, shown: TestSet) -> float:
         + weights @ sigma[np.ix_(s, s)] @ weights
     )
     return float(problem.risk.expected(max(float(variance), 0.0))) + float(prices)
-
-
-def _rounds_that_count(discount: float) -> int:
-    if discount == 0.0:
-        return 1
-    return min(math.ceil(math.log(1e-15 * (1.0 - discount)) / math.log(discount)), _MOST_ROUNDS)

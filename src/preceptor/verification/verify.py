@@ -11,34 +11,25 @@ is said in words.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from preceptor._base.checks import is_number
-from preceptor._base.discounting import total_weight
-from preceptor._base.progress import Status
+from preceptor._base.progress import OPTIMAL_WITHIN, Status
+from preceptor._base.words import listed
 from preceptor.certificate import Certificate, PotentialCertificate
 from preceptor.errors import InvalidInput
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
-from preceptor.plan import Plan
-from preceptor.policies import Policy
+from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
-from preceptor.verification.played import Played, played_value
-from preceptor.verification.proofs import Hints, people_bound, prove_bound
+from preceptor.verification.proofs import INSTANT_KINDS, Hints, people_bound, prove_bound
 from preceptor.verification.semidefinite_check import check_semidefinite
-from preceptor.verification.slow_value import slow_value
+from preceptor.verification.slow_people import ROUNDING, Cost, person_cost, rounding_of
 
-# Relative difference that rounding may make between two ways to add up the same losses.
-_ROUNDING = 1e-9
-# Of what should cancel, the share that rounding may leave, or take off what is proven.
-_EPSILON = 1e-12
-# The largest gap of a plan that calls itself optimal and does not say to which tolerance.
-_OPTIMAL = 1e-8
-# Where people play, by how many standard errors the average may be off; and by which share more
-# where what is expected of them is approximate.
-_STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.1
+_ADDED_UP = "was added up again round by round"
 
 
 @dataclass(frozen=True)
@@ -48,9 +39,9 @@ class Verification:
     Attributes
     ----------
     value
-        The plan's value as found here, round by round.
+        The plan's value as found here.
     value_ok
-        Whether the plan claims the same.
+        Whether the plan claims the same, or where people can only be approximated, what that gives.
     lower_bound
         The bound as proven here, rounding taken off.
     bound_ok
@@ -63,10 +54,15 @@ class Verification:
     policy_ok
         Whether the policy shows only what the budget allows.
     status_ok
-        Whether a plan that calls itself optimal, or within target, is: to the tolerance that it
-        states.
+        Whether a plan that calls itself optimal is, as `solve` understands it; and one that calls
+        itself within target, to the target that it states.
     played
-        Where people had to play the plan: how many did, and how sure their average is.
+        Where people had to play the plan: how many did, and what came out, in words.
+    claimed
+        The value that the plan claims.
+    error
+        How far that may be from what the policy really costs: rounding, or where people had to
+        play, by what their average differs from it and how sure that is.
     """
 
     value: float
@@ -78,6 +74,8 @@ class Verification:
     policy_ok: bool = True
     status_ok: bool = True
     played: str = ""
+    claimed: float | None = None
+    error: float = 0.0
 
     @property
     def ok(self) -> bool:
@@ -100,13 +98,6 @@ was proven again (1.9): floors computed again, by code of its own.'
         """
         if not self.policy_ok:
             return f"The policy is NOT ALLOWED: {self.how}."
-        added = self.played or "was added up again round by round"
-        cost = f"{self.value:.8g}"
-        value = (
-            f"Its value, {cost}, {added}"
-            if self.value_ok
-            else f"Its value DOES NOT HOLD: it is {cost}, which {added}"
-        )
         code = "by code of its own" if self.independent else "otherwise by code of its own"
         proven = "" if np.isneginf(self.lower_bound) else f" ({self.lower_bound:.8g})"
         bound = (
@@ -115,7 +106,23 @@ was proven again (1.9): floors computed again, by code of its own.'
             else f"The lower bound was NOT PROVEN{proven}: {self.how}"
         )
         status = "" if self.status_ok else " Its STATUS claims more than value and bound say."
-        return f"The policy is allowed. {value}. {bound}.{status}"
+        return f"The policy is allowed. {self._value_in_words()}. {bound}.{status}"
+
+    def _value_in_words(self) -> str:
+        """The number that the plan names, and what is known about it."""
+        claimed = f"{self.value if self.claimed is None else self.claimed:.8g}"
+        if not self.value_ok:
+            found = f"it is {self.value:.8g}, which {self.played or _ADDED_UP}"
+            return f"Its value, {claimed}, DOES NOT HOLD: {found}"
+        if not self.played:
+            off = f", and is off by no more than {self.error:.2g}" if self.error else ""
+            return f"Its value, {claimed}, {_ADDED_UP}{off}"
+        share = f" ({self.error / abs(self.value):.2g} of it)" if self.value else ""
+        return (
+            f"Its value, {claimed}, is approximate, and may be off by up to "
+            f"{self.error:.3g}{share}: the approximation was worked out again, and what people "
+            f"cost, {self.value:.8g}, {self.played}"
+        )
 
 
 def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -> Verification:
@@ -153,46 +160,41 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
         plan.policy.check(asked)
     except InvalidInput as error:
         return Verification(
-            np.nan, False, -np.inf, False, str(error), independent=True, policy_ok=False
+            np.nan, False, -np.inf, False, str(error), True, policy_ok=False, claimed=plan.value
         )
     if not asked.learns_by_showings:
-        return _played(plan, asked, slack)
-    value = slow_value(asked, plan.policy)
-    tabulated = asked.oracle.accuracy * total_weight(asked.discount, asked.horizon)
-    allowed = tabulated + _cancelled(asked, plan.policy)
-    value_ok = bool(np.isclose(value, plan.value, rtol=_ROUNDING, atol=allowed))
-    hints = Hints(plan.method, value, plan.policy, plan.options, _own_certificate(plan))
+        return _of_people(plan, asked, slack)
+    cost = person_cost(asked, plan.policy)
+    hints = Hints(plan.method, cost.value, plan.policy, plan.options, _own_certificate(plan))
+    allowed = rounding_of(asked, plan.policy)
+    value_ok = _stands(plan.value, cost.stated, cost.slack)
     if isinstance(plan.certificate, LinearCertificate):
+        why = "its certificate is about other people"
         return Verification(
-            value, value_ok, -np.inf, False, "its certificate is about other people", True
+            cost.value, value_ok, -np.inf, False, why, True, claimed=plan.value, error=cost.error
         )
     proven = prove_bound(asked, plan.lower_bound, hints, slack, allowed)
-    bound_ok = _no_more(plan.lower_bound, proven.bound, slack, allowed + proven.rounding)
     return Verification(
-        value,
+        cost.value,
         value_ok,
         proven.bound,
-        bound_ok,
+        _no_more(plan.lower_bound, proven.bound, slack, allowed + proven.rounding),
         proven.how,
         proven.independent,
         status_ok=_status_stands(plan, allowed),
+        claimed=plan.value,
+        error=cost.error,
     )
-
-
-def _cancelled(problem: Problem, policy: Policy) -> float:
-    """What rounding leaves of losses that should cancel, over all rounds.
-
-    Small costs are differences of what the outcome varies by and of what the person would say,
-    and no better known.
-    """
-    sizes = np.abs(problem.initial_errors)
-    largest = max(problem.oracle.ceiling_of(sizes, shown) for shown in {(), *policy.used_sets()})
-    return _EPSILON * largest * total_weight(problem.discount, problem.horizon)
 
 
 def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
     found = plan.certificate
     return None if isinstance(found, LinearCertificate) else found
+
+
+def _stands(claimed: float, stated: float, slack: float) -> bool:
+    """Whether a claim is a number and the one that should be stated."""
+    return bool(np.isfinite(claimed) and abs(claimed - stated) <= slack)
 
 
 def _no_more(claimed: float, proven: float, slack: float, also: float = 0.0) -> bool:
@@ -201,64 +203,121 @@ def _no_more(claimed: float, proven: float, slack: float, also: float = 0.0) -> 
 
 
 def _status_stands(plan: Plan, also: float) -> bool:
-    """Whether value and bound are as close as "optimal" or "within target" says they are."""
-    names = {Status.OPTIMAL: "tolerance", Status.WITHIN_TARGET: "target_gap"}
-    if plan.status not in names:
+    """Whether value and bound are as close as "optimal" or "within target" says they are.
+
+    What is optimal is not for a plan to say, but what was asked for is: only the second has a
+    tolerance among the plan's options.
+    """
+    if plan.status is Status.OPTIMAL:
+        allowed = OPTIMAL_WITHIN
+    elif plan.status is Status.WITHIN_TARGET:
+        tolerance = plan.options.get("tolerance", 0.0)
+        target = plan.options.get("target_gap", tolerance)
+        if not is_number(target):
+            return False
+        allowed = max(OPTIMAL_WITHIN, 2.0 * float(target))
+    else:
         return True
-    stated = plan.options.get(names[plan.status], 0.0)
-    if not is_number(stated):
-        return False
-    allowed = max(_OPTIMAL, 2.0 * float(stated)) * abs(plan.value) + 3.0 * also
-    return bool(plan.value - plan.lower_bound <= allowed)
+    return bool(plan.value - plan.lower_bound <= allowed * abs(plan.value) + 3.0 * also)
 
 
-def _played(plan: Plan, problem: Problem, slack: float) -> Verification:
-    """People who do not learn by showings: let them play, and prove the bound again."""
-    found = played_value(problem, plan.policy)
-    allowed = _STANDARD_ERRORS * found.standard_error
-    allowed += _APPROXIMATE * found.approximate
-    value_ok = bool(abs(found.value - plan.value) <= allowed + _ROUNDING * abs(found.value))
-    if plan.regrets is not None:
-        value_ok = value_ok and _regrets_stand(plan.regrets, problem, found)
-    bound, how = people_bound(problem)
-    bound_fault = False
-    if isinstance(plan.certificate, LinearCertificate):
-        proven, said = _semidefinite_again(plan.certificate, problem)
-        bound_fault = bool(np.isneginf(proven))
-        if bound_fault or proven > bound:
-            bound, how = proven, said
-    played = (
-        f"was played by {found.people:,} simulated people of each kind over {found.rounds:,} "
-        f"rounds (± {found.standard_error:.3g})"
+def _of_people(plan: Plan, problem: Problem, slack: float) -> Verification:
+    """People who do not learn by showings: what the plan costs each of them, and their bounds."""
+    crowd = problem.learner
+    people = crowd.people if isinstance(crowd, Crowd) else {crowd.kind: crowd}
+    shares = crowd.weights if isinstance(crowd, Crowd) else np.ones(1)
+    alone = [problem.replace(learner=person) for person in people.values()]
+    costs = [person_cost(each, plan.policy) for each in alone]
+    value, error, stated, allowed = (
+        float(shares @ [getattr(cost, name) for cost in costs])
+        for name in ("value", "error", "stated", "slack")
     )
+    value_ok = _stands(plan.value, stated, allowed) and all(cost.near for cost in costs)
+    proven = [people_bound(each) for each in alone]
+    bound, how = float(shares @ [each for each, _ in proven]), proven[0][1]
+    if isinstance(crowd, Crowd):
+        how = "bounds of all people computed again, one by one"
+    bound_fault = False
+    if plan.regrets is not None:
+        value_ok = value_ok and _regrets_stand(plan.regrets, problem, costs)
+        bounds = np.array([each for each, _ in proven])
+        bound_fault, unchecked = _regret_bounds(plan.regrets, bounds, costs, slack)
+        if unchecked:
+            how = f"{how}; better bounds of {listed(unchecked)} are NOT CHECKED"
+    if isinstance(plan.certificate, LinearCertificate):
+        again, said = _semidefinite_again(plan.certificate, problem, plan.bound_holds_for)
+        bound_fault = bound_fault or bool(np.isneginf(again))
+        if np.isneginf(again) or again > bound:
+            bound, how = again, said
+    if len(list(islice(problem.budget.subsets(problem.size), 2))) == 1 and stated > bound:
+        bound, how = stated, "only one set may be shown, so nothing else can be done"
     return Verification(
-        found.value,
+        value,
         value_ok,
         bound,
-        _no_more(plan.lower_bound, bound, slack) and not bound_fault,
+        _no_more(plan.lower_bound, bound, slack, allowed) and not bound_fault,
         how,
         independent=not problem.is_binary,
-        status_ok=_status_stands(plan, 0.0),
-        played=played,
+        status_ok=_status_stands(plan, allowed),
+        played=_played_in_words(dict(zip(people, costs, strict=True))),
+        claimed=plan.value,
+        error=abs(plan.value - value) + error,
     )
 
 
-def _regrets_stand(regrets: Regrets, problem: Problem, found: Played) -> bool:
-    """Whether the people are the problem's, cost what they do when they play, and add up."""
+def _played_in_words(costs: dict[str, Cost]) -> str:
+    """Who had to play, how many of them, and how sure that is; empty if nobody had to."""
+    played = {name: cost.played for name, cost in costs.items() if cost.played is not None}
+    if not played:
+        return ""
+    first = next(iter(played.values()))
+    whom = "" if len(costs) == 1 else f" of each of {listed(list(played))}"
+    rest = "" if len(played) == len(costs) else "; the other people's was added up"
+    return (
+        f"was played by {first.people:,} simulated people{whom} over {first.rounds:,} rounds "
+        f"(± {max(each.standard_error for each in played.values()):.3g}, standard error){rest}"
+    )
+
+
+def _regrets_stand(regrets: Regrets, problem: Problem, costs: list[Cost]) -> bool:
+    """Whether the people are the problem's, cost what is stated, and add up."""
     crowd = problem.learner
     if not isinstance(crowd, Crowd) or regrets.people != crowd.names:
         return False
-    allowed = _STANDARD_ERRORS * found.errors + _APPROXIMATE * found.means * found.inexact
+    shape = (len(regrets.policies), len(costs))
+    if regrets.costs.shape != shape or regrets.best.shape != shape[1:]:
+        return False
+    slack = np.array([cost.slack for cost in costs])
+    found = np.array([cost.stated for cost in costs])
+    # Plans of their own are not part of a plan file; the best of all policies listed is the best.
+    best = regrets.costs.min(axis=0)
     return bool(
-        np.allclose(regrets.weights, crowd.weights)
-        and np.all(np.abs(regrets.costs[0] - found.means) <= allowed + _ROUNDING * found.means)
-        and np.all(regrets.best <= regrets.costs[0] * (1.0 + _ROUNDING))
-        and np.all(regrets.bounds <= regrets.best * (1.0 + _ROUNDING))
-        and np.all(np.isclose(regrets.best, regrets.costs.min(axis=0), rtol=0.05))
+        np.allclose(regrets.weights, crowd.weights, rtol=ROUNDING, atol=0.0)
+        and np.all(np.abs(regrets.costs[0] - found) <= slack)
+        and np.all(np.abs(regrets.best - best) <= slack + ROUNDING * np.abs(best))
     )
 
 
-def _semidefinite_again(certificate: LinearCertificate, problem: Problem) -> tuple[float, str]:
+def _regret_bounds(
+    regrets: Regrets, proven: np.ndarray, costs: list[Cost], slack: float
+) -> tuple[bool, list[str]]:
+    """Whether a person's bound is more than was proven, and whose is known by other means."""
+    bounds, unchecked = regrets.bounds, []
+    if bounds.shape != proven.shape or len(regrets.bound_kinds) != proven.size:
+        return True, []
+    for i, (bound, cost) in enumerate(zip(bounds, costs, strict=True)):
+        if _no_more(float(bound), float(proven[i]), slack, cost.slack):
+            continue
+        above = not _no_more(float(bound), float(regrets.best[i]), slack, cost.slack)
+        if above or regrets.bound_kinds[i] in INSTANT_KINDS:
+            return True, []
+        unchecked.append(regrets.people[i])
+    return False, unchecked
+
+
+def _semidefinite_again(
+    certificate: LinearCertificate, problem: Problem, holds_for: str
+) -> tuple[float, str]:
     """What a semidefinite certificate proves about this problem, and how that was checked."""
     if (certificate.discount, certificate.horizon) != (problem.discount, problem.horizon):
         return -np.inf, "semidefinite certificate is about another discount or horizon"
@@ -267,4 +326,8 @@ def _semidefinite_again(certificate: LinearCertificate, problem: Problem) -> tup
     )
     if not report.ok:
         return -np.inf, f"semidefinite certificate FAILS: {report.why}"
-    return report.bound, "semidefinite certificate proven again for every set and step"
+    if holds_for == ALL_POLICIES and not report.adaptive:
+        return -np.inf, f"semidefinite certificate holds for {FIXED_SCHEDULES} only"
+    reach = ALL_POLICIES if report.adaptive else FIXED_SCHEDULES
+    how = f"semidefinite certificate proven again for every set and step, for {reach}"
+    return report.bound, how

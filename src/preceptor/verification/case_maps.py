@@ -1,0 +1,113 @@
+"""How errors move when a set is shown, read off what a person does with a case.
+
+How errors move is taken from the person's own rule for a known case (`Person.moves`), and averaged
+over Gaussian cases by a product of Gauss-Hermite rules. Rules that are quadratic in the case are
+averaged exactly by three points a dimension; if five give something else, the rule was not
+quadratic. Then it takes many, and these are equally spaced: errors of such a sum fall exponentially
+with their number, where those of Gauss-Hermite rules fall with its root.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from preceptor._base.values import FloatArray
+from preceptor.model.world import World
+from preceptor.people.person import Person
+
+# Differences that count as rounding between two ways to average, relative to the largest entry.
+_SAME = 1e-9
+# The outcome moves weights in proportion to it, so that its square is all that is averaged.
+_OUTCOME_POINTS = 5
+# Up to so many points are those of Gauss and Hermite; more are spread over so many deviations.
+_FEW, _REACH = 5, 8.5
+
+
+@dataclass(frozen=True, eq=False)
+class CaseMaps:
+    """A set: charge (N, N), maps Φ of g for each case (cases, N, N), and weights of the cases.
+
+    g = (e, 1) are the errors of the person's weights and a 1, so that N = n + 1.
+    """
+
+    charge: FloatArray
+    maps: FloatArray
+    weights: FloatArray
+
+    @property
+    def mean(self) -> FloatArray:
+        """E[Φ]."""
+        return np.asarray(np.einsum("c,cij->ij", self.weights, self.maps))
+
+    def back(self, Q: FloatArray) -> FloatArray:
+        """E[Φ'QΦ]."""
+        return np.asarray(np.einsum("c,cki,kl,clj->ij", self.weights, self.maps, Q, self.maps))
+
+    def forth(self, P: FloatArray) -> FloatArray:
+        """E[ΦPΦ']."""
+        half = self.weights[:, None, None] * (self.maps @ P)
+        return np.asarray(np.tensordot(half, self.maps, axes=([0, 2], [0, 2])))
+
+
+def case_maps(
+    person: Person,
+    world: World,
+    shown: tuple[int, ...],
+    price: float,
+    start: Sequence[int] | None,
+    points: int,
+    played: int,
+) -> CaseMaps:
+    """What a set does to somebody who has played so many rounds with it."""
+    rows, truth, sigma = list(shown), world.coefficients, world.covariance
+    k, n = len(rows), world.size
+    omega = person.imputing_covariance(world)
+    rules = [_normal_rule(each) for each in [points] * k + [min(points, _OUTCOME_POINTS)]]
+    grid = np.array(np.meshgrid(*[x for x, _ in rules], indexing="ij")).reshape(k + 1, -1).T
+    chances = np.meshgrid(*[weights for _, weights in rules], indexing="ij")
+    chance = np.array(chances).reshape(k + 1, -1).prod(0)
+    block = sigma[np.ix_(rows, rows)]
+    slopes = np.linalg.solve(block, sigma[rows] @ truth)
+    rest = world.noise_variance + truth @ sigma @ truth - slopes @ block @ slopes
+    results = grid[:, :k] @ np.linalg.cholesky(block).T
+    outcome = results @ slopes + math.sqrt(max(float(rest), 0.0)) * grid[:, k]
+    filled = results @ np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows])
+    filled[:, rows] = results
+    mask = np.zeros((chance.size, n), dtype=np.bool_)
+    mask[:, rows] = True
+    state = person.fresh(world, (chance.size,), start)
+    for _ in range(played):
+        state = person.learn(world, state, filled, mask, outcome)
+    turn, push = person.moves(world, state, filled, mask, outcome)
+    maps = np.zeros((chance.size, n + 1, n + 1))
+    maps[:, :n, :n] = turn
+    maps[:, :n, n] = truth - turn @ truth - push
+    maps[:, n, n] = 1.0
+    # The surprise is e·x̂ plus what even the truth misses.
+    surprise = np.column_stack([filled, outcome - filled @ truth])
+    charge = np.einsum("c,ci,cj->ij", chance, surprise, surprise)
+    charge[n, n] += price
+    return CaseMaps(charge, maps, chance)
+
+
+def _normal_rule(points: int) -> tuple[FloatArray, FloatArray]:
+    """Places and weights of a standard normal."""
+    if points <= _FEW:
+        places, weights = np.polynomial.hermite_e.hermegauss(points)
+    else:
+        places = np.linspace(-_REACH, _REACH, points)
+        weights = np.exp(-0.5 * places**2)
+    return places, weights / weights.sum()
+
+
+def same_moments(one: CaseMaps, other: CaseMaps) -> bool:
+    """Whether two ways to average agree on first and second moments of the map."""
+    n = one.charge.shape[0]
+    probes = np.random.default_rng(0).standard_normal((3, n, n))
+    pairs = [(one.mean, other.mean)]
+    pairs += [(one.forth(probe + probe.T), other.forth(probe + probe.T)) for probe in probes]
+    return all(np.abs(a - b).max() <= _SAME * max(np.abs(a).max(), 1.0) for a, b in pairs)
