@@ -72,7 +72,9 @@ class Cell:
     power
         Share of simulations in which p was below the level.
     effect, standardised
-        On average over simulations: in units of the measure, and in standard deviations of people.
+        On average over simulations: in units of the measure, and in standard deviations of what
+        the test compares (differences between people at the same place; Welch: people). The latter
+        is NaN for a sign test.
     signal
         The effect divided by its standard error, on average, for one person an arm: with n of them
         it is the square root of n times as large.
