@@ -190,6 +190,8 @@ def test_hedges_g_by_hand():
     # differences -3, -4, -5, correction 1 - 3 / (4 x 2 - 1)
     paired = permutation(first - second, "two-sided", 0.05, 0)
     assert paired.standardised == pytest.approx(-4.0 / 1.0 * 4.0 / 7.0)
+    # With two differences the correction is 0 and says nothing.
+    assert np.isnan(permutation(np.array([-3.0, -4.0]), "two-sided", 0.05, 0).standardised)
 
 
 def null_records(study, people, seed):

@@ -122,10 +122,11 @@ class Result:
         what = "Probability of learning from outcomes" if self.measure == "kind" else self.measure
         lines.append(f"{what[0].upper()}{what[1:]}: {listed(each)}.")
         if self.measure != "kind" or len(self.arms) == 2:
+            size = f", {self.standardised:.2f} of these standard deviations"
             lines.append(
                 f"{self._effect()}: {self.effect:.4g} (sd {self.effect_deviation:.3g}, "
-                f"{1 - self.level:.0%} interval {self.low:.4g} to {self.high:.4g}), "
-                f"{self.standardised:.2f} of these standard deviations."
+                f"{1 - self.level:.0%} interval {self.low:.4g} to {self.high:.4g})"
+                f"{'' if math.isnan(self.standardised) else size}."
             )
         if self.slope is not None:
             mean, low, high = self.slope

@@ -49,8 +49,11 @@ class Found:
 
     @property
     def standardised(self) -> float:
-        """Hedges' g: the effect in standard deviations, corrected for small samples."""
-        if not self.deviation > 0.0:
+        """Hedges' g: the effect in standard deviations, corrected for small samples.
+
+        NaN with one degree of freedom, where the correction would make anything 0.
+        """
+        if not self.deviation > 0.0 or self.degrees < 2:
             return math.nan
         return self.effect / self.deviation * (1.0 - 3.0 / (4.0 * self.degrees - 1.0))
 
