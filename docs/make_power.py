@@ -28,7 +28,7 @@ from preceptor.study.measures import charged, trials_of
 from preceptor.study.playing import staged
 from preceptor.study.power import power
 from preceptor.study.power_report import plot
-from preceptor.study.significance import standardised
+from preceptor.study.significance import welch
 
 # For a power of 0.8 at a level of 0.05, two-sided.
 REACH = 1.959964 + 0.841621
@@ -58,10 +58,10 @@ def studies() -> dict[str, dict[str, Any]]:
 
 
 def needed(first: FloatArray, second: FloatArray) -> str:
-    """People an arm, compared place by place, with the effect in standard deviations of people."""
+    """People an arm, compared place by place, with the effect in standard deviations of that."""
     differences = first - second
     signal = float(differences.mean() / differences.std(ddof=1))
-    size = standardised(first, second)
+    size = welch(differences, None, "two-sided", 0.05).standardised
     # So far the average can be off by chance.
     if abs(signal) < 2.0 / math.sqrt(len(first)):
         return f"- ({size:+.2f})"

@@ -16,10 +16,13 @@ from preceptor._base.parsing import parse_toml
 from preceptor.study import Study
 from preceptor.study.analysis import analyse, compare
 from preceptor.study.analysis_result import Result
+from preceptor.study.arms import make_arms
+from preceptor.study.assumed import assumptions
 from preceptor.study.beginning import template
 from preceptor.study.measures import reasons, slope_change, training_error
+from preceptor.study.playing import played, recruited, staged
 from preceptor.study.records import Records, together
-from preceptor.study.significance import mixed, permutation, standardised, welch
+from preceptor.study.significance import NO_PAIRS, mixed, permutation, welch
 
 
 def study_of(name="plan-or-fixed", **analysis):
@@ -112,50 +115,131 @@ def test_welch_is_that_of_scipy(alternative):
     assert found.effect == pytest.approx(first.mean() - second.mean())
 
 
-def nested(people=40, rounds=6, effect=-1.0, seed=4):
+def matched(places=20, rounds=6, effect=-1.0, seed=4):
+    """One number a person: means over rounds whose cases both people of a place have met."""
     rng = np.random.default_rng(seed)
-    person = np.repeat(np.arange(people), rounds)
-    place, first = person // 2, (person % 2 == 0).astype(float)
-    numbers = (
-        effect * first
-        + rng.standard_normal(people)[place]
-        + 0.7 * rng.standard_normal(people)[person]
-        + rng.standard_normal(person.size)
-    )
-    return numbers, first, person, place
+    person = 0.7 * rng.standard_normal((places, 2, 1))
+    case = 2.0 * rng.standard_normal((places, 1, rounds))
+    charges = person + case + rng.standard_normal((places, 2, rounds))
+    charges[:, 0] += effect
+    first, place = np.tile([1.0, 0.0], places), np.repeat(np.arange(places), 2)
+    return charges.mean(axis=2).ravel(), first, place
 
 
-def test_the_mixed_model_is_that_of_statsmodels():
-    numbers, first, person, place = nested()
-    found = mixed(numbers, first, person, place, "two-sided", 0.05)
-    table = pd.DataFrame({"y": numbers, "x": first, "w": person, "g": place})
-    fit = smf.mixedlm("y ~ x", table, groups="g", re_formula="1", vc_formula={"w": "0+C(w)"}).fit()
-    assert found.effect == pytest.approx(fit.params["x"], rel=1e-6)
-    assert found.p == pytest.approx(fit.pvalues["x"], rel=1e-4)
-    assert (found.low, found.high) == pytest.approx(tuple(fit.conf_int().loc["x"]), rel=1e-4)
-    half = mixed(numbers, first, person, place, "less", 0.05).p
+@pytest.mark.parametrize("gone", [(), (0, 5, 7, 13)], ids=["both arms everywhere", "some are gone"])
+def test_the_mixed_model_is_that_of_statsmodels(gone):
+    numbers, first, place = (np.delete(column, gone) for column in matched())
+    found = mixed(numbers, first, place, "two-sided", 0.05)
+    table = pd.DataFrame({"y": numbers, "x": first, "g": place})
+    fit = smf.mixedlm("y ~ x", table, groups="g").fit()
+    assert found.effect == pytest.approx(fit.params["x"], rel=1e-5)
+    assert found.means[1] == pytest.approx(fit.params["Intercept"], rel=1e-4)
+    assert found.means[0] - found.means[1] == pytest.approx(found.effect)
+    assert found.deviation == pytest.approx(np.sqrt(2.0 * fit.scale), rel=1e-4)
+    # Whoever is alone at a place has no partner to differ from.
+    pairs = stats.t(df=20 - len(gone) - 1)
+    # Generalised least squares with the variances that statsmodels finds.
+    together = np.eye(len(place)) + fit.cov_re.iloc[0, 0] / fit.scale * np.equal.outer(place, place)
+    design = np.column_stack([np.ones(len(place)), first])
+    error = np.sqrt(np.linalg.inv(design.T @ np.linalg.solve(fit.scale * together, design))[1, 1])
+    assert found.p == pytest.approx(2.0 * pairs.sf(abs(fit.params["x"] / error)), rel=1e-3)
+    wide = pairs.ppf(0.975) * error
+    ends = (fit.params["x"] - wide, fit.params["x"] + wide)
+    assert (found.low, found.high) == pytest.approx(ends, rel=1e-4)
+    half = mixed(numbers, first, place, "less", 0.05).p
     assert half == pytest.approx(found.p / 2)
 
 
-def test_a_balanced_mixed_model_is_the_paired_difference():
-    # With both arms at every place, places cancel: the effect is the mean of paired differences.
-    numbers, first, person, place = nested(rounds=5)
-    means = numbers.reshape(-1, 5).mean(axis=1).reshape(-1, 2)
-    found = mixed(numbers, first, person, place, "two-sided", 0.05)
-    assert found.effect == pytest.approx((means[:, 0] - means[:, 1]).mean(), rel=1e-6)
+def test_a_balanced_mixed_model_is_the_paired_t_test():
+    numbers, first, place = matched()
+    found = mixed(numbers, first, place, "two-sided", 0.05)
+    pairs = numbers.reshape(-1, 2)
+    known = stats.ttest_rel(pairs[:, 0], pairs[:, 1])
+    ends = known.confidence_interval(0.95)
+    assert found.p == pytest.approx(known.pvalue, rel=1e-6)
+    assert (found.low, found.high) == pytest.approx((ends.low, ends.high), rel=1e-6)
+    assert found.deviation == pytest.approx(np.diff(pairs).std(ddof=1), rel=1e-6)
 
 
-def test_a_mixed_model_that_fails_has_no_p_value():
-    numbers, first, person, place = nested(people=4, rounds=2)
-    found = mixed(numbers, np.ones_like(first), person, place, "two-sided", 0.05)
-    assert np.isnan(found.p)
-    assert any("no p-value" in doubt for doubt in found.doubts)
+def test_places_that_do_not_differ_are_pooled():
+    # Partners are as different as can be, so that the variance of places is estimated as 0.
+    first, second = np.arange(8.0), np.arange(8.0)[::-1] + 0.5
+    numbers, place = np.concatenate([first, second]), np.tile(np.arange(8), 2)
+    found = mixed(numbers, np.repeat([1.0, 0.0], 8), place, "two-sided", 0.05)
+    known = stats.ttest_ind(first, second)
+    assert found.p == pytest.approx(2.0 * stats.t(df=7).sf(abs(known.statistic)))
+    assert any("variance is 0" in doubt for doubt in found.doubts)
+
+
+def test_a_mixed_model_of_people_without_partners_has_no_p_value():
+    numbers, first, place = matched(places=4)
+    for arms, places in ((np.ones_like(first), place), (first, np.arange(8))):
+        found = mixed(numbers, arms, places, "two-sided", 0.05)
+        assert np.isnan(found.p)
+        assert found.doubts == (NO_PAIRS,)
+    nobody_differs = mixed(np.ones(8), first, place, "two-sided", 0.05)
+    assert np.isnan(nobody_differs.p)
+    assert any("no p-value" in doubt for doubt in nobody_differs.doubts)
 
 
 def test_hedges_g_by_hand():
     first, second = np.array([1.0, 2.0, 3.0]), np.array([4.0, 6.0, 8.0])
     # pooled variance (2 x 1 + 2 x 4) / 4, correction 1 - 3 / (4 x 4 - 1)
-    assert standardised(first, second) == pytest.approx(-4.0 / np.sqrt(2.5) * 0.8)
+    found = welch(first, second, "two-sided", 0.05)
+    assert found.standardised == pytest.approx(-4.0 / np.sqrt(2.5) * 0.8)
+    # differences -3, -4, -5, correction 1 - 3 / (4 x 2 - 1)
+    paired = permutation(first - second, "two-sided", 0.05, 0)
+    assert paired.standardised == pytest.approx(-4.0 / 1.0 * 4.0 / 7.0)
+    # With two differences the correction is 0 and says nothing.
+    assert np.isnan(permutation(np.array([-3.0, -4.0]), "two-sided", 0.05, 0).standardised)
+
+
+def null_records(study, people, seed):
+    """Arms do not differ; places have their cases, and some people are left out."""
+    records = records_of(study, 2 * people, seed)
+    rng = np.random.default_rng([seed, 1])
+    drawn = 100.0 + 10.0 * rng.standard_normal((people, records.outcomes.shape[1]))
+    records.outcomes[:] = drawn[records.places]
+    records.answers[:] = 100.0 + 3.0 * rng.standard_normal(records.answers.shape)
+    records.finished[rng.random(2 * people) < 0.15] = False
+    return records
+
+
+@pytest.mark.parametrize("test", ["permutation", "mixed", "welch"])
+def test_all_that_is_reported_is_of_one_comparison(test):
+    study, opposite = study_of(test=test), 0
+    for seed in range(100):
+        records = null_records(study, 12, seed)
+        result = analyse(study, records, resamples=99)
+        means = result.means[0] - result.means[1]
+        opposite += np.sign(result.effect) != np.sign(result.standardised)
+        assert result.effect == pytest.approx(means, abs=1e-9 * max(map(abs, result.means)))
+        middle = (result.low + result.high) / 2.0
+        assert middle == pytest.approx(result.effect, abs=1e-9 * (result.high - result.low))
+        if test != "permutation":
+            continue
+        # From the numbers of those whose partner stayed, without the library.
+        numbers = np.where(records.finished, result.numbers, np.nan).reshape(12, 2)
+        differences = numbers[:, 0] - numbers[:, 1]
+        differences = differences[np.isfinite(differences)]
+        count = len(differences)
+        sd = np.sqrt(np.sum((differences - differences.mean()) ** 2) / (count - 1))
+        assert result.people == (count, count)
+        assert result.effect == pytest.approx(differences.mean())
+        assert result.effect_deviation == pytest.approx(sd)
+        g = differences.mean() / sd * (1.0 - 3.0 / (4.0 * (count - 1) - 1.0))
+        assert result.standardised == pytest.approx(g)
+        wide = stats.t.ppf(0.975, count - 1) * sd / np.sqrt(count)
+        assert result.high - result.low == pytest.approx(2.0 * wide)
+        assert f"{result.effect:.4g} (sd {sd:.3g}," in result.in_words()
+        assert result.to_dict()["effect_deviation"] == result.effect_deviation
+    assert opposite == 0
+
+
+def test_the_mixed_model_keeps_its_level_where_partners_met_the_same_cases():
+    study = study_of(test="mixed")
+    hits = sum(analyse(study, null_records(study, 10, seed)).p < 0.05 for seed in range(1000, 1300))
+    assert stats.binomtest(int(hits), 300, 0.05).pvalue > 0.001
 
 
 def test_errors_are_charges_of_the_risk():
@@ -280,10 +364,40 @@ def study_by_test(test):
     return study_of(test=test)
 
 
+def alike(measure, cases, kind):
+    """A study whose arms show the same, so that there is nothing to be found."""
+    data = copy.deepcopy(dict(parse_toml(template("plan-or-fixed"))))
+    shown = [{"show": ["amber"], "rounds": 12}]
+    data["arm"] = [{"name": name, "policy": "sets", "sets": shown} for name in ARMS]
+    data["problem"]["horizon"] = 12
+    for block in data["block"]:
+        if block["kind"] == "training":
+            block.update(rounds=12, check=[])
+        if block["kind"] == "test":
+            block["cases"] = cases
+    data["analysis"].update(test="mixed", measure=measure)
+    data["assumed"]["kind"] = [{"human": each} for each in kind]
+    return Study.from_dict(data)
+
+
 @pytest.mark.slow
-def test_the_level_of_the_mixed_model_is_kept():
-    hits = 0
-    for seed in range(200):
-        numbers, first, person, place = nested(people=30, rounds=4, effect=0.0, seed=seed)
-        hits += mixed(numbers, first, person, place, "two-sided", 0.05).p < 0.05
-    assert stats.binomtest(hits, 200, 0.05).pvalue > 0.001
+@pytest.mark.parametrize(
+    ("measure", "cases", "kind", "people"),
+    [
+        ("test error", "own", ["no-learning"], 20),
+        ("test error", "common", ["delta-rule"], 10),
+        ("training error", "own", ["no-learning"], 10),
+        ("training error", "own", ["delta-rule", "by-showings", "no-learning"], 40),
+    ],
+)
+def test_the_mixed_model_keeps_its_level_in_studies_as_they_are_played(
+    measure, cases, kind, people
+):
+    study = alike(measure, cases, kind)
+    stage, kinds = staged(study, make_arms(study), people), assumptions(study)
+    hits, studies = 0, 1000
+    for seed in range(studies):
+        rng = np.random.default_rng([people, seed])
+        records = played(stage, kinds, recruited(stage, kinds, people, rng), rng)
+        hits += analyse(study, records).p < 0.05
+    assert stats.binomtest(int(hits), studies, 0.05).pvalue > 0.001

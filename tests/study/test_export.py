@@ -234,7 +234,7 @@ def test_the_script_finds_what_the_library_finds(
     assert found["people"] == list(expected.people)
     assert found["means"] == pytest.approx(list(expected.means))
     assert expected.p > 0.0, expected.doubts
-    for name in ("effect", "low", "high", "p"):
+    for name in ("effect", "low", "high", "effect_deviation", "standardised", "p"):
         assert found[name] == pytest.approx(getattr(expected, name), rel=1e-4), name
     assert "preceptor" not in re.findall(
         r"^(?:import|from) (\w+)", (tmp_path / "out" / "analysis" / "analysis.py").read_text(), re.M

@@ -121,6 +121,12 @@ def test_who_cannot_differ_is_found_to_differ_as_often_as_the_level_says(small, 
     assert found.needed("no-learning")[0] is None or found.needed("no-learning")[0] > 500
 
 
+def test_effects_have_one_sign_in_all_units(small, arms):
+    found = power(small, [4, 6], simulations=10, arms=arms, seed=8)
+    for cell in found.cells:
+        assert np.sign(cell.effect) == np.sign(cell.standardised), cell
+
+
 def test_a_large_effect_is_always_found():
     study = study_of(rounds=20, assumed={"scatter": 0.05})
     data = study.to_dict()

@@ -14,31 +14,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
 from preceptor._base.progress import Progress
-from preceptor._base.values import FloatArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import counted, listed
 from preceptor.study.analysis_result import Result, Verdicts
 from preceptor.study.measures import (
     MEASURES,
-    charged,
     outcome_share,
     reasons,
     slope_change,
-    trials_of,
 )
 from preceptor.study.records import Records
 from preceptor.study.significance import (
+    NO_PAIRS,
     RESAMPLES,
     Found,
     mixed,
     permutation,
-    standardised,
     welch,
 )
 from preceptor.study.study import Study
@@ -108,21 +105,40 @@ def judged(
     kept = np.array([not reason for reason in why], dtype=np.bool_)
     rows = [kept & (records.arms == name) for name in said.compare]
     groups = [numbers[row] for row in rows]
+    lonely: list[str] = []
+    is_paired = said.test == "permutation" and len(rows) == 2
+    if is_paired:
+        places = [set(records.places[row].tolist()) for row in rows]
+        both = sorted(places[0] & places[1])
+        if alone := len(places[0] ^ places[1]):
+            lonely.append(
+                f"at {counted(alone, 'place')} one arm is empty; whoever is there does not enter "
+                "the test"
+            )
+        if len(both) > 1:
+            rows = [row & np.isin(records.places, both) for row in rows]
+            groups = [_by_place(numbers[row], records.places[row]) for row in rows]
     doubts = [
-        f"only {counted(len(group), 'person')} in {name}: intervals and p-values say little"
-        for name, group in zip(said.compare, groups, strict=True)
-        if len(group) < _FEW
+        f"only {counted(int(row.sum()), 'person')} in {name}: intervals and p-values say little"
+        for name, row in zip(said.compare, rows, strict=True)
+        if row.sum() < _FEW
     ]
     doubts += _uneven(records, kept, said.compare)
-    found = Found(math.nan, math.nan, math.nan, math.nan)
     if min(len(group) for group in groups) < 2:
-        doubts.append("fewer than two people in an arm: nothing can be tested")
-    elif said.test == "mixed" and len(groups) == 2 and said.measure != "kind":
-        found = _mixed(study, records, numbers, rows)
+        found = Found(doubts=("fewer than two people in an arm: nothing can be tested",))
+    elif is_paired and len(both) < 2:
+        found = Found(doubts=(NO_PAIRS,))
     elif said.measure == "kind" and len(groups) == 1:
         found = _signs(groups[0], said.level)
-    elif said.test == "permutation" and len(groups) == 2:
-        found = _paired(study, records, numbers, rows, resamples, seed)
+    elif said.test == "mixed":
+        who = rows[0] | rows[1]
+        found = mixed(
+            numbers[who],
+            rows[0][who].astype(float),
+            records.places[who],
+            said.alternative,
+            said.level,
+        )
     else:
         found = compare(study, groups[0], groups[1] if len(groups) > 1 else None, resamples, seed)
     slope = None
@@ -139,20 +155,21 @@ def judged(
         said.alternative,
         said.level,
         tuple(said.compare),
-        tuple(len(group) for group in groups),
-        tuple(float(group.mean()) if group.size else math.nan for group in groups),
+        tuple(int(row.sum()) for row in rows),
+        found.means or tuple(float(g.mean()) if g.size else math.nan for g in groups),
         tuple(float(g.std(ddof=1)) if m else math.nan for g, m in zip(groups, many, strict=True)),
         found.effect,
         found.low,
         found.high,
-        standardised(groups[0], groups[1] if len(groups) > 1 else None) if all(many) else math.nan,
+        found.deviation,
+        found.standardised,
         found.p,
         records.participants,
         why,
         numbers,
         tuple(Verdicts.of(group) for group in groups) if said.measure == "kind" else (),
         slope,
-        (*doubts, *found.doubts),
+        (*doubts, *lonely, *found.doubts),
     )
 
 
@@ -192,56 +209,14 @@ def compare(
     return welch(first, second, said.alternative, said.level)
 
 
-def _paired(
-    study: Study,
-    records: Records,
-    numbers: FloatArray,
-    rows: list[npt.NDArray[np.bool_]],
-    resamples: int,
-    seed: int | None,
-) -> Found:
-    """Place by place: those at the same one met the same cases."""
-    by_place = []
-    for row in rows:
-        # Whoever dropped out may share a place with who came after, where the rules keep both.
-        places, inverse = np.unique(records.places[row], return_inverse=True)
-        means = np.bincount(inverse, numbers[row]) / np.bincount(inverse)
-        by_place.append(dict(zip(places.tolist(), means.tolist(), strict=True)))
-    both = sorted(set(by_place[0]) & set(by_place[1]))
-    alone = len(set(by_place[0]) ^ set(by_place[1]))
-    doubts = []
-    if alone:
-        doubts.append(
-            f"at {counted(alone, 'place')} one arm is empty; whoever is there does not enter the "
-            "test"
-        )
-    if len(both) < 2:
-        doubts.append("fewer than two places have people of both arms: nothing can be tested")
-        return Found(math.nan, math.nan, math.nan, math.nan, tuple(doubts))
-    first, second = (np.array([mean[place] for place in both]) for mean in by_place)
-    found = compare(study, first, second, resamples, seed)
-    return replace(found, doubts=(*doubts, *found.doubts))
+def _by_place(numbers: FloatArray, places: IntArray) -> FloatArray:
+    """Mean of each place, in their order.
 
-
-def _mixed(
-    study: Study, records: Records, numbers: FloatArray, rows: list[npt.NDArray[np.bool_]]
-) -> Found:
-    said = study.configuration.analysis
-    who = np.flatnonzero(rows[0] | rows[1])
-    if "error" in said.measure:
-        by_round = charged(study, records)[:, trials_of(study, said.measure)]
-        person, trial = np.nonzero(np.isfinite(by_round[who]))
-        person, values = who[person], by_round[who[person], trial]
-    else:
-        person, values = who, numbers[who]
-    return mixed(
-        values,
-        rows[0][person].astype(float),
-        person.astype(float),
-        records.places[person].astype(float),
-        said.alternative,
-        said.level,
-    )
+    Whoever dropped out may share a place with who came after, where the rules keep both.
+    """
+    _, at = np.unique(places, return_inverse=True)
+    means: FloatArray = np.bincount(at, numbers) / np.bincount(at)
+    return means
 
 
 def _signs(shares: FloatArray, level: float) -> Found:
@@ -250,7 +225,7 @@ def _signs(shares: FloatArray, level: float) -> Found:
     decided = found.outcomes + found.others
     if decided == 0:
         why = "nobody's way to learn is decided; there is no p-value"
-        return Found(math.nan, math.nan, math.nan, math.nan, (why,))
+        return Found(doubts=(why,))
     test = stats.binomtest(found.outcomes, decided, 0.5)
     made = test.proportion_ci(1.0 - level)
     return Found(found.outcomes / decided, made.low, made.high, float(test.pvalue))

@@ -39,13 +39,19 @@ class Result:
     arms
         Those compared; one where people are compared with themselves.
     people
-        How many of each arm were analysed.
+        How many of each arm were analysed: where arms are swapped within places, people at places
+        that both arms have.
     means, deviations
-        Of the measure, in each arm.
+        Of the measure, in each arm. A mixed model estimates the means, for the same mixture of
+        places in both arms; so the effect is always the difference of the two.
     effect, low, high
         First arm minus second (or the mean of the one arm), with its 1 - level interval.
+    effect_deviation
+        The standard deviation behind the interval: of differences between people at the same place
+        (permutation, mixed), of people within arms (Welch), of people (one arm). NaN for a sign
+        test, whose effect is a share.
     standardised
-        Hedges' g.
+        The effect in these standard deviations, corrected for small samples: Hedges' g.
     p
         NaN where the test could not be carried out.
     verdicts
@@ -70,6 +76,7 @@ class Result:
     effect: float
     low: float
     high: float
+    effect_deviation: float
     standardised: float
     p: float
     participants: tuple[str, ...]
@@ -115,10 +122,11 @@ class Result:
         what = "Probability of learning from outcomes" if self.measure == "kind" else self.measure
         lines.append(f"{what[0].upper()}{what[1:]}: {listed(each)}.")
         if self.measure != "kind" or len(self.arms) == 2:
-            effect = "Difference" if len(self.arms) == 2 else "Mean"
+            size = f", {self.standardised:.2f} of these standard deviations"
             lines.append(
-                f"{effect} {self.effect:.4g} ({1 - self.level:.0%} interval {self.low:.4g} to "
-                f"{self.high:.4g}), {self.standardised:.2f} standard deviations of people."
+                f"{self._effect()}: {self.effect:.4g} (sd {self.effect_deviation:.3g}, "
+                f"{1 - self.level:.0%} interval {self.low:.4g} to {self.high:.4g})"
+                f"{'' if math.isnan(self.standardised) else size}."
             )
         if self.slope is not None:
             mean, low, high = self.slope
@@ -128,6 +136,13 @@ class Result:
             )
         lines.append(self._verdict())
         return "\n".join([*lines, *(f"Note: {doubt}." for doubt in self.doubts)])
+
+    def _effect(self) -> str:
+        if len(self.arms) == 1:
+            return "Mean"
+        if self.test == "welch":
+            return "Difference between arms"
+        return "Difference between people at the same place"
 
     def _verdict(self) -> str:
         if math.isnan(self.p):

@@ -3,7 +3,7 @@
 Every combination of settings is a study of its own, judged without drop-out or carelessness by
 people of each kind. For the measure `kind` it is the information that answers give about the kind,
 in bits, and how often people are read rightly; for any other it is how far apart the effects of the
-kinds are, in standard deviations of people.
+kinds are, in standard deviations of what the test compares.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.measures import MEASURES
 from preceptor.study.playing import Recruits, Stage, played, staged
 from preceptor.study.records import Records
-from preceptor.study.significance import standardised
+from preceptor.study.significance import welch
 from preceptor.study.study import Study
 from preceptor.study.tutored_arms import with_banks
 from preceptor.study.variations import Setting, tried_test, varied
@@ -102,7 +102,7 @@ class Design:
             For the terminal.
         """
         kinds = list(self.best.by_kind)
-        what = "share read rightly" if self.measure == "kind" else "effect in sd of people"
+        what = "share read rightly" if self.measure == "kind" else "effect in standard deviations"
         head = f"{'correlation':>11}  {'weight':>7}  {'noise':>6}  {'rounds':>6}"
         head += "".join(f"  {kind:>{max(len(kind), 7)}}" for kind in kinds) + "    score"
         lines = [
@@ -252,7 +252,10 @@ def _of_kind(stage: Stage, kind: Assumption, people: int, rng: np.random.Generat
         right = numbers >= SURE if kind.group == OUTCOMES else numbers <= 1.0 - SURE
         return float(np.mean(right))
     groups: list[FloatArray] = [numbers[records.arms == name] for name in said.compare]
-    return standardised(groups[0], groups[1] if len(groups) > 1 else None)
+    if len(groups) > 1 and said.test != "welch":
+        # As the registered test compares them: people at the same place.
+        groups = [groups[0] - groups[1]]
+    return welch(groups[0], groups[1] if len(groups) > 1 else None, "two-sided", 0.05).standardised
 
 
 def _bits(setting: Setting, study: Study, arms: Sequence[Arm] | None = None) -> float:

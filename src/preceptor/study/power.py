@@ -72,7 +72,9 @@ class Cell:
     power
         Share of simulations in which p was below the level.
     effect, standardised
-        On average over simulations: in units of the measure, and in standard deviations of people.
+        On average over simulations: in units of the measure, and in average standard deviations of
+        what the test compares (differences between people at the same place; Welch: people). The
+        latter is NaN for a sign test.
     signal
         The effect divided by its standard error, on average, for one person an arm: with n of them
         it is the square root of n times as large.
@@ -278,7 +280,7 @@ class _Run(NamedTuple):
     people: int
     p: float
     effect: float
-    standardised: float
+    deviation: float
     signal: float
     excluded: float
 
@@ -324,7 +326,8 @@ def _simulated(
             # Intervals are about four standard errors wide.
             error = (part.high - part.low) / (2.0 * stats.norm.ppf(1.0 - said.level / 2.0))
             signal = part.effect / error / math.sqrt(size) if error > 0.0 else math.nan
-            runs.append(_Run(size, part.p, part.effect, part.standardised, signal, share_out))
+            deviation = part.effect_deviation
+            runs.append(_Run(size, part.p, part.effect, deviation, signal, share_out))
         if said.measure == "kind":
             told += _told(kinds, recruits, numbers, why)
     return _Several(runs, (int(told[0]), int(told[1]), int(told[2])))
@@ -343,15 +346,17 @@ def _told(kinds: Sequence[Assumption], recruits: Recruits, numbers: Any, why: Se
 
 
 def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
-    table = np.array([run[1:] for run in runs])  # p, effect, standardised, signal, excluded
+    table = np.array([run[1:] for run in runs])  # p, effect, deviation, signal, excluded
     there = np.isfinite(table)
     sums = np.where(there, table, 0.0).sum(axis=0)
     count = there.sum(axis=0)
     means = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
     hits = int((table[there[:, 0], 0] < level).sum())
-    effect, size_of_it, signal, excluded = (float(x) for x in means[1:])
+    effect, deviation, signal, excluded = (float(x) for x in means[1:])
+    # Not the average of standardised effects, which may differ in sign from the average effect.
+    standardised = effect / deviation if deviation > 0.0 else math.nan
     failed = int((~there[:, 0]).sum())
     # A test that could not be carried out has shown nothing.
     return Cell(
-        name, size, Share.counted(hits, len(runs)), effect, size_of_it, signal, excluded, failed
+        name, size, Share.counted(hits, len(runs)), effect, standardised, signal, excluded, failed
     )

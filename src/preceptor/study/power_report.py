@@ -48,7 +48,7 @@ def in_words(found: Power) -> str:
     for cell in found.cells:
         lines.append(
             f"{cell.kind:<{wide}}  {cell.people:>13}  {_share(cell.power):<21} "
-            f"{cell.effect:>8.3g}  {cell.standardised:>6.2f}  {cell.excluded:>8.0%}"
+            f"{cell.effect:>8.3g}  {_in_deviations(cell.standardised):>6}  {cell.excluded:>8.0%}"
         )
     if found.told:
         lines += ["", "How people are read (probability of at least 0.9 of learning from outcomes, "
@@ -99,6 +99,10 @@ def _notes(found: Power) -> list[str]:
             "People with a tutor were drawn from a bank of three of every kind at every place."
         )
     return notes
+
+
+def _in_deviations(effect: float) -> str:
+    return "-" if math.isnan(effect) else f"{effect:.2f}"
 
 
 def _share(share: Share) -> str:

@@ -19,7 +19,7 @@ MEASURES = {
 _TESTS = {
     "permutation": "a permutation test that swaps arms within places, which met the same cases",
     "welch": "Welch's t-test",
-    "mixed": "a mixed model with a random intercept for each person",
+    "mixed": "a mixed model with a random intercept for each place, which met the same cases",
 }
 _POLICIES = {
     "plan": "shows what the plan says",
