@@ -10,7 +10,7 @@ is said in words.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -29,6 +29,7 @@ from preceptor.verification.proofs import INSTANT_KINDS, Hints, people_bound, pr
 from preceptor.verification.semidefinite_check import check_semidefinite
 from preceptor.verification.slow_people import ROUNDING, Cost, person_cost, rounding_of
 
+_ONE_SET = "only one set may be shown, so nothing else can be done"
 _ADDED_UP = "was added up again round by round"
 
 
@@ -174,6 +175,8 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
             cost.value, value_ok, -np.inf, False, why, True, claimed=plan.value, error=cost.error
         )
     proven = prove_bound(asked, plan.lower_bound, hints, slack, allowed)
+    if _has_one_set(asked) and cost.stated > proven.bound:
+        proven = replace(proven, bound=cost.stated, how=_ONE_SET)
     return Verification(
         cost.value,
         value_ok,
@@ -185,6 +188,10 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
         claimed=plan.value,
         error=cost.error,
     )
+
+
+def _has_one_set(problem: Problem) -> bool:
+    return len(list(islice(problem.budget.subsets(problem.size), 2))) == 1
 
 
 def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
@@ -249,8 +256,8 @@ def _of_people(plan: Plan, problem: Problem, slack: float) -> Verification:
         bound_fault = bound_fault or bool(np.isneginf(again))
         if np.isneginf(again) or again > bound:
             bound, how = again, said
-    if len(list(islice(problem.budget.subsets(problem.size), 2))) == 1 and stated > bound:
-        bound, how = stated, "only one set may be shown, so nothing else can be done"
+    if _has_one_set(problem) and stated > bound:
+        bound, how = stated, _ONE_SET
     return Verification(
         value,
         value_ok,
