@@ -25,9 +25,10 @@ ENOUGH = 0.03
 # A single box may keep its probability by accident; its halves then differ by more than this,
 # which is what halves of boxes two standard deviations wide do.
 _UNEVEN = 0.45
-# Boxes with at least this share of the probability are split, with all that touch them. At 0.003
+# Boxes with at least this share of the probability are split, with all that touch them; at 0.003
 # there are half as many boxes again, and log evidence is no closer to the integrals in the tests.
-_HEAVY = 0.01
+# A long ridge may have no such box: then those with a tenth of the largest share.
+_HEAVY, _OF_LARGEST = 0.01, 0.1
 # Twenty or fewer are enough down to a scatter of 0.03, whatever the family.
 _MOST_SPLITS = 60
 
@@ -57,50 +58,54 @@ def split_where_narrow(
         The same range of parameters in boxes of different sizes. Both posteriors are resolved, that
         of all rounds and that of the first three quarters, for each κ.
     """
+    # One row for each posterior: of all rounds and of the first ones, for each κ.
     narrow = _foretold(cells) >= enough
-    unsettled, splits = narrow.copy(), np.zeros(narrow.size)
+    unsettled, splits = narrow.copy(), np.zeros(narrow.shape[1])
     for _ in range(_MOST_SPLITS):
         if not unsettled.any():
             break
         # Axes that were narrow when last looked at take turns; the others are looked at last.
         waiting = unsettled & narrow if np.any(unsettled & narrow) else unsettled
-        axis = int(np.argmin(np.where(waiting, splits, np.inf)))
-        cells, moved, uneven = _split(cells, axis, evaluate, rate)
+        axis = int(np.argmin(np.where(waiting.any(axis=0), splits, np.inf)))
+        cells, moved, uneven = _split(cells, axis, unsettled[:, axis], evaluate, rate)
         splits[axis] += 1
         # The error of a sum over middles falls with the square of the step.
-        narrow[axis] = moved / 4.0 >= enough or uneven >= _UNEVEN
-        if narrow[axis]:
-            unsettled[:] = True  # what is narrow along one axis may be so along the others
-        else:
-            unsettled[axis] = False
+        still = (moved / 4.0 >= enough) | (uneven >= _UNEVEN)
+        narrow[:, axis] = unsettled[:, axis] = still
+        unsettled[still] = True  # what is narrow along one axis may be so along the others
     return cells
 
 
 def _foretold(cells: Cells) -> FloatArray:
-    """Share of the probability that a first split along each axis would move, about.
+    """Shares (rows, axes) of the probability that a first split would move, about.
 
     Halving a box of step h changes its integral by h³ f''/32, and on a regular grid the second
     difference of the boxes' probabilities is h³ f''.
     """
     axes = cells.family.axes
     shares = _shares(_log_joint(cells)).reshape(-1, *(axis.points for axis in axes))
-    found = np.empty(len(axes))
+    found = np.empty((shares.shape[0], len(axes)))
     for position in range(len(axes)):
         along = np.moveaxis(shares, position + 1, -1)
         around = np.concatenate([along[..., :1], along, along[..., -1:]], axis=-1)
         bends = np.abs(np.diff(around, n=2, axis=-1)).reshape(shares.shape[0], -1)
-        found[position] = bends.sum(axis=1).max() / 32.0
+        found[:, position] = bends.sum(axis=1) / 32.0
     return found
 
 
 def _split(
-    cells: Cells, axis: int, evaluate: Evaluate, rate: Population | None
-) -> tuple[Cells, float, float]:
-    """Halve boxes that matter along an axis; also what that moved, and by what halves differ.
+    cells: Cells,
+    axis: int,
+    rows: npt.NDArray[np.bool_],
+    evaluate: Evaluate,
+    rate: Population | None,
+) -> tuple[Cells, FloatArray, FloatArray]:
+    """Halve boxes that matter to some rows along an axis.
 
-    Both are shares of the probability, of the κ and the rounds for which they are largest.
+    Also gives, for every row, which shares of the probability that moved, and by which halves
+    differ.
     """
-    chosen = _with_neighbours(cells, _shares(_log_joint(cells)).max(axis=0) >= _HEAVY)
+    chosen = _with_neighbours(cells, _heavy(_shares(_log_joint(cells))[rows]))
     widths = cells.widths[chosen]
     shift, halved = np.zeros_like(widths), widths.copy()
     shift[:, axis] = 0.25 * widths[:, axis]
@@ -114,8 +119,8 @@ def _split(
     total = np.maximum(logsumexp_rows(whole), logsumexp_rows(parts))
     before = _shares(whole[:, chosen], total)
     lower, upper = np.split(_shares(parts[:, -2 * len(middles) :], total), 2, axis=1)
-    moved = np.abs(lower + upper - before).sum(axis=1).max()
-    return after, float(moved), float(np.abs(upper - lower).sum(axis=1).max())
+    moved = np.abs(lower + upper - before).sum(axis=1)
+    return after, moved, np.abs(upper - lower).sum(axis=1)
 
 
 def _log_joint(cells: Cells) -> FloatArray:
@@ -127,6 +132,12 @@ def _shares(logs: FloatArray, total: FloatArray | None = None) -> FloatArray:
     """Probabilities along rows; none where errors would run away at all parameters."""
     total = logsumexp_rows(logs) if total is None else total
     return np.asarray(np.exp(logs - np.where(np.isfinite(total), total, 0.0)[:, None]))
+
+
+def _heavy(shares: FloatArray) -> npt.NDArray[np.bool_]:
+    """Boxes (points,) that hold much of the probability of some row."""
+    least = np.minimum(_HEAVY, _OF_LARGEST * shares.max(axis=1, keepdims=True))
+    return np.asarray(np.any((shares >= least) & (shares > 0.0), axis=0))
 
 
 def _with_neighbours(cells: Cells, heavy: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
