@@ -43,10 +43,10 @@ def covariance_of(record, rows):
     )
 
 
-def by_regression(record, name, dial, point, rounds=None):
+def by_regression(record, name, dial, at, rounds=None):
     """The density of answers as one big normal distribution, integrated over widths."""
     family, n = FAMILIES[name], WORLD.size
-    design = family.design(Rounds.of(record, (dial,)), mesh(family.axes)[point : point + 1])
+    design = family.design(Rounds.of(record, (dial,)), at[None])
     rows, offsets = design.rows[0, 0, :, :n], design.offsets[0, 0]
     mean = offsets + rows @ record.to_standard(DEFAULT) + 0.2 * record.last_surprises
     spread = covariance_of(record, rows)
@@ -68,11 +68,11 @@ def by_regression(record, name, dial, point, rounds=None):
 )
 def test_it_is_brute_force_regression(record, weighed, name, dial, point):
     cells = next(cells for cells in weighed.cells if cells.family.name == name)
-    kappa = float(cells.dials[dial])
+    kappa, at = float(cells.dials[dial]), cells.coordinates[point]
     assert_allclose(
-        cells.log_evidence[dial, point], by_regression(record, name, kappa, point), atol=2e-4
+        cells.log_evidence[dial, point], by_regression(record, name, kappa, at), atol=2e-4
     )
-    early = by_regression(record, name, kappa, point, rounds=24)
+    early = by_regression(record, name, kappa, at, rounds=24)
     assert_allclose(cells.early[dial, point], early, atol=2e-4)
 
 
@@ -112,8 +112,8 @@ def test_probabilities_are_bayes_rule_over_all_cells(weighed):
     terms, groups = [], []
     sizes = [cells.family.group for cells in weighed.cells]
     for cells in weighed.cells:
-        prior = np.exp(log_prior(cells.family.axes, cells.coordinates))
-        prior = prior / prior.sum() / 3 / 3 / sizes.count(cells.family.group)
+        prior = np.exp(log_prior(cells.family.axes, cells.coordinates, cells.widths))
+        prior = prior / 3 / 3 / sizes.count(cells.family.group)
         terms.append((np.log(prior) + cells.log_evidence).ravel())
         groups += [cells.family.group] * terms[-1].size
     logs = np.concatenate(terms)

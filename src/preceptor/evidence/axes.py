@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.evidence.answers import logsumexp_rows
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,15 @@ class Axis:
 
     @property
     def grid(self) -> FloatArray:
-        """Coordinates (points,) to try, evenly spaced."""
-        return np.linspace(*self.ends, self.points)
+        """Coordinates (points,) to try: middles of equal parts of the range."""
+        (low, high), half = self.ends, 0.5 * self.step
+        return np.linspace(low + half, high - half, self.points)
 
     @property
     def step(self) -> float:
-        """Distance of two of them."""
+        """Length of such a part."""
         low, high = self.ends
-        return (high - low) / max(self.points - 1, 1)
+        return (high - low) / self.points
 
     def log_density(self, coordinate: npt.ArrayLike) -> FloatArray:
         """Logarithm of the prior density of coordinates."""
@@ -104,10 +106,10 @@ class Population(NamedTuple):
     mean: float
     spread: float
 
-    def log_density(self, coordinate: FloatArray, step: float = 0.0) -> FloatArray:
+    def log_density(self, coordinate: FloatArray, step: FloatArray | None = None) -> FloatArray:
         """Logarithm of the density, averaged over steps of a grid that may be wider than it."""
         away = (coordinate - self.mean) / self.spread
-        if step <= 0.0:
+        if step is None:
             constant = math.log(self.spread * math.sqrt(2.0 * math.pi))
             return np.asarray(-0.5 * away**2 - constant)
         from scipy.special import ndtr
@@ -119,18 +121,40 @@ class Population(NamedTuple):
 
 
 def log_prior(
-    axes: tuple[Axis, ...], coordinates: FloatArray, rate: Population | None = None
+    axes: tuple[Axis, ...],
+    coordinates: FloatArray,
+    widths: FloatArray | None = None,
+    rate: Population | None = None,
 ) -> FloatArray:
-    """Log prior density (points,) of rows of coordinates; rates as in a population if given."""
+    """Log prior probability (points,) of boxes, given that the truth is in one of them.
+
+    Parameters
+    ----------
+    axes
+        Of the family.
+    coordinates
+        Middles (points, axes) of the boxes.
+    widths
+        Their sides (points, axes); all the same, and small, if left out.
+    rate
+        Where rates lie, if they are those of a population.
+
+    Returns
+    -------
+    array of shape (points,)
+        Logarithms of numbers that add up to 1.
+    """
     total = np.zeros(coordinates.shape[0])
     for position, axis in enumerate(axes):
         at = coordinates[:, position]
+        side = None if widths is None else widths[:, position]
         if rate is not None and axis.name == "rate":
-            steps = np.diff(np.unique(at))
-            total += rate.log_density(at, float(steps.mean()) if steps.size else 0.0)
+            total += rate.log_density(at, side)
         else:
             total += axis.log_density(at)
-    return total
+        if side is not None:
+            total += np.log(side)
+    return total - logsumexp_rows(total)
 
 
 def values_of(axes: tuple[Axis, ...], coordinates: FloatArray) -> FloatArray:

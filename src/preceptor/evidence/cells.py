@@ -1,4 +1,4 @@
-"""Cells: one family on a grid of κ and parameters, with the evidence of each."""
+"""Cells: one family at several κ and in boxes of parameters, with the evidence of each."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from preceptor.evidence.families import Family
 
 
 class Cells(NamedTuple):
-    """One family on a grid: a cell for each dial (κ) and point (parameters).
+    """One family: a cell for each dial (κ) and point (the middle of a box of parameters).
 
-    `prior` (dials, points) adds up to 1 (as logarithms), `log_evidence` and `early` (of the first
-    three quarters of the rounds) are (dials, points). `scatter` and `shares` (dials, points, nodes)
-    are log widths and their posterior; `mean` and `sds` (dials, points, p) are those of
+    `coordinates` and `widths` (points, axes) are middles and sides of the boxes. `prior`
+    (dials, points) adds up to 1 (as logarithms), `log_evidence` and `early` (of the first three
+    quarters of the rounds) are (dials, points). `scatter` and `shares` (dials, points, nodes) are
+    log widths of the scatter and their posterior; `mean` and `sds` (dials, points, p) are those of
     whitened first weights and nuisances.
     """
 
     family: Family
     coordinates: FloatArray
+    widths: FloatArray
     dials: FloatArray
     prior: FloatArray
     log_evidence: FloatArray

@@ -124,8 +124,9 @@ def _numbers_of(record: Record, options: Mapping[str, Any]) -> _Numbers:
 
 
 def _key(record: Record, options: Mapping[str, Any]) -> str:
-    """Covers the record and the options; families of one's own by their names."""
+    """Covers the record, the options (custom families by name), and which arrays are kept."""
     digest = hashlib.sha256(record.world.to_json().encode())
+    digest.update(",".join(Cells._fields).encode())
     for name in ("shown", "values", "answers", "outcomes", "told", "days"):
         digest.update(np.ascontiguousarray(getattr(record, name)).tobytes())
     for name in sorted(options):

@@ -149,28 +149,28 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
 
 
 def _along_rates(cells: Cells) -> FloatArray:
-    """Log evidence (dials, points of _AXIS) of a family, its other parameters summed out."""
-    from scipy.interpolate import PchipInterpolator
+    """Log evidence (dials, points of _AXIS) of a family, its other parameters summed out.
 
-    names = [axis.name for axis in cells.family.axes]
+    That of a point is averaged over a step of the axis: a posterior may be narrower than that.
+    """
+    logs, names = cells.prior + cells.log_evidence, [axis.name for axis in cells.family.axes]
     if "rate" not in names:
-        total = logsumexp_rows(cells.prior + cells.log_evidence) - logsumexp_rows(cells.prior)
+        total = logsumexp_rows(logs) - logsumexp_rows(cells.prior)
         return np.repeat(np.asarray(total)[:, None], _AXIS.size, axis=1)
-    at = cells.coordinates[:, names.index("rate")]
-    rates = np.unique(at)
-    logs = np.stack(
-        [
-            logsumexp_rows((cells.prior + cells.log_evidence)[:, at == rate])
-            - logsumexp_rows(cells.prior[:, at == rate])
-            for rate in rates
-        ],
-        axis=1,
-    )
-    # Rates at which errors run away have no evidence at all; a curve needs a number there.
-    finite = np.where(np.isfinite(logs), logs, -np.inf).max()
-    logs = np.maximum(logs, finite - 200.0)
-    inside = np.clip(_AXIS, rates[0], rates[-1])
-    return np.asarray(PchipInterpolator(rates, logs, axis=1)(inside))
+    position = names.index("rate")
+    middles, widths = cells.coordinates[:, position], cells.widths[:, position]
+    starts, ends = (middles + side * widths for side in (-0.5, 0.5))
+    half = 0.5 * (_AXIS[1] - _AXIS[0])
+    steps = np.clip(_AXIS, starts.min() + half, ends.max() - half)
+    common = np.minimum.outer(ends, steps + half) - np.maximum.outer(starts, steps - half)
+    parts = np.maximum(common, 0.0) / widths[:, None]
+    top = np.max(logs, axis=1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        found = np.log(np.exp(logs - top) @ parts) + top - np.log(np.exp(cells.prior) @ parts)
+    # Rates at which errors run away have no evidence at all; draws need a number there.
+    finite = np.where(np.isfinite(found), found, -np.inf).max()
+    return np.asarray(np.maximum(found, finite - 200.0))
 
 
 def _population(drawn: Draws) -> PopulationFit:

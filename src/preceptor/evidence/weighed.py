@@ -31,7 +31,7 @@ class Weighed:
     setting
         The rounds, and what was taken for granted about them.
     cells
-        The evidence of each family on its grid of parameters, in order.
+        The evidence of each family in boxes of its parameters, in order.
     prior
         How likely each family was before, shape (families,).
     """
@@ -67,8 +67,8 @@ class Weighed:
             ways = np.log(dials / dials.sum())
         found = []
         for cells in self.cells:
-            points = log_prior(cells.family.axes, cells.coordinates, rate)
-            moved = cells._replace(prior=ways[:, None] + points - logsumexp_rows(points))
+            points = log_prior(cells.family.axes, cells.coordinates, cells.widths, rate)
+            moved = cells._replace(prior=ways[:, None] + points)
             if scatter is not None:
                 tilt = scatter.log_density(cells.scatter) - log_width_prior(cells.scatter)
                 with np.errstate(divide="ignore"):
@@ -145,7 +145,7 @@ class Weighed:
     # --- numbers ---
 
     def cells_of(self, family: str | None = None) -> Cells:
-        """The evidence of a family on its grid of parameters.
+        """The evidence of a family in boxes of its parameters.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Weighed:
         Returns
         -------
         Cells
-            One for each κ and point of the grid.
+            One for each κ and box.
 
         Raises
         ------
@@ -183,7 +183,7 @@ class Weighed:
         memory: dict[str, Refined] = self.__dict__.setdefault("_refined", {})
         name = cells.family.name
         if name not in memory:
-            memory[name] = refined(self.setting, cells)
+            memory[name] = refined(self.setting, cells.family)
         return memory[name]
 
     @cached_property

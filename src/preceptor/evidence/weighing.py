@@ -1,7 +1,8 @@
 """Weighing: how likely a person's answers are under every kind, κ, rate and scatter.
 
 The unknown first weights, a constant by which answers are off, and how far answers follow the last
-surprise are integrated out exactly; parameters and scatter are summed over grids.
+surprise are integrated out exactly; parameters and scatter are summed over grids that become finer
+where the posterior is narrow.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.evidence.answers import Gaussian, Integrated, Scatter, logsumexp_rows
+from preceptor.evidence.answers import Gaussian, Integrated, Scatter
 from preceptor.evidence.axes import Population, log_prior, mesh
 from preceptor.evidence.cells import Cells
 from preceptor.evidence.designs import Rounds
@@ -23,6 +24,7 @@ from preceptor.evidence.families import Family, chosen
 from preceptor.evidence.laplace import Choices, StudentT
 from preceptor.evidence.priors import Prior, family_priors
 from preceptor.evidence.record import Record
+from preceptor.evidence.splitting import ENOUGH, split_where_narrow
 from preceptor.evidence.weighed import Weighed
 from preceptor.logs import Log
 from preceptor.model.world import World
@@ -101,7 +103,7 @@ def weigh(
         prior=prior, spread=spread,
     )  # fmt: skip
     with one_blas_thread():
-        cells = tuple(cells_of(setting, family) for family in kinds)
+        cells = tuple(resolved(setting, family) for family in kinds)
     return Weighed(setting, cells, priors)
 
 
@@ -153,12 +155,48 @@ def prepare(
     return setting, kinds, family_priors(kinds, prior)
 
 
+def resolved(
+    setting: Setting,
+    family: Family,
+    weights: FloatArray | None = None,
+    *,
+    held_out: bool = True,
+    enough: float = ENOUGH,
+) -> Cells:
+    """Evidence of one family, on boxes as small as its posterior asks for.
+
+    Parameters
+    ----------
+    setting
+        Of the person.
+    family
+        Which.
+    weights
+        Prior weights (dials,) of κ; equal if left out.
+    held_out
+        Whether the first three quarters are weighed by themselves too.
+    enough
+        Share of the probability that boxes half as large may move.
+
+    Returns
+    -------
+    Cells
+        One for each dial and box.
+    """
+
+    def evaluate(coordinates: FloatArray | None, widths: FloatArray | None) -> Cells:
+        return cells_of(setting, family, coordinates, weights, widths=widths, held_out=held_out)
+
+    return split_where_narrow(evaluate(None, None), evaluate, setting.rate, enough)
+
+
 def cells_of(
     setting: Setting,
     family: Family,
     coordinates: FloatArray | None = None,
     weights: FloatArray | None = None,
     *,
+    widths: FloatArray | None = None,
     held_out: bool = True,
 ) -> Cells:
     """Evidence of one family on its own grid, or on another one.
@@ -173,6 +211,9 @@ def cells_of(
         Points (points, axes) to try; the family's own grid if left out.
     weights
         Prior weights (dials,) of κ; equal if left out.
+    widths
+        Of the boxes (points, axes) that the points stand for; steps of the family's own grid if
+        left out.
     held_out
         Whether the first three quarters are weighed by themselves too.
 
@@ -182,10 +223,11 @@ def cells_of(
         One for each dial and point.
     """
     at = mesh(family.axes) if coordinates is None else coordinates
+    steps = np.array([axis.step for axis in family.axes])
+    sides = np.tile(steps, (at.shape[0], 1)) if widths is None else widths
     dials = setting.rounds.dials.size
     shape = (dials, at.shape[0])
-    priors = log_prior(family.axes, at, setting.rate)
-    priors = priors - logsumexp_rows(priors)
+    priors = log_prior(family.axes, at, sides, setting.rate)
     with np.errstate(divide="ignore"):
         ways = np.log(np.full(dials, 1.0 / dials) if weights is None else weights)
     rows, known, good = _prepared(setting, family, at)
@@ -197,6 +239,7 @@ def cells_of(
     return Cells(
         family,
         at,
+        sides,
         setting.rounds.dials,
         ways[:, None] + priors,
         whole.log_evidence.reshape(shape),
