@@ -37,8 +37,8 @@ from preceptor.verification.slow_value import added_up, losses_along, rounds_tha
 ROUNDING = 1e-9
 # Of what should cancel, the share that rounding may leave.
 _EPSILON = 1e-12
-# By which share an approximate value may be off and still be one: Bayesian people were found to
-# cost up to 17 % more than is expected of them, the worst of all kinds.
+# By which share an approximate value may be off and still be called one. Four in five plans for
+# Bayesian people, the worst approximated of all kinds, are within 15 %; those further off fail.
 _APPROXIMATE = 0.2
 # Copies who must have the same weights for these to be certain.
 _COPIES = 3
