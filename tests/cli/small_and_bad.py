@@ -132,7 +132,7 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
     ),
     "long-horizon": (
         "100,000 rounds are too many to be searched, 5,000 are the most; leave out the horizon",
-        problem(PROBLEM | {"horizon": 10**5}),
+        lambda folder: [*problem(PROBLEM | {"horizon": 10**5})(folder), "--method", "search"],
     ),
     "sets": (
         "sets of 200 tests are allowed, more than the 2,500,000",
