@@ -116,12 +116,8 @@ def strangers(name: str) -> dict[str, pr.Person]:
     learner, delta = setting.by_showings, five(name)["least mean squares"]
     assert isinstance(delta, pr.DeltaRule)
     first, curves, rate = learner.initial, learner.curves, delta.rate
-    shown = setting.budget.maximise(np.diag(setting.world.covariance).copy())
-    length = float(np.diag(setting.world.covariance)[list(shown)].sum())
     surprise = 0.5 * float(np.sqrt(setting.world.outcome_variance))
     return {
-        # On average as long a step as the plain rule's.
-        "normalised delta rule": pr.DeltaRule(first, 2 * length * rate, normalised=length),
         "delta rule, hidden weights too": pr.DeltaRule(first, rate, all_weights=True),
         "capped delta rule": pr.DeltaRule(first, rate, cap=surprise),
         "drifts back, 2 %": pr.Drifting(first, curves, 0.02),

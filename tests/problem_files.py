@@ -107,7 +107,7 @@ def other_people():
     first = {"initial": [0.0, 0.1]}
     curves = first | {"curves": {"kind": "geometric", "alpha": 1.1}}
     yield {"kind": "delta-rule", "rate": 0.1, "all_weights": True, "decay": 0.2, "cap": 2.0} | first
-    yield {"kind": "delta-rule", "rate": 0.1, "normalised": 1.0, "imputation": 1.0} | first
+    yield {"kind": "delta-rule", "rate": 0.1, "imputation": 1.0} | first
     yield {"kind": "bayesian", "prior_variance": [1.0, 0.5], "noise_variance": 1.0} | first
     yield {"kind": "forgetful", "forgetting": 0.1} | curves
     yield {"kind": "drifting", "drift": 0.1} | curves

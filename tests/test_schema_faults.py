@@ -66,7 +66,7 @@ BETWEEN_VALUES = re.compile(
     "appears twice|must be in exactly one test|groups columns as|tests have . columns|"
     "below the cheapest test|no set shows anything|nothing is learned before|must never rise|"
     "give both or neither|must stay 0|units: of . tests|must be about the same tests|"
-    "takes neither `cap`|is there twice|one for each of the|that begins with 1|would never settle|"
+    "is there twice|one for each of the|that begins with 1|would never settle|"
     "units: levels of"
 )
 RAGGED = "cannot be read as numbers"

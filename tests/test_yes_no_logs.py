@@ -12,9 +12,7 @@ from scipy.special import ndtri
 
 import preceptor as pr
 from preceptor.logs import Log
-from preceptor.logs.appending import LogFile, NewRound
 from preceptor.logs.in_world import in_world_units
-from preceptor.logs.plausible import implausible
 from preceptor.logs.yes_no import YesNo
 from preceptor.model.units import Units
 
@@ -146,16 +144,6 @@ def test_frames_with_truth_values_and_words():
     assert log.outcome[0] == 1.0
 
 
-@pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
-def test_rounds_are_added(tmp_path, name):
-    path, log = tmp_path / name, None
-    for answer, outcome in [(1.0, 1.0), (0.7, 0.0), (0.2, None)]:
-        log = LogFile.at(path).append(log, WORLD, NewRound("ann", (0,), (12.0,), answer, outcome))
-        assert Log.read(path, WORLD) == log
-    assert not log.decided
-    assert log.prediction.tolist() == [1.0, 0.7, 0.2]
-
-
 def test_rows_in_the_units_of_a_world():
     shown, values = [[True, False]] * 3, [[12.0, np.nan]] * 3
     log = Log(["a", "b"], ["ann"] * 3, [1, 2, 3], shown, values, [0.7, 0.0, 1.0], [1, 0, np.nan])
@@ -171,11 +159,6 @@ def test_rows_in_the_units_of_a_world():
         in_world_units(WORLD, wrong)
     assert "ann, round 4: answer 1.3, must be a probability" in str(caught.value)
     assert "outcome 0.5, must be 1 (yes) or 0 (no)" in str(caught.value)
-
-
-def test_what_cannot_be_recorded():
-    assert implausible(WORLD, (0,), (12.0,), 0.7, 1.0) == []
-    assert len(implausible(WORLD, (0,), (12.0,), 1.3, 0.5)) == 2
 
 
 def test_worlds_of_numbers_have_no_yes_and_no():

@@ -50,7 +50,10 @@ def test_a_learner_file_that_was_there_stays(run, cases, log, tmp_path):
 
 
 def test_help_shows_how(run):
-    for command, words in (("fit", "--learner learner.json --log"), ("next", "--record --values")):
+    for command, words in (
+        ("fit", "--learner learner.json --log"),
+        ("next", "--log log.csv --participant"),
+    ):
         text = " ".join(run(command, "--help").stdout.split())
         assert "Examples" in text
         assert words in text

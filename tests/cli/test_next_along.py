@@ -1,4 +1,4 @@
-"""`preceptor next --log`: how far along the plan somebody is, and cases that are recorded."""
+"""`preceptor next --log`: how far along the plan a person is."""
 
 import json
 
@@ -8,8 +8,6 @@ import pytest
 import preceptor as pr
 from preceptor.advice.from_here import SoFar
 from preceptor.advice.next_case import next_case
-from preceptor.cli._recording import results_in
-from preceptor.logs import Log
 from preceptor.model.units import Units
 from tests.cli.conftest import no_traceback
 
@@ -115,6 +113,11 @@ def test_where_going_on_is_as_good_the_plan_is_kept(followed):
     assert "Going on with the plan from there is as good as planning anew." in beyond
 
 
+def test_somebody_off_the_plan_from_its_first_case_is_told_how_it_begins(followed):
+    said = followed(rows("age")).stdout
+    assert "They are off the plan: it begins with bp, but they have seen age once." in said
+
+
 def test_a_table_over_counts_has_an_answer_off_the_plan_too(run, tmp_path):
     table = np.zeros((3, 3, 1), dtype=int)
     table[:, :2] = 1
@@ -156,92 +159,26 @@ def test_available_keeps_the_plan_or_takes_the_best_of_the_rest(followed):
     assert "name at least one" in no_traceback(followed(None, "--available", " , "))
 
 
-def test_a_case_is_recorded_and_the_next_one_said(run, followed, tmp_path):
-    """A log that is not there yet is begun."""
-    begin = followed(None, "--participant", "p07")
-    assert begin.stdout.startswith("Case 1, before the plan settles at case 3: show bp.")
-    assert "log.csv is not there yet" in begin.stderr
-    (tmp_path / "log.csv").write_text(
-        "participant,round,shown,values,prediction,outcome,when\n"
-    )  # nobody in it
-    assert followed(None, "--participant", "p07").stdout == begin.stdout
-    first = ("--record", "--values", "91.5", "--answer", "3.2", "--outcome", "4")
-    result = followed(None, "--participant", "p07", *first)
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("Case 2, before the plan settles at case 3: show bp.")
-    assert "Recorded case 1 of p07 in log.csv: bp 91.5; answer 3.2, outcome 4" in result.stderr
-    assert "--record --case 2" in result.stderr
-    log = Log.read(tmp_path / "log.csv", WORLD)
-    assert (log.participants, log.rounds.tolist()) == (("p07",), [1])
-    assert log.values[0, 1] == 91.5
-    assert not np.isnat(log.when[0])
-    # Something else was shown, and nobody told the outcome; decimals as in Germany.
-    other = ("--record", "--values", "age=50,5;bmi=24", "--answer", "2")
-    result = followed(None, *other)
-    assert result.exit_code == 0, result.stderr
-    assert "without --outcome" in result.stderr
-    again = Log.read(tmp_path / "log.csv", WORLD)
-    assert again.shown[1].tolist() == [True, False, True]
-    assert again.values[1, 2] == 50.5
-    assert not again.told[1]
-
-
-def test_a_row_fits_the_file_that_is_there(followed, tmp_path):
-    wide = 'site,participant,round,bmi,bp,age,prediction,outcome\r\n"a, b",p07,4,,90,,2,3\r\n'
-    (tmp_path / "log.csv").write_bytes(wide.encode())
-    entry = ("--record", "--values", "88", "--answer", "2.5", "--outcome", "3")
-    assert followed(None, *entry).exit_code == 0
-    written = (tmp_path / "log.csv").read_bytes().decode()
-    assert written == wide + ",p07,5,,88.0,,2.5,3.0\r\n"
-
-
-def test_lines_of_json_are_added_to_as_well(run, followed, tmp_path):
-    log = Log(
-        WORLD.names, ["p07"], [1], [[False, True, False]], [[np.nan, 90.0, np.nan]], [2.0], [3.0]
-    )
-    for layout in ("lists", "wide"):
-        log.write(tmp_path / "log.jsonl", layout=layout)
-        entry = ("--record", "--values", "88", "--answer", "2.5")
-        result = run("next", "plan.json", "--log", "log.jsonl", *entry)
-        assert result.exit_code == 0, result.stderr
-        after = Log.read(tmp_path / "log.jsonl", WORLD)
-        assert after.values[1, 1] == 88.0
-        assert after.shown[1].tolist() == [False, True, False]
-        assert np.isnan(after.outcome[1])
-
-
-RECORD = ("--record", "--values", "88", "--answer", "2.5", "--outcome", "3")
-
-
 @pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (("--record",), "--values: give the results"),
-        (("--record", "--values", "88"), "--answer: give what the person said"),
-        (("--answer", "2"), "--answer: is about a case that was shown; give --record too"),
-        ((*RECORD, "--case", "7"), "--case: 7, but by log.csv the next case of p07 is 2"),
-        (
-            ("--record", "--values", "1;2", "--answer", "2"),
-            "must be 1 result, of bp in this order",
-        ),
-        (("--record", "--values", "bpp=1", "--answer", "2"), "did you mean 'bp'?"),
-        (("--record", "--values", "bp=x", "--answer", "2"), "--values: bp 'x' is not a number"),
-        (("--record", "--values", "bp=1,bp=2", "--answer", "2"), "'bp' comes twice"),
-        (("--record", "--values", "bp=1e12", "--answer", "2"), "standard deviations from the"),
-        (("--record", "--values", "88", "--answer", "nan"), "--answer: nan, must be a finite"),
-        ((*RECORD, "--tutor"), "--record: goes along the plan"),
-        (("--report", "x.html"), "--report: shows what a tutor makes of the log; give --tutor"),
-    ],
+    ("content", "complaint"),
+    [(None, "log.csv: no such file"), (HEADER, "log.csv: the log is empty")],
+    ids=["missing", "only a header"],
 )
-def test_what_cannot_be_recorded_leaves_the_log_as_it_was(followed, tmp_path, options, complaint):
-    result = followed(rows("bp"), *options)
+def test_a_log_without_rows_is_refused(followed, content, complaint):
+    result = followed(content, "--participant", "p07")
     assert result.exit_code == 2
     assert complaint in no_traceback(result)
-    assert (tmp_path / "log.csv").read_text() == rows("bp")
+
+
+def test_a_page_of_a_run_needs_a_tutor(followed):
+    result = followed(rows("bp"), "--report", "x.html")
+    assert result.exit_code == 2
+    said = "--report: shows what a tutor makes of the log; give --tutor"
+    assert said in no_traceback(result)
 
 
 def test_options_about_a_log_need_one(run, followed):
-    for option in (("--record", "--values", "1", "--answer", "2"), ("--tutor",)):
+    for option in (("--participant", "p07"), ("--tutor",)):
         assert "give --log too" in no_traceback(run("next", "plan.json", *option))
 
 
@@ -278,14 +215,3 @@ def test_a_plan_made_from_counts(run, cases, tmp_path):
     (tmp_path / "counts.json").write_text('{"bpp": 2}')
     wrong = run("plan", cases, *options, "--shown", "counts.json")
     assert "--shown: 'bpp' is not known; did you mean 'bp'?" in no_traceback(wrong)
-
-
-def test_levels_of_a_category_are_typed_as_they_are_seen():
-    names = ["age", "grade=II", "grade=III"]
-    world = pr.World([1.0, 1.0, 1.0], np.eye(3), names=names, groups={"grade": [1, 2]})
-    assert results_in("grade=III,age=50", world, ()) == ((0, 1, 2), (50.0, 0.0, 1.0))
-    assert results_in("50;II", world, (0, 1, 2)) == ((0, 1, 2), (50.0, 1.0, 0.0))
-    assert results_in("grade=", world, ()) == ((1, 2), (0.0, 0.0))  # the most common level
-    with pytest.raises(pr.InvalidInput, match="grade 'IV' is not one of its levels II, III"):
-        results_in("grade=IV", world, ())
-    assert results_in("", world, ()) == ((), ())

@@ -12,7 +12,6 @@ from preceptor.cli import app
 from preceptor.cli._answers import YesNo
 from preceptor.cli._asking import Stopped, ask_yes_no, yes_no_verdict
 from preceptor.cli._summary import summary
-from preceptor.logs import Log
 from preceptor.model.units import Units
 from preceptor.report.run import least_square, outcome_given
 from preceptor.report.session import render_session
@@ -113,13 +112,6 @@ def test_a_table_becomes_a_plan_in_misses_and_false_alarms(run, cases, tmp_path)
     assert f"yes (ill) in {100 * cases:.3g}% of all cases" in page
     assert "In cases kept from the estimate" in page
     assert "oot-mean-square" not in page + said
-    shown = plan.policy.schedule(1)[0]
-    seen = ("next", "plan.json", "--log", "log.csv", "--participant", "ann")
-    told = run(*seen, "--record", "--values", 0.4, "--answer", "ill", "--outcome", "well").stdout
-    assert "Case 2 of 12" in told
-    log = Log.read(tmp_path / "log.csv", plan.problem.world)
-    assert (log.prediction.tolist(), log.outcome.tolist()) == ([1.0], [0.0])
-    assert log.shown[0, list(shown)].all()
 
 
 def test_other_readings_of_the_same_table(run, cases, tmp_path):
@@ -143,17 +135,6 @@ def test_next_speaks_of_cases_like_this_one(run, plan_file):
     data = json.loads(run("next", plan_file, "--json").stdout)
     assert data["scale"] == "cost per 100 cases"
     assert data["expected"] == pytest.approx(100.0 * data["expected_loss"])
-
-
-def test_a_case_is_recorded_by_yes_and_no(run, plan_file, tmp_path):
-    ask = ("next", plan_file, "--log", "log.csv", "--participant", "ann", "--record", "--anyway")
-    run(*ask, "--values", "1.5", "--answer", "Yes", "--outcome", "no")
-    log = Log.read(tmp_path / "log.csv", pr.Plan.load(plan_file).problem.world)
-    assert (log.prediction.tolist(), log.outcome.tolist()) == ([1.0], [0.0])
-    said = run(*ask, "--values", "1.5", "--answer", "0.7", "--outcome", "maybe", code=2).stderr
-    assert "--answer: '0.7'" in said or "--answer: 0.7, must be yes or no" in said
-    assert "must be yes or no" in said
-    assert "--answer yes" in run(*ask, "--values", "1.5", code=2).stderr
 
 
 @pytest.mark.parametrize(

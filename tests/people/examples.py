@@ -25,7 +25,6 @@ EXAMPLES = {
         pr.DeltaRule(INITIAL, 0.05),
         pr.DeltaRule(INITIAL, 0.05, 1.0, all_weights=True, decay=0.5),
         pr.DeltaRule(INITIAL, 0.05, 0.5, cap=0.6),
-        pr.DeltaRule(INITIAL, 0.3, normalised=1.0),
         pr.DeltaRule(INITIAL, 0.05, 0.5, leak=0.04),
         pr.DeltaRule(INITIAL, 0.05, all_weights=True, leak=0.1, home=[0.0, 0.5, -1.0]),
     ],

@@ -93,7 +93,7 @@ def test_where_results_do_not_matter_losses_go_on(kind):
 STEADY = [person for person in EXAMPLES["delta-rule"] if not person.leak]
 
 
-@pytest.mark.parametrize("person", STEADY, ids=["plain", "decay", "cap", "norm"])
+@pytest.mark.parametrize("person", STEADY, ids=["plain", "decay", "cap"])
 def test_a_decaying_rate_goes_on(person):
     """Second moments after some rounds are those of people met there, averaged over who they are.
 

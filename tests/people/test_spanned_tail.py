@@ -17,7 +17,6 @@ PEOPLE = {
     "knows correlations": pr.DeltaRule(INITIAL, 0.05),
     "ignores correlations": pr.DeltaRule(INITIAL, 0.05, 1.0),
     "all weights": pr.DeltaRule(INITIAL, 0.05, all_weights=True),
-    "normalised": pr.DeltaRule(INITIAL, 0.3, normalised=1.0),
     "leaks": pr.DeltaRule(INITIAL, 0.05, 0.5, leak=0.1),
     "folds": pr.Folding(INITIAL, pr.Geometric(1.2), 0.5),
 }

@@ -65,7 +65,6 @@ LINEAR = {
     "leaking": lambda rng, first, dial: DeltaRule(first, 0.08, dial, leak=0.05),
 }
 APPROXIMATE = {
-    "normalised": lambda rng, first, dial: DeltaRule(first, 0.3, dial, normalised=1.0),
     "capped": lambda rng, first, dial: DeltaRule(first, 0.1, dial, cap=0.7),
     "Bayesian": lambda rng, first, dial: Bayesian(first, 0.6, rng.uniform(0.2, 1.0), dial),
     "own": None,

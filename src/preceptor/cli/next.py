@@ -13,10 +13,9 @@ import preceptor.cli._options as _options
 from preceptor._base.words import as_known
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors
-from preceptor.cli._following import along, by_log, by_tutor, say_how_to_record, since
+from preceptor.cli._following import along, by_log, by_tutor, since
 from preceptor.cli._plans import load_plan
 from preceptor.cli._reading import reads_log
-from preceptor.cli._recording import typed
 from preceptor.cli._tables import read_counts, renamed_columns
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
@@ -32,16 +31,12 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor next plan.json --log log.csv --participant p07 --available abdomen,wrist,weight
 
-  preceptor next plan.json --log log.csv --participant p07 --record --values 85,18.2 --answer 20 --outcome 22
-
   preceptor next plan.json --shown counts.json
 
 with, for instance, {"abdomen": 12, "wrist": 7} in counts.json; or, to find out from the answers how this person learns:
 
   preceptor next plan.json --log log.csv --participant p07 --tutor
 """  # noqa: E501 - a line of help that is broken cannot be copied
-
-_RECORDING = "Recording a case"
 
 
 @app.command(name="next", epilog=_EXAMPLES)
@@ -68,58 +63,6 @@ def next_tests(
             metavar="NAME,NAME,...",
         ),
     ] = None,
-    record: Annotated[
-        bool,
-        typer.Option(
-            "--record",
-            help="Add the case that was just shown to the log, then say the next one.",
-            rich_help_panel=_RECORDING,
-        ),
-    ] = False,
-    values: Annotated[
-        str | None,
-        typer.Option(
-            help="Results that were seen, in the order in which the tests were named: 85,18.2; or "
-            "with names, if others were shown: abdomen=85,wrist=18.2. Leave it out if nothing was "
-            "shown.",
-            metavar="RESULTS",
-            rich_help_panel=_RECORDING,
-        ),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            help="What the person said: a number; yes or no; or a probability such as 0.7 or 70%.",
-            metavar="ANSWER",
-            rich_help_panel=_RECORDING,
-        ),
-    ] = None,
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            help="What was true, a number or yes or no; leave it out if the person was not told.",
-            metavar="OUTCOME",
-            rich_help_panel=_RECORDING,
-        ),
-    ] = None,
-    case: Annotated[
-        int | None,
-        typer.Option(
-            help="Which case it was: refused if the log says otherwise, so that none is recorded "
-            "twice.",
-            metavar="N",
-            min=1,
-            rich_help_panel=_RECORDING,
-        ),
-    ] = None,
-    anyway: Annotated[
-        bool,
-        typer.Option(
-            "--anyway",
-            help="Record numbers that are not plausible by the table, too.",
-            rich_help_panel=_RECORDING,
-        ),
-    ] = False,
     tutor: Annotated[
         bool,
         typer.Option(
@@ -139,17 +82,15 @@ def next_tests(
 ) -> None:
     """Say what to show one person next, given what they have seen so far.
 
-    With a log of their answers, it counts what they have seen and can add the case just shown.
-    Somebody who is off the plan is planned for from where they are.
+    With a log of their answers, it counts what they have seen. Somebody who is off the plan is
+    planned for from where they are.
     """
     with readable_errors():
-        _check_together(shown, log, participant, columns, report, tutor=tutor, record=record)
-        just_shown = typed(record, values, answer, outcome, case, anyway=anyway)
+        _check_together(shown, log, participant, columns, report, tutor=tutor)
         if tutor:
             assert log is not None
-            if available is not None or record:
-                option = "--record" if record else "--available"
-                raise InvalidInput(f"{option}: goes along the plan; leave it out, or --tutor")
+            if available is not None:
+                raise InvalidInput("--available: goes along the plan; leave it out, or --tutor")
             if report is not None:
                 check_target(report, plan, log, endings=(".html", ".htm"))
             by_tutor(plan, log, participant, columns, reading, report, as_json=as_json)
@@ -165,12 +106,8 @@ def next_tests(
                 so_far = SoFar.nothing(found.problem.world)
             chosen = along(found, since(found, so_far), at_hand)
         else:
-            if record:
-                check_target(log, plan)
             renamed = renamed_columns(columns or [])
-            chosen, who = by_log(found, log, participant, renamed, reading, at_hand, just_shown)
-            if not as_json:
-                say_how_to_record(plan, log, who, columns, chosen)
+            chosen = by_log(found, log, participant, renamed, reading, at_hand)
         said = _in_json(found, chosen) if as_json else _in_words(found, chosen, log is not None)
     typer.echo(said)
 
@@ -183,13 +120,12 @@ def _check_together(
     report: Path | None,
     *,
     tutor: bool,
-    record: bool,
 ) -> None:
     """Refuse options that do not go together."""
     if log is not None and shown is not None:
         raise InvalidInput("--shown: --log says already what was shown; leave one out")
     if log is None:
-        about = {"participant": participant, "columns": columns, "tutor": tutor, "record": record}
+        about = {"participant": participant, "columns": columns, "tutor": tutor}
         faults = [f"--{o}: is about a log; give --log too" for o, value in about.items() if value]
         if report is not None:
             faults.append("--report: shows the run in a log; give --log and --tutor too")

@@ -14,13 +14,14 @@ from preceptor._base.words import counted
 from preceptor.estimation.learner_families import FAMILIES
 from preceptor.logs import Log
 from preceptor.logs.in_world import in_world_units, require_tests
-from preceptor.logs.plausible import FARTHEST
 from preceptor.people.acting import Imputer
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
     from preceptor.estimation.world_estimate import WorldEstimate
 
+# Farther from the average than so many standard deviations is not believed.
+_FARTHEST = 8.0
 # Fewer numbers than this say nothing about where their middle is, or how far they spread.
 _SOME, _ENOUGH = 5, 10
 # Numbers that spread so many times as far as the table's, or as little, may be in another unit.
@@ -124,7 +125,7 @@ def _numbers(
     elsewhere = given.size >= _SOME and not low - unsure <= middle <= high + unsure
     factor = _factor(known, given)
     # Of few levels even the ends are near to the average: drawn numbers go far beyond them.
-    believed = FARTHEST * float(np.std(known))
+    believed = _FARTHEST * float(np.std(known))
     far = away[worst] > width and abs(given[worst] - float(np.mean(known))) > believed
     if not (far or elsewhere or (factor is not None and _other_scale(known, given))):
         return []

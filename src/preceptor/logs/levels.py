@@ -128,12 +128,7 @@ def spoken(log_shown: Any, log_values: FloatArray, category: Category) -> list[s
     return levels
 
 
-def cells_of(
-    shown: Sequence[int],
-    values: FloatArray,
-    tests: Tests,
-    spoken_of: Sequence[Category] | None = None,
-) -> dict[str, float | str]:
+def cells_of(shown: Sequence[int], values: FloatArray, tests: Tests) -> dict[str, float | str]:
     """What one person saw, by name: a number for each column, a level for each category.
 
     Parameters
@@ -144,8 +139,6 @@ def cells_of(
         Results of all columns, shape (n,); those that were hidden are not looked at.
     tests
         What the columns are called, and which of them make a category.
-    spoken_of
-        Categories to be said as levels; all of them if left out.
 
     Returns
     -------
@@ -159,10 +152,9 @@ def cells_of(
     >>> cells_of((0, 1), np.array([0.0, 50.0]), tests)
     {'grade': 'I', 'age': 50.0}
     """
-    wanted = tests.categories if spoken_of is None else spoken_of
     levels = {
         column: (category.test, level)
-        for category in wanted
+        for category in tests.categories
         if set(category.columns) <= set(shown) and (level := category.level_of(values)) is not None
         for column in category.columns
     }

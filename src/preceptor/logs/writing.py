@@ -153,11 +153,11 @@ def _csv_text(log: Log, path: str | Path, layout: str, world: World | None) -> s
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
     for row in rows:
-        writer.writerow({name: as_cell(value) for name, value in row.items()})
+        writer.writerow({name: _as_cell(value) for name, value in row.items()})
     return text.getvalue()
 
 
-def as_cell(value: Any) -> Any:
+def _as_cell(value: Any) -> Any:
     """One value as a cell of a CSV file."""
     # repr of a float reads back to the same bits; csv writes floats that way by itself.
     if isinstance(value, list):

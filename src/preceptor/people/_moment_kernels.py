@@ -86,37 +86,28 @@ def _directions(s, size, members, reading, all_weights, directions):
 
 
 @hot_jit
-def _spread_of(s, size, W, second, gain2, fourth, residual, variance, cap, half, square, VW, out):
+def _spread_of(s, size, W, variance, gain2, loss, cap, half, square, VW, out):
     """𝓜[W] + N2 of a full step: what surprises scatter beyond their mean (k, k)."""
-    if fourth.shape[0] > 0:
-        for i in range(size):
-            for j in range(size):
-                total = residual * second[s, i, j]
-                for a in range(size):
-                    for b in range(size):
-                        total += fourth[s, i, j, a, b] * W[a, b]
-                out[i, j] = total
-        return
     factor = gain2[s]
     if factor == 0.0:
         for i in range(size):
             for j in range(size):
                 out[i, j] = 0.0
         return
-    slope, _, _ = _capped(cap, variance)
+    slope, _, _ = _capped(cap, loss)
     for i in range(size):
         for j in range(size):
             total = 0.0
             for l in range(size):
-                total += second[s, i, l] * W[l, j]
+                total += variance[s, i, l] * W[l, j]
             VW[i, j] = total
     beyond = 2.0 * half - slope * slope
     for i in range(size):
         for j in range(size):
             total = 0.0
             for l in range(size):
-                total += VW[i, l] * second[s, l, j]
-            out[i, j] = factor * (beyond * total + square * second[s, i, j])
+                total += VW[i, l] * variance[s, l, j]
+            out[i, j] = factor * (beyond * total + square * variance[s, i, j])
 
 
 @hot_jit
@@ -153,7 +144,7 @@ def _leak_back(Q, leak, away, out):
 @jit
 def step(
     P, s, rate, later, members, sizes, omega, variance, solved, offset, residual, own, pull,
-    second, gain2, fourth, all_weights, cap, leak, away,
+    gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """The state after a round with set s, into `later`; gives its expected squared error."""
     size = sizes[s]
@@ -192,10 +183,8 @@ def step(
     inner = np.empty((size, size))
     _times_turned(KP, K, inner)
     scatter = np.empty((size, size))
-    _spread_of(
-        s, size, W, second, gain2, fourth, residual[s], loss, cap, half, square,
-        np.empty((size, size)), scatter,
-    )  # fmt: skip
+    room = np.empty((size, size))
+    _spread_of(s, size, W, variance, gain2, loss, cap, half, square, room, scatter)
     for i in range(size):
         for j in range(size):
             inner[i, j] += rate * rate * scatter[i, j]
@@ -225,7 +214,7 @@ def step(
 @jit
 def back(
     Q, P, s, rate, discount, price, before, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    residual, own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """The adjoint before a round with set s from the one after it, Q, into `before`.
 
@@ -293,24 +282,13 @@ def back(
     # What P is charged through W: the round's own error, and the scatter of later weights.
     charge = np.zeros((size, size))
     constant = 0.0
-    if fourth.shape[0] > 0:
-        for a in range(size):
-            for b in range(size):
-                total = 0.0
-                for i in range(size):
-                    for j in range(size):
-                        total += fourth[s, i, j, a, b] * G[i, j]
-                charge[a, b] = rate * rate * total
-        for i in range(size):
-            for j in range(size):
-                constant += rate * rate * residual[s] * second[s, i, j] * G[i, j]
-    elif gain2[s] != 0.0:
+    if gain2[s] != 0.0:
         factor = rate * rate * gain2[s]
         VG = np.zeros((size, size))
         for i in range(size):
             for j in range(size):
                 for l in range(size):
-                    VG[i, j] += second[s, i, l] * G[l, j]
+                    VG[i, j] += variance[s, i, l] * G[l, j]
         trace = 0.0
         for i in range(size):
             trace += VG[i, i]
@@ -319,10 +297,10 @@ def back(
             for j in range(size):
                 total = 0.0
                 for l in range(size):
-                    total += VG[i, l] * second[s, l, j]
+                    total += VG[i, l] * variance[s, l, j]
                 charge[i, j] = factor * beyond * total
                 if cap <= 0.0:
-                    charge[i, j] += factor * trace * second[s, i, j]
+                    charge[i, j] += factor * trace * variance[s, i, j]
         if cap <= 0.0:
             constant = factor * trace * residual[s]
         else:
@@ -339,7 +317,7 @@ def back(
             for i in range(size):
                 for j in range(size):
                     for a in range(size):
-                        quartic += VG[a, i] * W[i, j] * second[s, j, a]
+                        quartic += VG[a, i] * W[i, j] * variance[s, j, a]
             rising = (
                 -2.0 * turned / slope * (up_slope - low_slope)
                 + 2.0 * factor * quartic * (up_half - low_half)
@@ -347,7 +325,7 @@ def back(
             ) / (2.0 * nudge)
             for i in range(size):
                 for j in range(size):
-                    charge[i, j] += rising * second[s, i, j]
+                    charge[i, j] += rising * variance[s, i, j]
             # The gradient misses what does not vary with P; totals are replayed, so that is fine.
     for i in range(size):
         for j in range(size):
@@ -361,14 +339,14 @@ def back(
 @jit
 def back_over(
     first, path, states, rates, discount, prices, adjoints, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    solved, offset, residual, own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Adjoints before each of the rounds first, first + 1, ... with these sets, from the last."""
     for t in range(first + path.size - 1, first - 1, -1):
         s = path[t - first]
         back(
             adjoints[t + 1], states[t], s, rates[t], discount, prices[s], adjoints[t], members,
-            sizes, omega, variance, solved, offset, residual, own, pull, second, gain2, fourth,
+            sizes, omega, variance, solved, offset, residual, own, pull, gain2,
             all_weights, cap, leak, away,
         )  # fmt: skip
 
@@ -376,7 +354,7 @@ def back_over(
 @jit
 def prices(
     P, Q, rate, discount, positions, costs, out, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    residual, own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
     N = P.shape[0]
@@ -529,11 +507,8 @@ def prices(
                         + 2.0 * mixed * own[s, j]
                     )
         spread = 0.0
-        if fourth.shape[0] > 0 or gain2[s] != 0.0:
-            _spread_of(
-                s, size, W, second, gain2, fourth, residual[s], loss, cap, half, square, X,
-                scatter,
-            )  # fmt: skip
+        if gain2[s] != 0.0:
+            _spread_of(s, size, W, variance, gain2, loss, cap, half, square, X, scatter)
             for i in range(size):
                 for j in range(size):
                     spread += G[i, j] * scatter[i, j]
@@ -545,7 +520,7 @@ def prices(
 @jit
 def play(
     start, path, rates, losses, end, members, sizes, omega, variance, solved, offset, residual,
-    own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """Squared errors of each round along a path, without prices, and the state after it."""
     now = start.copy()
@@ -553,7 +528,7 @@ def play(
     for t in range(path.size):
         losses[t] = step(
             now, path[t], rates[t], later, members, sizes, omega, variance, solved, offset,
-            residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+            residual, own, pull, gain2, all_weights, cap, leak, away,
         )  # fmt: skip
         now, later = later, now
     end[:, :] = now
@@ -562,13 +537,13 @@ def play(
 @jit
 def lay(
     path, since, rates, prices, weights, states, losses, before, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    solved, offset, residual, own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """States before every round from `since` on, losses, and the cost of all rounds before each."""
     for t in range(since, path.size):
         loss = step(
             states[t], path[t], rates[t], states[t + 1], members, sizes, omega, variance, solved,
-            offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+            offset, residual, own, pull, gain2, all_weights, cap, leak, away,
         )  # fmt: skip
         losses[t] = loss + prices[path[t]]
         before[t + 1] = before[t] + weights[t] * losses[t]
@@ -577,7 +552,7 @@ def lay(
 @jit
 def turn_matrix(
     word, discount, prices, state, matrix, constant, members, sizes, omega, variance, solved,
-    offset, residual, own, pull, second, gain2, fourth, all_weights, cap, leak, away,
+    offset, residual, own, pull, gain2, all_weights, cap, leak, away,
 ):  # fmt: skip
     """One turn of a repeated word as an affine map of the adjoint's lower triangle."""
     N = constant.shape[0]
@@ -595,7 +570,7 @@ def turn_matrix(
                 s = word[at]
                 back(
                     now, state, s, 1.0, discount, prices[s], earlier, members, sizes, omega,
-                    variance, solved, offset, residual, own, pull, second, gain2, fourth,
+                    variance, solved, offset, residual, own, pull, gain2,
                     all_weights, cap, leak, away,
                 )  # fmt: skip
                 now, earlier = earlier, now

@@ -64,9 +64,6 @@ class DeltaRule(Person):
         Whether weights of hidden tests move too, by what was filled in.
     decay
         The rate in round t (from 0) is rate / (1 + t) ** decay; 0 is a constant rate.
-    normalised
-        If given, steps are divided by this plus the squared length of the shown results
-        (normalised least mean squares), so that no case moves the weights too far.
     cap
         If given, a surprise moves the weights as if it were no larger than this, in units of the
         outcome. What is expected of such a person is then approximate.
@@ -108,10 +105,6 @@ class DeltaRule(Person):
         bool, "Whether weights of hidden tests move too, by what was filled in."
     ] = False
     decay: Annotated[NonNegative, "Power of time by which steps become smaller."] = 0.0
-    normalised: Annotated[
-        Positive | None,
-        "Steps are divided by this plus the squared length of the shown results. Left out: not.",
-    ] = None
     cap: Annotated[
         Positive | None, "Largest surprise that is taken at its size. Left out: all are."
     ] = None
@@ -130,7 +123,6 @@ class DeltaRule(Person):
         imputation: float | npt.ArrayLike = 0.0,
         all_weights: bool = False,
         decay: float = 0.0,
-        normalised: float | None = None,
         cap: float | None = None,
         rounds: int = 0,
         leak: float = 0.0,
@@ -143,9 +135,8 @@ class DeltaRule(Person):
             faults.append(f"all_weights: {all_weights!r}, must be true or false")
         if not is_number(decay) or decay < 0:
             faults.append(f"decay: {decay!r}, must be a finite number of at least 0")
-        for name, value in (("normalised", normalised), ("cap", cap)):
-            if value is not None and not (is_number(value) and value > 0):
-                faults.append(f"{name}: {value!r}, must be a positive number, or left out")
+        if cap is not None and not (is_number(cap) and cap > 0):
+            faults.append(f"cap: {cap!r}, must be a positive number, or left out")
         if not is_count(rounds, least=0):
             faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
         if not is_number(leak) or not 0 <= leak <= 1:
@@ -156,17 +147,11 @@ class DeltaRule(Person):
         back = None if home is None else read_numbers("home", home, 1, faults)
         if back is not None and self.size and back.size != self.size:
             faults.append(f"home: {back.size} weights for {self.size} tests; give one for each")
-        if normalised is not None and (cap is not None or all_weights):
-            faults.append(
-                "normalised: takes neither `cap` nor `all_weights`; what is expected of such a "
-                "person is not known in closed form"
-            )
         InvalidProblem.raise_if(faults)
         set_field = object.__setattr__
         set_field(self, "rate", float(rate))
         set_field(self, "all_weights", bool(all_weights))
         set_field(self, "decay", float(decay))
-        set_field(self, "normalised", None if normalised is None else float(normalised))
         set_field(self, "cap", None if cap is None else float(cap))
         set_field(self, "rounds", int(rounds))
         set_field(self, "leak", float(leak))
@@ -287,11 +272,7 @@ class DeltaRule(Person):
     ) -> tuple[float, FloatArray]:
         """The rate now, and which way (..., n) a surprise of 1 moves the weights."""
         rate = self.rate / (1.0 + state.rounds) ** self.decay
-        direction = filled if self.all_weights else filled * shown
-        if self.normalised is not None:
-            length = np.sum(direction * direction, axis=-1, keepdims=True)
-            direction = direction / (self.normalised + length)
-        return rate, direction
+        return rate, filled if self.all_weights else filled * shown
 
     def from_here(self, world: World, state: Progressed, weights: FloatArray) -> DeltaRule:
         """With these weights; only a decaying rate asks for rounds, a leak for first beliefs."""
@@ -314,8 +295,8 @@ class DeltaRule(Person):
     def expected_answers(
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
     ) -> Expected:
-        """Approximate: by the mean and the spread of weights; copies play caps and normalising."""
-        if risk.allows_for_hidden or self.cap is not None or self.normalised is not None:
+        """Approximate: by the mean and the spread of weights; copies play capped surprises."""
+        if risk.allows_for_hidden or self.cap is not None:
             return super().expected_answers(world, sets, risk, start)
         from preceptor.people.uncertain_answers import UncertainAnswers
 
@@ -333,8 +314,6 @@ class DeltaRule(Person):
             text += f", falling with round to the power -{self.decay:g}"
             if self.rounds:
                 text += f" (after {counted(self.rounds, 'round')})"
-        if self.normalised is not None:
-            text += f", divided by {self.normalised:g} + squared length of the results"
         if self.cap is not None:
             text += f"; surprises count as at most {self.cap:g}"
         if self.leak:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.values import FloatArray, remembered
-from preceptor.model.sets import SetFamily, TestSet
+from preceptor._base.values import FloatArray
+from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
     from preceptor.people.delta_rule import DeltaRule
     from preceptor.people.folding import Folding
-    from preceptor.people.normalised import NormalisedMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,7 @@ class LinearRounds:
 
     own: FloatArray  # (sets, k)
     pull: FloatArray  # (sets, k, k)
-    second: FloatArray  # (sets, k, k): V, or E[xx'/q²] of normalised steps
     gain2: FloatArray  # (sets,): squared rate of Isserlis' 𝓜; 0 for none
-    fourth: FloatArray  # (sets, k, k, k, k): 𝓜 itself for normalised steps, or empty
     all_weights: bool = False
     cap: float = 0.0  # of surprises; 0 for none
     decay: float = 0.0
@@ -76,50 +73,20 @@ def readings_of(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
 
 
 def delta_rule_rounds(person: DeltaRule, world: World, sets: SetFamily) -> LinearRounds:
-    """The delta rule: K = ηVU, 𝓜[W] = η²(VWV + tr(VW)V), N2 = η² r2 V; or normalised steps."""
-    readings = readings_of(world, person.imputing_covariance(world), sets)
-    V, count = readings.variance, len(sets)
-    widest = V.shape[1]
-    own = np.zeros((count, widest))
+    """The delta rule: K = ηVU, 𝓜[W] = η²(VWV + tr(VW)V), N2 = η² r2 V."""
+    V = readings_of(world, person.imputing_covariance(world), sets).variance
     away: FloatArray = np.array(world.coefficients - person.leaks_to)
-    if person.normalised is None:
-        return LinearRounds(
-            own=own,
-            pull=person.rate * V,
-            second=V,
-            gain2=np.full(count, person.rate**2),
-            fourth=np.empty((0, widest, widest, widest, widest)),
-            all_weights=person.all_weights,
-            cap=person.cap or 0.0,
-            decay=person.decay,
-            before=person.rounds,
-            leak=person.leak,
-            away=away,
-        )
-    from preceptor.people.normalised import normalised_moments
-
-    pull, second = np.zeros_like(V), np.zeros_like(V)
-    fourth = np.zeros((count, widest, widest, widest, widest))
-    # They take longest, and depend on the tests alone: whoever plans again asks for the same.
-    about = f"normalised moments {person.normalised!r}"
-    known: dict[TestSet, NormalisedMoments] = remembered(world, about, dict)
-    for s, size in enumerate(sets.sizes):
-        if size == 0:
-            continue
-        shown = tuple(sets.members[s, :size].tolist())
-        if shown not in known:
-            known[shown] = normalised_moments(V[s, :size, :size], person.normalised)
-        moments = known[shown]
-        first = moments.first
-        square = np.einsum("ia,bj->ijab", first, first)
-        full = np.asarray(moments.fourth).reshape(size, size, size, size)
-        pull[s, :size, :size] = person.rate * first
-        second[s, :size, :size] = person.rate**2 * moments.second
-        fourth[s, :size, :size, :size, :size] = person.rate**2 * (full - square)
     return LinearRounds(
-        own, pull, second, np.zeros(count), fourth, decay=person.decay, before=person.rounds,
-        leak=person.leak, away=away,
-    )  # fmt: skip
+        own=np.zeros(V.shape[:2]),
+        pull=person.rate * V,
+        gain2=np.full(len(sets), person.rate**2),
+        all_weights=person.all_weights,
+        cap=person.cap or 0.0,
+        decay=person.decay,
+        before=person.rounds,
+        leak=person.leak,
+        away=away,
+    )
 
 
 def folding_rounds(person: Folding, world: World, sets: SetFamily) -> LinearRounds:
@@ -132,7 +99,5 @@ def folding_rounds(person: Folding, world: World, sets: SetFamily) -> LinearRoun
     return LinearRounds(
         own=(1.0 - person.folding) * learned,
         pull=pull,
-        second=np.zeros_like(pull),
         gain2=np.zeros(count),
-        fourth=np.empty((0, widest, widest, widest, widest)),
     )

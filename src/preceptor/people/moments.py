@@ -62,8 +62,8 @@ class Moments:
         away = np.zeros(world.size) if rounds.away is None else rounds.away
         self._arrays: Any = (
             members, sets.sizes, np.array(omega), readings.variance, readings.solved,
-            readings.offset, readings.residual, rounds.own, rounds.pull, rounds.second,
-            rounds.gain2, rounds.fourth, rounds.all_weights, rounds.cap, rounds.leak, away,
+            readings.offset, readings.residual, rounds.own, rounds.pull,
+            rounds.gain2, rounds.all_weights, rounds.cap, rounds.leak, away,
         )  # fmt: skip
         errors = world.coefficients - person.initial
         start = np.append(errors, 1.0)
@@ -124,11 +124,6 @@ class Moments:
     def has_closed_tails(self) -> bool:
         """Whether one linear solve gives the cost of a tail: no capped surprise, no decay."""
         return self.exact and self._rounds.decay == 0.0
-
-    @property
-    def is_normalised(self) -> bool:
-        """Whether steps are divided by the size of the results."""
-        return bool(self._rounds.fourth.size)
 
     def long_tail(self, tail: Tail, discount: float) -> IntArray:
         """So many turns of a tail that what comes after them weighs next to nothing."""

@@ -125,8 +125,6 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
     if isinstance(expected, Moments):
         if not expected.has_closed_tails:
             return "Steps change with the round, or surprises are capped: rounds are not linear."
-        if expected.is_normalised:
-            return "Normalised steps have no proof that could be checked."
         return _of_moments(expected)
     if isinstance(expected, Coordinates):
         return _of_coordinates(expected)
@@ -135,8 +133,8 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
 
 def _of_moments(expected: Moments) -> QuadraticRounds:
     (
-        members, sizes, omega, variance, solved, offset, residual, own, pull, second, gain2, fourth,
-        all_weights, _, leak, away,
+        members, sizes, omega, variance, solved, offset, residual, own, pull, gain2, all_weights,
+        _, leak, away,
     ) = expected.arrays  # fmt: skip
     count, widest = variance.shape[:2]
     n = omega.shape[0]
@@ -163,12 +161,9 @@ def _of_moments(expected: Moments) -> QuadraticRounds:
         turn[s, :n] *= 1.0 - leak
         turn[s, :n, n] += leak * away
         weights[s] *= 1.0 - leak
-        if fourth.shape[0]:
-            scatter[s], noise[s] = fourth[s], residual[s] * second[s]
-        else:
-            V = second[s]
-            both = np.einsum("ia,bj->ijab", V, V) + np.einsum("ij,ab->ijab", V, V)
-            scatter[s], noise[s] = gain2[s] * both, gain2[s] * residual[s] * V
+        V = variance[s]
+        both = np.einsum("ia,bj->ijab", V, V) + np.einsum("ij,ab->ijab", V, V)
+        scatter[s], noise[s] = gain2[s] * both, gain2[s] * residual[s] * V
     start = expected.start[:, -1].copy()
     return QuadraticRounds(start, charge, turn, weights, reads, scatter, noise)
 

@@ -45,7 +45,7 @@ class UncertainAnswers:
     Parameters
     ----------
     person
-        Neither with capped surprises nor with normalised steps.
+        Without capped surprises.
     world
         With an outcome that is yes or no.
     sets
