@@ -66,7 +66,7 @@ def test_a_plan_made_anew_holds_from_the_next_round_on(server, http, who):
     assert http.delete(f"/v1/people/{who}").status_code == 204
     assert http.get(f"/v1/plans/{made['plan']}").status_code == 404
     assert http.get(f"/v1/jobs/{kept['jobs'][0]['id']}").status_code == 404
-    with Store(str(server.log.parent / "live.db"), migrates=False) as store:
+    with Store(str(server.log.parent / "live.db"), creates=False) as store:
         kept = json.dumps(store.read(everything))
         assert store.read(chain.verify).faults == ()
     assert f'"{who}"' not in kept

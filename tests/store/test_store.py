@@ -1,4 +1,4 @@
-"""The store on both databases: one writer, chained events, tables as migrations make them."""
+"""The store on both databases: one writer, chained events, tables of this version."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import threading
 from contextlib import closing
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import delete, insert, update
 from sqlalchemy.event import listen
 
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.store import Store, chain, engines, erasing, jobs, people, plans, rounds, tokens
+from preceptor.store.creating import version_of
 from preceptor.store.engines import engines_of, url_of
-from preceptor.store.migrating import migrate, newest
 from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure
 from preceptor.store.rounds import Offer
-from preceptor.store.tables import event, metadata
+from preceptor.store.tables import VERSION, event
 
 NUMBERS = [0.1 + 0.2, 1e-300, 5e-324, 1.7976931348623157e308, -1 / 3]
 
@@ -42,13 +40,6 @@ def played(store: Store, who: str, prediction: float = 0.5, outcome: float | Non
     return store.write(work)
 
 
-def test_migrations_make_the_tables_that_the_code_sees(store):
-    def differences(connection):
-        return compare_metadata(MigrationContext.configure(connection), metadata)
-
-    assert store.read(differences) == []
-
-
 def test_two_who_start_at_once_make_the_tables_once(database):
     faults = []
 
@@ -64,17 +55,28 @@ def test_two_who_start_at_once_make_the_tables_once(database):
     for thread in threads:
         thread.join()
     assert faults == []
+    with Store(database, creates=False) as store:
+        assert store.read(version_of) == VERSION
 
 
-def test_a_newer_database_is_refused(database):
-    Store(database).close()
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE tables_version SET version = 9999", "is of version 9999"),
+        ("DROP TABLE tables_version", "has no version"),
+    ],
+)
+def test_a_database_of_another_version_is_refused_and_left_as_it_is(database, change, said):
+    with Store(database) as store:
+        played(store, enrolled(store))
     engine = engines_of(url_of(database)).writing
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(InvalidFile, match=r"newer version \(9999\)"):
-        migrate(engine)
-    assert newest() != "9999"
+        connection.exec_driver_sql(change)
     engine.dispose()
+    with pytest.raises(InvalidFile, match=f"database: {said}, this program needs version"):
+        Store(database)
+    with Store(database, creates=False) as store:
+        assert store.read(lambda c: people.find(c, "ann")).answers == 1
 
 
 @pytest.mark.parametrize("number", NUMBERS)
