@@ -198,16 +198,26 @@ def test_tokens_are_kept_as_hashes_and_end(store):
         store.write(lambda c: tokens.create(c, "root"))
 
 
-def test_a_job_whose_worker_died_is_taken_up_again(store):
-    made = store.write(lambda c: jobs.enqueue(c, "solve", {"x": 1}))
-    taken = store.write(lambda c: jobs.take(c, "one", seconds=-1.0))
-    assert (taken.id, taken.attempts) == (made.id, 1)
-    again = store.write(lambda c: jobs.take(c, "two", seconds=60.0))
-    assert (again.id, again.attempts) == (made.id, 2)
-    assert store.write(lambda c: jobs.take(c, "three", seconds=60.0)) is None
-    assert not store.write(lambda c: jobs.finish(c, made.id, "one", result={}))
-    assert store.write(lambda c: jobs.finish(c, made.id, "two", result={"plan": "x"}))
-    assert store.read(lambda c: jobs.find(c, made.id)).state == "done"
+def test_a_job_lost_in_a_crash_has_failed_and_is_asked_for_again(store):
+    def ask(seconds):
+        asked = {"x": 1}
+        return store.write(lambda c: jobs.enqueue(c, "solve", asked, seconds=seconds))
+
+    made, is_new = ask(60.0)
+    assert is_new
+    assert ask(60.0) == (made, False)
+    assert store.write(lambda c: jobs.begin(c, made.id, seconds=-1.0))
+    lost = store.read(lambda c: jobs.find(c, made.id))
+    assert (lost.state, lost.error is None) == ("failed", False)
+    assert store.read(jobs.by_state) == {"queued": 0, "running": 0, "done": 0, "failed": 1}
+    again, is_new = ask(60.0)
+    assert (again.id, again.state, is_new) == (made.id, "queued", True)
+    assert store.write(lambda c: jobs.begin(c, made.id, seconds=60.0))
+    assert not store.write(lambda c: jobs.begin(c, made.id, seconds=60.0))
+    assert store.write(lambda c: jobs.finish(c, made.id, result={"plan": "x"}))
+    assert not store.write(lambda c: jobs.finish(c, made.id, result={}))
+    assert store.read(lambda c: jobs.find(c, made.id)).result == {"plan": "x"}
+    assert store.read(chain.verify).faults == ()
 
 
 def test_nothing_is_taken_after_closing(database):

@@ -193,9 +193,7 @@ job = Table(
     Column("person", String(128), ForeignKey("person.id")),
     Column("args", Json, nullable=False),
     Column("state", String(16), nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("worker", String(64)),
-    Column("lease_until", String(32)),
+    Column("ends_by", String(32), nullable=False),  # one that has not ended by then was lost
     Column("result", Json),
     Column("error", Text),
     Column("created", String(32), nullable=False),
