@@ -173,7 +173,7 @@ def _result(name: str, answer: Answer) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _JobKind:
     """One kind of job: the task in the pool, what it is sent, what is kept."""
 
     task: str
@@ -182,6 +182,6 @@ class _Kind:
 
 
 _KINDS = {
-    "solve": _Kind("plan_anew", _solve_sent, _solve_kept),
-    "replan": _Kind("plan_from_here", _replan_sent, _replan_kept),
+    "solve": _JobKind("plan_anew", _solve_sent, _solve_kept),
+    "replan": _JobKind("plan_from_here", _replan_sent, _replan_kept),
 }
