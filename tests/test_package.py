@@ -14,7 +14,7 @@ import preceptor as pr
 import preceptor.errors
 
 OPTIONAL = ["matplotlib", "typer", "rich", "networkx", "sklearn", "pandas"]
-OPTIONAL += ["alembic", "fastapi", "httpx", "pydantic", "sqlalchemy", "uvicorn"]
+OPTIONAL += ["fastapi", "httpx", "pydantic", "sqlalchemy", "uvicorn"]
 HEAVY = ["numba", "scipy.stats", "scipy.optimize", "scipy.special", "scipy.interpolate"]
 
 

@@ -44,7 +44,7 @@ def enrol_until_refused(http: httpx.Client, most: int) -> tuple[list[str], httpx
 
 def assert_whole(database: Path | str, joined: list[str]) -> None:
     """Those who were let in are there, nobody else is, and the chain of events holds."""
-    with Store(str(database), migrates=False) as store:
+    with Store(str(database), creates=False) as store:
         assert store.read(chain.verify).faults == ()
         known = store.read(lambda c: [p for p in joined if people.look_up(c, p) is not None])
         assert known == joined
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_said_and_left_as_it_is(serve, tmp_path):
 def test_damage_under_a_running_server_is_an_answer(serve, tmp_path):
     server: Server = serve("--rate", 0)
     said(server.http.put("/v1/people/p0", json={}))
-    with Store(str(tmp_path / "live.db"), migrates=False) as store:
+    with Store(str(tmp_path / "live.db"), creates=False) as store:
         store.write(lambda c: c.exec_driver_sql("UPDATE person SET counts = '[' WHERE id = 'p0'"))
     for call in (
         server.http.get("/v1/people/p0"),
@@ -118,7 +118,7 @@ def test_a_file_that_may_only_be_read_is_said(tmp_path, plan_file):
     database = tmp_path / "live.db"
     with Store(str(database)):
         pass
-    with Store(f"sqlite:///file:{database}?mode=ro&uri=true", migrates=False) as store:
+    with Store(f"sqlite:///file:{database}?mode=ro&uri=true", creates=False) as store:
         assert store.read(lambda c: people.look_up(c, "ann")) is None
         with pytest.raises(StoreFailure, match="may only be read; give this process the right"):
             store.write(lambda c: chain.append(c, "kind", None, {}))
@@ -135,7 +135,7 @@ def test_postgres_that_only_reads_or_goes_away(tmp_path, plan_file):
         options = ("--plan", plan_file, "--database", database, "--rate", 0)
         server = start(tmp_path, *options)
         said(server.http.put("/v1/people/p0", json={}))
-        with Store(database, migrates=False) as store:
+        with Store(database, creates=False) as store:
             store.write(
                 lambda c: c.exec_driver_sql(
                     "ALTER DATABASE live SET default_transaction_read_only = on"

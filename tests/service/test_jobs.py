@@ -1,4 +1,4 @@
-"""Jobs: planned beside the service, taken up again when workers die, bounded in number and time."""
+"""Jobs: planned beside the service, bounded in number and time, asked for again when lost."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
 import preceptor as pr
 from preceptor.plan import Plan
 from preceptor.service.book import Book
 from preceptor.service.desk import Desk, TookTooLong, WorkerDied
+from preceptor.service.planner import Planner
+from preceptor.service.pool import Pool
 from preceptor.service.settings import Settings
-from preceptor.service.working import Foreman
 from preceptor.store import Store, chain, jobs
+from preceptor.store.jobs import Job
 from preceptor.store.plans import body_of, sha256_of
-from preceptor.store.tables import job
 from tests.service.servers import said, small_problem
 
 PROBLEM = small_problem().to_dict()
@@ -87,36 +87,35 @@ def test_what_cannot_be_planned_is_refused_at_once(http, changes, fault):
     assert any(fault in each for each in refused.json()["errors"]), refused.text
 
 
-def test_a_full_queue_says_when_to_come_back_and_another_service_takes_it_up(serve, tmp_path):
-    idle = serve("--job-workers", 0)
+def test_a_full_queue_says_when_to_come_back(serve):
+    server = serve()
     most = Settings("").most_jobs
+    long = {"problem": large_problem().to_dict(), "method": "search", "time_limit": 60}
+    first = said(server.http.post("/v1/plans", json=long))
+    until(lambda: state_of(server, first["job"]) == "running")
     for seed in range(most):
-        said(idle.http.post("/v1/plans", json={"problem": PROBLEM, "seed": seed}))
-    full = idle.http.post("/v1/plans", json={"problem": PROBLEM, "seed": most})
+        said(server.http.post("/v1/plans", json={"problem": PROBLEM, "seed": seed}))
+    full = server.http.post("/v1/plans", json={"problem": PROBLEM, "seed": most})
     assert full.status_code == 503
     assert full.headers["retry-after"] == "10"
     assert "32 are waiting" in full.json()["detail"]
     # What waits already is found again.
-    first = said(idle.http.post("/v1/plans", json={"problem": PROBLEM, "seed": 0}))
-    assert first["state"] == "queued"
-    numbers = idle.http.get("/metrics").text
+    again = said(server.http.post("/v1/plans", json={"problem": PROBLEM, "seed": 0}))
+    assert again["state"] == "queued"
+    numbers = server.http.get("/metrics").text
     assert 'preceptor_jobs{state="queued"} 32.0' in numbers
     assert "preceptor_job_queue_length 32.0" in numbers
-    with Store(str(tmp_path / "live.db")) as store:
-        asyncio.run(_until(store, first["job"]))
-        assert store.read(lambda c: jobs.find(c, first["job"])).state == "done"
 
 
-async def _until(store: Store, id: str, **settings: object) -> None:
-    """Have jobs done in this process until one of them has ended."""
-    foreman = Foreman(store, Settings("", **settings), Book())
-    foreman.start()
-    try:
-        async with asyncio.timeout(PATIENCE):
-            while (await store.reading(lambda c: jobs.find(c, id))).is_live:
-                await asyncio.sleep(0.02)
-    finally:
-        await foreman.stop()
+def state_of(server, id: str) -> str:
+    return said(server.http.get(f"/v1/jobs/{id}"))["state"]
+
+
+def until(true) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -125,111 +124,114 @@ def store(tmp_path):
         yield opened
 
 
-def enqueued(store: Store, problem: pr.Problem, how: dict) -> str:
+def enqueued(store: Store, problem: pr.Problem, how: dict, seconds: float = 600.0) -> Job:
     args = {"problem": problem.to_dict(), **how}
-    return store.write(lambda c: jobs.enqueue(c, "solve", args)).id
+    made, is_new = store.write(lambda c: jobs.enqueue(c, "solve", args, seconds=seconds))
+    assert is_new
+    return made
 
 
-def test_a_worker_that_is_killed_is_replaced_and_the_job_done(store):
-    id = enqueued(store, large_problem(), {**LONG, "time_limit": 2.0})
+def done(store: Store, job: Job, while_running=lambda pool: None, **settings) -> Job:
+    """The job after a planner of this process has worked on it."""
 
-    async def kill_the_first() -> None:
-        foreman = Foreman(store, Settings(""), Book())
-        foreman.start()
+    async def work() -> None:
+        told = Settings("", **settings)
+        pool = Pool(told.job_workers + 1)
+        planner = Planner(store, told, Book(), pool)
+        planner.begin(job)
         async with asyncio.timeout(PATIENCE):
-            while not (pids := foreman.pids) or store.read(lambda c: jobs.waiting(c)):
+            while not pool.pids:
                 await asyncio.sleep(0.01)
-            os.kill(pids[0], signal.SIGKILL)
-            while (found := store.read(lambda c: jobs.find(c, id))).is_live:
-                await asyncio.sleep(0.05)
-        await foreman.stop()
-        assert (found.state, found.attempts) == ("done", 2)
-        assert pids != foreman.pids
+            while_running(pool)
+            while found(store, job).is_live:
+                await asyncio.sleep(0.02)
+        await planner.stop()
+        await pool.end()
 
-    asyncio.run(kill_the_first())
-    result = store.read(lambda c: jobs.find(c, id)).result
-    assert Plan.from_json(store.read(lambda c: body_of(c, result["plan"]))).problem.size == 9
+    asyncio.run(work())
+    return found(store, job)
+
+
+def found(store: Store, job: Job) -> Job:
+    return store.read(lambda c: jobs.find(c, job.id))
+
+
+def test_a_job_whose_process_is_killed_fails_and_is_done_when_asked_for_again(store):
+    how = {**LONG, "time_limit": 2.0}
+    lost = done(
+        store,
+        enqueued(store, large_problem(), how),
+        lambda pool: os.kill(pool.pids[0], signal.SIGKILL),
+    )
+    assert (lost.state, lost.result) == ("failed", None)
+    assert "ask for it again" in lost.error
+    again = done(store, enqueued(store, large_problem(), how))
+    assert (again.id, again.state) == (lost.id, "done")
+    plan = again.result["plan"]
+    assert Plan.from_json(store.read(lambda c: body_of(c, plan))).problem.size == 9
     assert store.read(chain.verify).faults == ()
 
 
-def test_a_job_that_takes_three_workers_with_it_fails(store):
-    id = enqueued(store, small_problem(), HOW)
-    for _ in range(3):
-        assert store.write(lambda c: jobs.take(c, "w", 60.0)).id == id
-        assert store.write(lambda c: jobs.give_back(c, id, "w", tried=True))
-    asyncio.run(_until(store, id))
-    assert "not tried again" in store.read(lambda c: jobs.find(c, id)).error
-
-
 def test_a_job_beyond_its_time_is_ended(store):
-    id = enqueued(store, large_problem(), LONG)
     cap = {"job_grace": 1.0 - LONG["time_limit"]}
-    asyncio.run(_until(store, id, **cap))
-    assert store.read(lambda c: jobs.find(c, id)).error == "took longer than 1 seconds"
+    ended = done(store, enqueued(store, large_problem(), LONG), **cap)
+    assert (ended.state, ended.error) == ("failed", "took longer than 1 seconds")
 
 
-def test_stopping_gives_the_job_back_as_if_it_had_not_been_tried(store):
-    id = enqueued(store, large_problem(), LONG)
+def test_stopping_ends_jobs(store):
+    running, waiting = (enqueued(store, large_problem(), {**LONG, "seed": i}) for i in (0, 1))
 
     async def stop_in_the_middle() -> None:
-        foreman = Foreman(store, Settings(""), Book())
-        foreman.start()
+        pool = Pool(2)
+        planner = Planner(store, Settings(""), Book(), pool)
+        planner.begin(running)
+        planner.begin(waiting)
         async with asyncio.timeout(PATIENCE):
-            while not foreman.pids:
+            while not pool.pids:
                 await asyncio.sleep(0.01)
-        await foreman.stop()
-        assert foreman.pids == []
+        await planner.stop()
+        assert pool.pids == []
 
     asyncio.run(stop_in_the_middle())
-    found = store.read(lambda c: jobs.find(c, id))
-    assert (found.state, found.attempts, found.worker) == ("queued", 0, None)
+    for each in (running, waiting):
+        assert found(store, each).state == "failed"
+        assert found(store, each).error == "the service was stopped; ask for it again"
 
 
-def test_somebody_else_who_took_the_job_up_keeps_it(store):
-    """A service that slept too long finds its lease gone, and leaves the job alone."""
-    id = enqueued(store, large_problem(), LONG)
-
-    async def be_robbed() -> None:
-        foreman = Foreman(store, Settings("", job_lease=0.3), Book())
-        foreman.start()
-        async with asyncio.timeout(PATIENCE):
-            while store.read(lambda c: jobs.find(c, id)).state == "queued":
-                await asyncio.sleep(0.01)
-            stolen = {"worker": "other", "lease_until": "9999"}
-            store.write(lambda c: c.execute(update(job).values(stolen)) and None)
-            while foreman.pids or not store.read(lambda c: True):
-                await asyncio.sleep(0.05)
-        await foreman.stop()
-
-    asyncio.run(be_robbed())
-    found = store.read(lambda c: jobs.find(c, id))
-    assert (found.state, found.worker) == ("running", "other")
+def test_a_job_that_nobody_wants_any_more_is_left_alone(store):
+    """It has ended, or its person has been erased, while it waited."""
+    ended = enqueued(store, small_problem(), HOW)
+    assert store.write(lambda c: jobs.finish(c, ended.id, error="enough"))
+    assert not store.write(lambda c: jobs.begin(c, ended.id, 60.0))
+    assert not store.write(lambda c: jobs.finish(c, ended.id, result={}))
+    assert found(store, ended).error == "enough"
 
 
-def test_a_service_that_is_killed_leaves_its_job_to_the_next(serve, tmp_path):
-    """And the process that planned for it ends, because nobody waits for it any more."""
+def test_a_job_lost_in_a_crash_has_failed_once_its_time_is_over(store):
+    lost = enqueued(store, small_problem(), HOW, seconds=-1.0)
+    read = found(store, lost)
+    assert (read.state, read.is_live) == ("failed", False)
+    assert "ask for it again" in read.error
+    assert store.read(jobs.waiting) == 0
+    assert store.read(jobs.by_state) == {"queued": 0, "running": 0, "done": 0, "failed": 1}
+    again = enqueued(store, small_problem(), HOW)
+    assert (again.id, found(store, again).state) == (lost.id, "queued")
+    assert store.read(chain.verify).faults == ()
+
+
+def test_processes_that_plan_end_with_a_service_that_is_killed(serve):
+    """Nobody waits for them any more; another service does the job once its time is over."""
     first = serve()
     asked = {"problem": large_problem().to_dict(), "method": "search", "time_limit": 20}
     id = said(first.http.post("/v1/plans", json=asked))["job"]
-    database = str(tmp_path / "live.db")
-    with Store(database) as store:
-        end = time.monotonic() + PATIENCE
-        while store.read(lambda c: jobs.find(c, id)).state != "running":
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        processes = children(first.process.pid)
-        first.kill()
-        while any(Path("/proc", pid).exists() for pid in processes):
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        left = store.read(lambda c: jobs.find(c, id))
-        assert (left.state, left.attempts) == ("running", 1)
-        # As if the lease had run out meanwhile; the planning is made short for the test.
-        short = {"lease_until": "2000", "args": {**left.args, "time_limit": 0.5}}
-        store.write(lambda c: c.execute(update(job).values(short)) and None)
-        asyncio.run(_until(store, id))
-        again = store.read(lambda c: jobs.find(c, id))
-        assert (again.state, again.attempts) == ("done", 2)
+    until(lambda: state_of(first, id) == "running")
+    until(lambda: children(first.process.pid))
+    processes = children(first.process.pid)
+    first.kill()
+    until(lambda: not any(Path("/proc", pid).exists() for pid in processes))
+    second = serve()
+    assert state_of(second, id) == "running"
+    assert said(second.http.post("/v1/plans", json=asked))["job"] == id
 
 
 def children(pid: int) -> set[str]:

@@ -55,7 +55,7 @@ def test_told_to_stop_under_load_it_answers_what_it_took_and_refuses_the_rest(se
         thread.join(60.0)
     assert server.process.wait(60.0) == 0, server.log.read_text()
     assert other == []
-    with Store(str(tmp_path / "live.db"), migrates=False) as store:
+    with Store(str(tmp_path / "live.db"), creates=False) as store:
         for who in acknowledged:
             assert store.read(lambda c, who=who: people.find(c, who)).id == who
     assert "Traceback" not in server.log.read_text()

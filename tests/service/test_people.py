@@ -94,7 +94,7 @@ def test_somebody_is_handed_over_and_then_forgotten(server, http, who, tmp_path)
     assert http.get(f"/v1/people/{who}").status_code == 404
     assert http.get(f"/v1/people/{who}/export").status_code == 404
     database = server.log.parent / "live.db"
-    with Store(str(database), migrates=False) as store:
+    with Store(str(database), creates=False) as store:
         assert store.read(chain.verify).faults == ()
         assert who not in json.dumps(store.read(everything))
         assert "0.654321" not in json.dumps(store.read(everything))

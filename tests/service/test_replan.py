@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import time
 
 import numpy as np
@@ -15,13 +17,14 @@ from preceptor.logs import Log
 from preceptor.plan import Plan
 from preceptor.service.advising import Advising, Snapshot
 from preceptor.service.guides import read_plan
+from preceptor.service.pool import Pool
 from preceptor.service.refusal import Refusal
 from preceptor.service.settings import Settings
 from preceptor.service.tasks import problem_from_here
 from preceptor.store import Store, chain
 from preceptor.store.people import Person
 from tests.service.servers import WORLD, play_round, said, small_problem
-from tests.service.test_jobs import children, ended
+from tests.service.test_jobs import children, ended, large_problem
 from tests.service.test_people import everything
 
 CASE = {"bmi": 1.25, "bp": -0.3, "age": 0.5}
@@ -66,7 +69,7 @@ def test_a_plan_made_anew_holds_from_the_next_round_on(server, http, who):
     assert http.delete(f"/v1/people/{who}").status_code == 204
     assert http.get(f"/v1/plans/{made['plan']}").status_code == 404
     assert http.get(f"/v1/jobs/{kept['jobs'][0]['id']}").status_code == 404
-    with Store(str(server.log.parent / "live.db"), migrates=False) as store:
+    with Store(str(server.log.parent / "live.db"), creates=False) as store:
         kept = json.dumps(store.read(everything))
         assert store.read(chain.verify).faults == ()
     assert f'"{who}"' not in kept
@@ -74,20 +77,22 @@ def test_a_plan_made_anew_holds_from_the_next_round_on(server, http, who):
 
 
 def test_one_job_a_person_and_the_same_words_give_the_same(serve):
-    idle = serve("--job-workers", 0).http
-    said(idle.put("/v1/people/ann", json={}))
-    first = said(idle.post("/v1/people/ann/replan"))
-    other = said(idle.post("/v1/people/ann/replan", json={"seed": 7}))
+    busy = serve().http
+    long = {"problem": large_problem().to_dict(), "method": "search", "time_limit": 60}
+    said(busy.post("/v1/plans", json=long))  # others wait for it
+    said(busy.put("/v1/people/ann", json={}))
+    first = said(busy.post("/v1/people/ann/replan"))
+    other = said(busy.post("/v1/people/ann/replan", json={"seed": 7}))
     assert first["job"] == other["job"]
-    said(idle.put("/v1/people/tim", json={"policy": "tutor"}))
-    refused = idle.post("/v1/people/tim/replan")
+    said(busy.put("/v1/people/tim", json={"policy": "tutor"}))
+    refused = busy.post("/v1/people/tim/replan")
     assert refused.status_code == 409
     assert "plans anew by itself" in refused.json()["detail"]
-    assert idle.post("/v1/people/nobody/replan").status_code == 404
-    assert idle.post("/v1/people/ann/replan", json={"time_limit": 1e4}).status_code == 422
+    assert busy.post("/v1/people/nobody/replan").status_code == 404
+    assert busy.post("/v1/people/ann/replan", json={"time_limit": 1e4}).status_code == 422
     # Erasing takes the job along, whoever may be at it.
-    assert idle.delete("/v1/people/ann").status_code == 204
-    assert idle.get(f"/v1/jobs/{first['job']}").status_code == 404
+    assert busy.delete("/v1/people/ann").status_code == 204
+    assert busy.get(f"/v1/jobs/{first['job']}").status_code == 404
 
 
 def rows(size: int, rng: np.random.Generator) -> dict:
@@ -152,7 +157,8 @@ def snapshot(crowd_plan_file) -> Snapshot:
 
 def test_a_tutor_who_plans_for_long_lets_nobody_wait_and_is_not_asked_twice(snapshot):
     async def ask() -> None:
-        hasty = Advising(Settings("", patience=0.0))
+        pool = Pool(1)
+        hasty = Advising(Settings("", patience=0.0), pool)
         with pytest.raises(Refusal) as refused:
             await hasty.advice(snapshot)
         assert refused.value.status_code == 503
@@ -164,27 +170,32 @@ def test_a_tutor_who_plans_for_long_lets_nobody_wait_and_is_not_asked_twice(snap
         assert (said_later.columns, said_later.reason) == (expected.shown, expected.reason)
         hasty.forget("ann")
         await hasty.stop()
+        await pool.end()
 
     asyncio.run(ask())
 
 
 def test_a_tutor_whose_process_is_killed_is_asked_again(snapshot):
     async def ask() -> None:
-        advising = Advising(Settings("", patience=60.0))
+        pool = Pool(1)
+        advising = Advising(Settings("", patience=60.0), pool)
         first = await advising.advice(snapshot)
-        advising._desks[0]._process.kill()
+        os.kill(pool.pids[0], signal.SIGKILL)
         other = Snapshot(snapshot.guide, snapshot.person, [], (0, 1))
         with pytest.raises(Refusal, match="did not finish"):
             await advising.advice(other)
         assert set((await advising.advice(other)).columns) <= {0, 1}
         assert await advising.advice(snapshot) == first
         await advising.stop()
+        await pool.end()
 
     asyncio.run(ask())
 
 
-def test_advice_is_begun_before_anybody_asks_for_it(server, http, crowd_plan_file):
-    """A process for tutors begins when the first person with one is enrolled."""
+def test_advice_is_begun_before_anybody_asks_for_it(serve, crowd_plan_file):
+    """Enrolling somebody with a tutor is enough for a process to begin."""
+    server = serve()
+    http = server.http
     body = crowd_plan_file.read_text()
     sha = read_plan(body).sha256
     http.put(f"/v1/plans/{sha}", content=body)

@@ -169,7 +169,7 @@ def assert_kept(pair: Pair, playing: list[Player]) -> None:
 
 
 def events_of(pair: Pair) -> int:
-    with Store(pair.database, migrates=False) as store:
+    with Store(pair.database, creates=False) as store:
         found = store.read(chain.verify)
     assert found.faults == ()
     return found.events

@@ -8,7 +8,6 @@ import preceptor as pr
 from tests.service.servers import small_problem
 
 for name in (
-    "alembic.command",
     "preceptor.cli",
     "preceptor.service.serving",
     "preceptor.web.site",

@@ -187,7 +187,7 @@ def test_a_backup_is_the_store_at_one_moment_while_somebody_writes(template, tmp
         head = store.read(chain.verify).head
         store.write(lambda c: erasing.erase(c, "bob"))
     assert sorted(each.name for each in tmp_path.iterdir()) == ["copy.db", "live.db"]
-    with Store(str(copy), migrates=False) as restored:
+    with Store(str(copy), creates=False) as restored:
         checked = restored.read(lambda c: check(c, columns_of))
     assert (checked.faults, checked.head, checked.people) == ((), head, 1)
 

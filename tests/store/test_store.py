@@ -1,4 +1,4 @@
-"""The store on both databases: one writer, chained events, tables as migrations make them."""
+"""The store on both databases: one writer, chained events, tables of this version."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ import threading
 from contextlib import closing
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
 from sqlalchemy import delete, insert, update
 from sqlalchemy.event import listen
 
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.store import Store, chain, engines, erasing, jobs, people, plans, rounds, tokens
+from preceptor.store.creating import version_of
 from preceptor.store.engines import engines_of, url_of
-from preceptor.store.migrating import migrate, newest
 from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure
 from preceptor.store.rounds import Offer
-from preceptor.store.tables import event, metadata
+from preceptor.store.tables import VERSION, event
 
 NUMBERS = [0.1 + 0.2, 1e-300, 5e-324, 1.7976931348623157e308, -1 / 3]
 
@@ -42,13 +40,6 @@ def played(store: Store, who: str, prediction: float = 0.5, outcome: float | Non
     return store.write(work)
 
 
-def test_migrations_make_the_tables_that_the_code_sees(store):
-    def differences(connection):
-        return compare_metadata(MigrationContext.configure(connection), metadata)
-
-    assert store.read(differences) == []
-
-
 def test_two_who_start_at_once_make_the_tables_once(database):
     faults = []
 
@@ -64,17 +55,28 @@ def test_two_who_start_at_once_make_the_tables_once(database):
     for thread in threads:
         thread.join()
     assert faults == []
+    with Store(database, creates=False) as store:
+        assert store.read(version_of) == VERSION
 
 
-def test_a_newer_database_is_refused(database):
-    Store(database).close()
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE tables_version SET version = 9999", "is of version 9999"),
+        ("DROP TABLE tables_version", "has no version"),
+    ],
+)
+def test_a_database_of_another_version_is_refused_and_left_as_it_is(database, change, said):
+    with Store(database) as store:
+        played(store, enrolled(store))
     engine = engines_of(url_of(database)).writing
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(InvalidFile, match=r"newer version \(9999\)"):
-        migrate(engine)
-    assert newest() != "9999"
+        connection.exec_driver_sql(change)
     engine.dispose()
+    with pytest.raises(InvalidFile, match=f"database: {said}, this program needs version"):
+        Store(database)
+    with Store(database, creates=False) as store:
+        assert store.read(lambda c: people.find(c, "ann")).answers == 1
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -196,16 +198,26 @@ def test_tokens_are_kept_as_hashes_and_end(store):
         store.write(lambda c: tokens.create(c, "root"))
 
 
-def test_a_job_whose_worker_died_is_taken_up_again(store):
-    made = store.write(lambda c: jobs.enqueue(c, "solve", {"x": 1}))
-    taken = store.write(lambda c: jobs.take(c, "one", seconds=-1.0))
-    assert (taken.id, taken.attempts) == (made.id, 1)
-    again = store.write(lambda c: jobs.take(c, "two", seconds=60.0))
-    assert (again.id, again.attempts) == (made.id, 2)
-    assert store.write(lambda c: jobs.take(c, "three", seconds=60.0)) is None
-    assert not store.write(lambda c: jobs.finish(c, made.id, "one", result={}))
-    assert store.write(lambda c: jobs.finish(c, made.id, "two", result={"plan": "x"}))
-    assert store.read(lambda c: jobs.find(c, made.id)).state == "done"
+def test_a_job_lost_in_a_crash_has_failed_and_is_asked_for_again(store):
+    def ask(seconds):
+        asked = {"x": 1}
+        return store.write(lambda c: jobs.enqueue(c, "solve", asked, seconds=seconds))
+
+    made, is_new = ask(60.0)
+    assert is_new
+    assert ask(60.0) == (made, False)
+    assert store.write(lambda c: jobs.begin(c, made.id, seconds=-1.0))
+    lost = store.read(lambda c: jobs.find(c, made.id))
+    assert (lost.state, lost.error is None) == ("failed", False)
+    assert store.read(jobs.by_state) == {"queued": 0, "running": 0, "done": 0, "failed": 1}
+    again, is_new = ask(60.0)
+    assert (again.id, again.state, is_new) == (made.id, "queued", True)
+    assert store.write(lambda c: jobs.begin(c, made.id, seconds=60.0))
+    assert not store.write(lambda c: jobs.begin(c, made.id, seconds=60.0))
+    assert store.write(lambda c: jobs.finish(c, made.id, result={"plan": "x"}))
+    assert not store.write(lambda c: jobs.finish(c, made.id, result={}))
+    assert store.read(lambda c: jobs.find(c, made.id)).result == {"plan": "x"}
+    assert store.read(chain.verify).faults == ()
 
 
 def test_nothing_is_taken_after_closing(database):

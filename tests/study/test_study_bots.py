@@ -160,7 +160,7 @@ def test_a_server_that_is_killed_loses_nothing_and_nobody(tmp_path, kills):
 
 
 def wait_for_rounds(database, number):
-    with Store(str(database), migrates=False) as store:
+    with Store(str(database), creates=False) as store:
         for _ in range(600):
             found = store.read(lambda c: participants.everyone(c, "small"))
             stages = sum(each.stage for each in found)

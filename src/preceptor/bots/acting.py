@@ -12,8 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-import numpy as np
-
 from preceptor._base.values import FloatArray
 from preceptor.client import Client
 from preceptor.errors import InvalidInput
@@ -155,15 +153,3 @@ def check_sendable(world: World) -> None:
             f"plan: {', '.join(wrong)} has levels, but simulated results lie between them, so "
             "nobody could have seen them; leave it out of the table, or use `preceptor simulate`"
         )
-
-
-def as_arrays(world: World, rows: list[dict[str, Any]]) -> tuple[np.ndarray, FloatArray]:
-    """What was shown and its values, (rows, n) each, NaN where hidden."""
-    position = {label: i for i, label in enumerate(world.labels)}
-    shown = np.zeros((len(rows), world.size), dtype=np.bool_)
-    values = np.full((len(rows), world.size), np.nan)
-    for number, row in enumerate(rows):
-        columns = [position[name] for name in row["shown"]]
-        shown[number, columns] = True
-        values[number, columns] = row["values"]
-    return shown, values

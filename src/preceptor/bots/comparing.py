@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from preceptor.bots.acting import as_arrays
+from preceptor.bots.crowding import rows_as_log
 from preceptor.client import Client
 from preceptor.logs import Log
 from preceptor.model.world import World
@@ -36,17 +36,7 @@ def log_of(client: Client, world: World, people: Sequence[str]) -> Log:
         # A round whose truth came later comes twice; the last row holds.
         last = {row["round"]: row for row in client.log(person=name)}
         rows += [last[number] for number in sorted(last)]
-    shown, values = as_arrays(world, rows)
-    return Log(
-        names=world.labels,
-        participant=[row["participant"] for row in rows],
-        rounds=[row["round"] for row in rows],
-        shown=shown,
-        values=values,
-        prediction=[row["prediction"] for row in rows],
-        outcome=[row["outcome"] for row in rows],
-        feedback=[row["feedback"] for row in rows],
-    )
+    return rows_as_log(world, rows, [row["participant"] for row in rows])
 
 
 def differences(ours: Log, theirs: Log) -> list[str]:

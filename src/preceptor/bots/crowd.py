@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +14,7 @@ from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray
 from preceptor.bots.acting import Bot, Cases, check_sendable
 from preceptor.bots.comparing import differences, log_of
+from preceptor.bots.crowding import numbered, play_at_once
 from preceptor.client import Client, NotThere
 from preceptor.people.human import Human
 from preceptor.people.person import Person
@@ -24,9 +23,6 @@ from preceptor.simulation import rollout
 from preceptor.simulation.cases import Stream, draw_cases, stream
 from preceptor.simulation.cast import acting_in
 from preceptor.simulation.rollouts import check_request
-
-# Seconds between two looks at how far everybody is.
-_LOOK = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +109,7 @@ class Bots:
     @property
     def names(self) -> tuple[str, ...]:
         """Pseudonyms."""
-        width = max(5, len(str(self.people)))
-        return tuple(f"{self.prefix}{who:0{width}d}" for who in range(1, self.people + 1))
+        return numbered(self.prefix, self.people)
 
     def play(
         self, client: Client, connections: int = 8, progress: Progress | None = None
@@ -153,23 +148,20 @@ class Bots:
             for who, name in enumerate(self.names)
         ]
         answers = np.full((self.people, self.rounds), np.nan)
-        stop, began, before = threading.Event(), time.perf_counter(), client.repeated
+        began, before = time.perf_counter(), client.repeated
 
-        def one(who: int) -> None:
+        def one(who: int, stops: Callable[[], bool]) -> None:
             bot = bots[who]
             bot.human.reset(stream(self.seed, who, Stream.ANSWERS))
             for t in range(bot.begin(), self.rounds):
-                if stop.is_set():
+                if stops():
                     return
                 answers[who, t] = bot.play(t)
 
-        with ThreadPoolExecutor(connections, thread_name_prefix="bot") as pool:
-            futures = [pool.submit(one, who) for who in range(self.people)]
-            try:
-                self._wait(futures, answers, progress)
-            finally:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
+        def tell(_: int) -> None:
+            report(progress, "playing", done=float(np.isfinite(answers).mean()))
+
+        play_at_once(one, self.people, connections, tell)
         calls = np.array([took for bot in bots for took in bot.seconds])
         seconds = time.perf_counter() - began
         return Played(self.names, answers, seconds, calls, client.repeated - before)
@@ -200,13 +192,3 @@ class Bots:
             client.plan_file(self.sha256)
         except NotThere:
             client.put_plan(self.plan)
-
-    def _wait(
-        self, futures: Sequence[Future[None]], answers: FloatArray, progress: Progress | None
-    ) -> None:
-        left = set(futures)
-        while left:
-            done, left = wait(left, timeout=_LOOK, return_when=FIRST_EXCEPTION)
-            for each in done:
-                each.result()
-            report(progress, "playing", done=float(np.isfinite(answers).mean()))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,8 +15,8 @@ import numpy as np
 
 from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray
-from preceptor.bots.acting import as_arrays
 from preceptor.bots.comparing import differences
+from preceptor.bots.crowding import numbered, play_at_once, rows_as_log
 from preceptor.bots.participant import Participant, Place, as_read, as_typed
 from preceptor.client import Client, Unreachable
 from preceptor.client.sending import authorities
@@ -31,8 +30,6 @@ from preceptor.study import Study
 from preceptor.study.arms import Arm, kept_arms
 from preceptor.study.config import Practice
 
-# Seconds between two looks at how far everybody is.
-_LOOK = 0.2
 # A stream of chance for who leaves, and when.
 _LEAVING = 400
 
@@ -127,8 +124,7 @@ class StudyBots:
     @property
     def names(self) -> tuple[str, ...]:
         """Recruiter's names of them."""
-        width = max(5, len(str(self.people)))
-        return tuple(f"{self.prefix}{who:0{width}d}" for who in range(1, self.people + 1))
+        return numbered(self.prefix, self.people)
 
     @property
     def study(self) -> Study:
@@ -188,7 +184,7 @@ class StudyBots:
         study = self.study
         chosen = study.problem.learner if self.human is None else self.human
         human = acting_in(study.problem, chosen)
-        local, stop, began = threading.local(), threading.Event(), time.perf_counter()
+        local, began = threading.local(), time.perf_counter()
         clients: list[httpx.Client] = []
         crowd: dict[int, Participant] = {}
         finished = [False] * self.people
@@ -197,8 +193,8 @@ class StudyBots:
             def rows(who: str) -> dict[int, dict[str, Any]]:
                 return {row["round"]: row for row in client.log(person=who)}
 
-            def one(number: int) -> None:
-                if stop.is_set():
+            def one(number: int, stops: Callable[[], bool]) -> None:
+                if stops():
                     return
                 if not hasattr(local, "http"):
                     local.http = self._http()
@@ -207,17 +203,16 @@ class StudyBots:
                 name, leaves = self.names[number], self._leaves_after(study, number)
                 own = copy.deepcopy(human)
                 crowd[number] = Participant(local.http, study, name, own, rows, leaves)
-                finished[number] = crowd[number].play(stop.is_set)
+                finished[number] = crowd[number].play(stops)
 
-            with ThreadPoolExecutor(connections, thread_name_prefix="participant") as pool:
-                futures = [pool.submit(one, number) for number in range(self.people)]
-                try:
-                    self._wait(futures, progress)
-                finally:
-                    stop.set()
-                    pool.shutdown(cancel_futures=True)
-                    for each in clients:
-                        each.close()
+            def tell(done: int) -> None:
+                report(progress, "taking part", done=done / self.people)
+
+            try:
+                play_at_once(one, self.people, connections, tell)
+            finally:
+                for each in clients:
+                    each.close()
         everybody = [crowd[number] for number in range(self.people)]
         calls = np.array([took for each in everybody for took in each.seconds])
         return Attended(
@@ -235,14 +230,6 @@ class StudyBots:
         rng = np.random.default_rng(seeds)
         leaves, trials = rng.random() < self.drop_out, len(study.protocol.trials)
         return int(rng.integers(trials)) if leaves else None
-
-    def _wait(self, futures: Sequence[Future[None]], progress: Progress | None) -> None:
-        left = set(futures)
-        while left:
-            done, left = wait(left, timeout=_LOOK, return_when=FIRST_EXCEPTION)
-            for each in done:
-                each.result()
-            report(progress, "taking part", done=1.0 - len(left) / len(futures))
 
     def check(self, attended: Attended) -> list[str]:
         """What the service's log of training and a rollout with the study's seed do not share.
@@ -306,20 +293,10 @@ class StudyBots:
                     which.append(place.number * rounds + order[number])
         if not rows:
             return []
-        shown, values = as_arrays(problem.world, rows)
-        ours = Log(
-            names=problem.world.labels,
-            participant=[str(log.participant[i]) for i in which],
-            rounds=[row["round"] for row in rows],
-            shown=shown,
-            values=values,
-            prediction=[row["prediction"] for row in rows],
-            outcome=[row["outcome"] for row in rows],
-            feedback=[row["feedback"] for row in rows],
-        )
+        names = [str(log.participant[i]) for i in which]
         theirs = Log(
             names=log.names,
-            participant=[str(log.participant[i]) for i in which],
+            participant=names,
             rounds=log.rounds[which],
             shown=log.shown[which],
             values=log.values[which],
@@ -327,4 +304,4 @@ class StudyBots:
             outcome=log.outcome[which],
             feedback=log.feedback[which],
         )
-        return differences(ours, theirs)
+        return differences(rows_as_log(problem.world, rows, names), theirs)

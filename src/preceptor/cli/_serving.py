@@ -41,7 +41,7 @@ app.add_typer(serve_app, epilog=EXAMPLES)
 
 
 def opened(database: str) -> Store:
-    """The store, open, with its tables up to date."""
+    """The store, open; its tables are created where there are none."""
     need_extra()
     from preceptor.store import Store
 
@@ -57,13 +57,12 @@ def existing(database: str) -> Store:
     url = url_of(database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         raise InvalidInput(f"--database: {database} is not there")
-    return Store(database, migrates=False)
+    return Store(database, creates=False)
 
 
 def need_extra() -> None:
     """Say what to install where something is missing."""
     try:
-        import alembic  # noqa: F401
         import fastapi  # noqa: F401
         import jinja2  # noqa: F401
         import sqlalchemy  # noqa: F401

@@ -22,7 +22,7 @@ Reason = Annotated[str, typer.Option(help="Why; kept in the log.", metavar="TEXT
 
 
 def existing_store(database: str) -> Store:
-    """A store that must be there already, with its tables up to date."""
+    """A store that must be there already; tables of another version are refused."""
     from preceptor.cli._serving import existing
 
     need_extra()

@@ -49,8 +49,8 @@ def serve(
     job_workers: Annotated[
         int,
         typer.Option(
-            help="Processes that plan, for each that answers; 0 leaves jobs to other services.",
-            min=0,
+            help="Jobs that plan at once, for each process that answers.",
+            min=1,
             max=64,
         ),
     ] = 1,

@@ -1,19 +1,9 @@
 """A client of the live service: `Client`, what it gets, and what it may be told instead.
 
-It needs httpx (`pip install 'preceptor[client]'`), and nothing of what the service needs.
+Answers are the service's own models. It needs httpx and pydantic
+(`pip install 'preceptor[client]'`), and nothing else of what the service needs.
 """
 
-from preceptor.client.answers import (
-    Added,
-    CaseList,
-    Enrolled,
-    Job,
-    PlanKept,
-    Recommendation,
-    Round,
-    Token,
-    Weight,
-)
 from preceptor.client.calls import Client
 from preceptor.client.refusals import (
     Conflicting,
@@ -25,22 +15,33 @@ from preceptor.client.refusals import (
     Unreachable,
     Unusable,
 )
+from preceptor.service.answers import (
+    AddedAnswer,
+    CasesAnswer,
+    JobAnswer,
+    PersonAnswer,
+    PlanAnswer,
+    RecommendAnswer,
+    RoundAnswer,
+    TokenAnswer,
+    Weight,
+)
 
 __all__ = [
-    "Added",
-    "CaseList",
+    "AddedAnswer",
+    "CasesAnswer",
     "Client",
     "Conflicting",
-    "Enrolled",
     "Forbidden",
-    "Job",
+    "JobAnswer",
     "NotThere",
-    "PlanKept",
-    "Recommendation",
+    "PersonAnswer",
+    "PlanAnswer",
+    "RecommendAnswer",
     "Refused",
-    "Round",
+    "RoundAnswer",
     "ServiceError",
-    "Token",
+    "TokenAnswer",
     "Unavailable",
     "Unreachable",
     "Unusable",

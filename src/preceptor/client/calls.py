@@ -6,22 +6,24 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from preceptor.client.answers import (
-    Added,
-    CaseList,
-    Enrolled,
-    Job,
-    PlanKept,
-    Recommendation,
-    Round,
-    Token,
-)
 from preceptor.client.refusals import Unreachable
 from preceptor.client.sending import Sender
+from preceptor.service.answers import (
+    AddedAnswer,
+    Answer,
+    CasesAnswer,
+    JobAnswer,
+    PersonAnswer,
+    PlanAnswer,
+    RecommendAnswer,
+    RoundAnswer,
+    TokenAnswer,
+)
 
+Read = TypeVar("Read", bound=Answer)
 # Rounds that are asked for at once.
 _PAGE = 1000
 
@@ -93,7 +95,7 @@ class Client:
 
     # --- plans and cases ---------------------------------------------------------------------
 
-    def put_plan(self, plan: str) -> PlanKept:
+    def put_plan(self, plan: str) -> PlanAnswer:
         """Keep a plan file under its hash.
 
         Parameters
@@ -103,11 +105,11 @@ class Client:
 
         Returns
         -------
-        PlanKept
+        PlanAnswer
             Its name and what it is about.
         """
         name = hashlib.sha256(plan.encode()).hexdigest()
-        return PlanKept.read(self._json("PUT", f"/v1/plans/{name}", plan))
+        return self._read(PlanAnswer, "PUT", f"/v1/plans/{name}", plan)
 
     def plan_file(self, plan: str) -> str:
         """The text of a plan file, by its hash."""
@@ -115,7 +117,7 @@ class Client:
 
     def put_cases(
         self, name: str, cases: Sequence[Mapping[str, Any]], *, plan: str | None = None
-    ) -> CaseList:
+    ) -> CasesAnswer:
         """Let the service hold cases, so that truths and hidden results stay there.
 
         Parameters
@@ -129,11 +131,11 @@ class Client:
 
         Returns
         -------
-        CaseList
+        CasesAnswer
             What is kept.
         """
         body = _given(cases=list(cases), plan=plan)
-        return CaseList.read(self._json("PUT", f"/v1/cases/{quote(name, safe='')}", body))
+        return self._read(CasesAnswer, "PUT", f"/v1/cases/{quote(name, safe='')}", body)
 
     def recommend(
         self,
@@ -142,7 +144,7 @@ class Client:
         plan: str | None = None,
         round: int | None = None,
         available: Sequence[str] | None = None,
-    ) -> Recommendation:
+    ) -> RecommendAnswer:
         """What to show somebody about whom nothing is kept.
 
         Parameters
@@ -158,13 +160,13 @@ class Client:
 
         Returns
         -------
-        Recommendation
+        RecommendAnswer
             The set and the reason.
         """
         body = _given(
             counts=dict(counts or {}), plan=plan, round=round, available=_listed(available)
         )
-        return Recommendation.read(self._json("POST", "/v1/recommend", body))
+        return self._read(RecommendAnswer, "POST", "/v1/recommend", body)
 
     # --- people ------------------------------------------------------------------------------
 
@@ -177,7 +179,7 @@ class Client:
         start: Mapping[str, int] | None = None,
         cases: str | None = None,
         is_bot: bool | None = None,
-    ) -> Enrolled:
+    ) -> PersonAnswer:
         """Enrol somebody under a pseudonym of your own.
 
         Parameters
@@ -197,7 +199,7 @@ class Client:
 
         Returns
         -------
-        Enrolled
+        PersonAnswer
             As they stand; also if they were enrolled in the same way before.
         """
         body = _given(
@@ -207,11 +209,11 @@ class Client:
             cases=cases,
             is_bot=is_bot,
         )
-        return Enrolled.read(self._json("PUT", _person(person), body))
+        return self._read(PersonAnswer, "PUT", _person(person), body)
 
-    def person(self, person: str) -> Enrolled:
+    def person(self, person: str) -> PersonAnswer:
         """Somebody as they stand, with what they seem to believe."""
-        return Enrolled.read(self._json("GET", _person(person)))
+        return self._read(PersonAnswer, "GET", _person(person))
 
     def export(self, person: str) -> dict[str, Any]:
         """Everything that is kept about somebody."""
@@ -232,7 +234,7 @@ class Client:
         available: Sequence[str] | None = None,
         case: str | None = None,
         feedback: bool | None = None,
-    ) -> Round:
+    ) -> RoundAnswer:
         """Open somebody's next round, or get the one that is open.
 
         Parameters
@@ -248,15 +250,15 @@ class Client:
 
         Returns
         -------
-        Round
+        RoundAnswer
             With what to show, and why.
         """
         body = _given(available=_listed(available), case=case, feedback=feedback)
-        return Round.read(self._json("POST", f"{_person(person)}/rounds", body))
+        return self._read(RoundAnswer, "POST", f"{_person(person)}/rounds", body)
 
-    def round(self, person: str, number: int) -> Round:
+    def round(self, person: str, number: int) -> RoundAnswer:
         """A round as it stands."""
-        return Round.read(self._json("GET", _round(person, number)))
+        return self._read(RoundAnswer, "GET", _round(person, number))
 
     def show(
         self,
@@ -266,7 +268,7 @@ class Client:
         *,
         tests: Sequence[str] | None = None,
         reason: str | None = None,
-    ) -> Round:
+    ) -> RoundAnswer:
         """Say what somebody really saw.
 
         Parameters
@@ -284,21 +286,21 @@ class Client:
 
         Returns
         -------
-        Round
+        RoundAnswer
             As it stands now.
         """
         given = None if values is None else dict(values)
         body = _given(values=given, tests=_listed(tests), reason=reason)
-        return Round.read(self._json("PUT", f"{_round(person, number)}/shown", body))
+        return self._read(RoundAnswer, "PUT", f"{_round(person, number)}/shown", body)
 
-    def predict(self, person: str, number: int, prediction: float) -> Round:
+    def predict(self, person: str, number: int, prediction: float) -> RoundAnswer:
         """Say what somebody answered; where the service holds the case, the truth comes back."""
         body = {"prediction": prediction}
-        return Round.read(self._json("PUT", f"{_round(person, number)}/prediction", body))
+        return self._read(RoundAnswer, "PUT", f"{_round(person, number)}/prediction", body)
 
     def tell(
         self, person: str, number: int, outcome: float | None, *, told: bool | None = None
-    ) -> Round:
+    ) -> RoundAnswer:
         """Say what was true, perhaps days later.
 
         Parameters
@@ -314,22 +316,22 @@ class Client:
 
         Returns
         -------
-        Round
+        RoundAnswer
             As it stands now.
         """
         body = {"outcome": outcome, "told": outcome is not None if told is None else told}
-        return Round.read(self._json("PUT", f"{_round(person, number)}/outcome", body))
+        return self._read(RoundAnswer, "PUT", f"{_round(person, number)}/outcome", body)
 
-    def abandon(self, person: str, number: int) -> Round:
+    def abandon(self, person: str, number: int) -> RoundAnswer:
         """Leave a round that waits for somebody; the row stays."""
-        return Round.read(self._json("DELETE", _round(person, number)))
+        return self._read(RoundAnswer, "DELETE", _round(person, number))
 
     # --- the log -----------------------------------------------------------------------------
 
-    def add_rounds(self, person: str, rounds: Sequence[Mapping[str, Any]]) -> Added:
+    def add_rounds(self, person: str, rounds: Sequence[Mapping[str, Any]]) -> AddedAnswer:
         """Add rounds that were done elsewhere, in the log format, by their numbers."""
         body = {"rounds": list(rounds)}
-        return Added.read(self._json("POST", f"{_person(person)}/log", body))
+        return self._read(AddedAnswer, "POST", f"{_person(person)}/log", body)
 
     def log(self, *, after: int = 0, person: str | None = None) -> Iterator[dict[str, Any]]:
         """Answered rounds in the order of their last change, page by page.
@@ -367,7 +369,7 @@ class Client:
         time_limit: float | None = None,
         seed: int | None = None,
         objective: str | None = None,
-    ) -> Job:
+    ) -> JobAnswer:
         """Let the service make a plan, as a job; asked again in the same words it is the same job.
 
         Parameters
@@ -379,11 +381,11 @@ class Client:
 
         Returns
         -------
-        Job
+        JobAnswer
             `wait_for` waits until it is done.
         """
         how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
-        return Job.read(self._json("POST", "/v1/plans", {"problem": dict(problem), **how}))
+        return self._read(JobAnswer, "POST", "/v1/plans", {"problem": dict(problem), **how})
 
     def replan(
         self,
@@ -393,7 +395,7 @@ class Client:
         time_limit: float | None = None,
         seed: int | None = None,
         objective: str | None = None,
-    ) -> Job:
+    ) -> JobAnswer:
         """Let the service plan anew for somebody, as a job; it holds from the next round on.
 
         Parameters
@@ -405,17 +407,17 @@ class Client:
 
         Returns
         -------
-        Job
+        JobAnswer
             As long as one is under way for them, that one.
         """
         how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
-        return Job.read(self._json("POST", f"{_person(person)}/replan", how))
+        return self._read(JobAnswer, "POST", f"{_person(person)}/replan", how)
 
-    def job(self, job: str) -> Job:
+    def job(self, job: str) -> JobAnswer:
         """Work that takes longer than a request, as it stands."""
-        return Job.read(self._json("GET", f"/v1/jobs/{quote(job, safe='')}"))
+        return self._read(JobAnswer, "GET", f"/v1/jobs/{quote(job, safe='')}")
 
-    def wait_for(self, job: str, seconds: float = 600.0) -> Job:
+    def wait_for(self, job: str, seconds: float = 600.0) -> JobAnswer:
         """A job once it is done or has failed, or as it stands after so many seconds."""
         end, pause = time.monotonic() + seconds, 0.05
         while True:
@@ -425,7 +427,7 @@ class Client:
             time.sleep(pause)
             pause = min(1.5 * pause, 2.0)
 
-    def create_token(self, scope: str, *, name: str = "", days: float | None = None) -> Token:
+    def create_token(self, scope: str, *, name: str = "", days: float | None = None) -> TokenAnswer:
         """Make a token; its secret is answered this once.
 
         Parameters
@@ -439,19 +441,19 @@ class Client:
 
         Returns
         -------
-        Token
+        TokenAnswer
             With its secret.
         """
         body = _given(scope=scope, name=name, days=days)
-        return Token.read(self._json("POST", "/v1/tokens", body, repeatable=False))
+        return self._read(TokenAnswer, "POST", "/v1/tokens", body, repeatable=False)
 
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> list[TokenAnswer]:
         """All tokens, without their secrets."""
-        return [Token.read(each) for each in self._json("GET", "/v1/tokens")]
+        return [TokenAnswer.model_validate(each) for each in self._json("GET", "/v1/tokens")]
 
-    def revoke_token(self, id: str) -> Token:
+    def revoke_token(self, id: str) -> TokenAnswer:
         """End a token now."""
-        return Token.read(self._json("DELETE", f"/v1/tokens/{quote(id, safe='')}"))
+        return self._read(TokenAnswer, "DELETE", f"/v1/tokens/{quote(id, safe='')}")
 
     def check_alive(self) -> None:
         """Raise `ServiceError` if nobody answers."""
@@ -465,14 +467,27 @@ class Client:
         """Numbers for Prometheus."""
         return self._sender.send("GET", "/metrics").text
 
+    def _read(
+        self, kind: type[Read], method: str, path: str, body: Any = None, *, repeatable: bool = True
+    ) -> Read:
+        """The answer to a call, as the service's own model of it."""
+        said = self._json(method, path, body, repeatable=repeatable)
+        try:
+            return kind.model_validate(said)
+        except ValueError:
+            raise self._not_the_service(f"{path} gave another answer") from None
+
     def _json(self, method: str, path: str, body: Any = None, *, repeatable: bool = True) -> Any:
         answer = self._sender.send(method, path, body, repeatable=repeatable)
         try:
             return answer.json()
         except ValueError:
-            raise Unreachable(
-                f"{self.url}: what answers there is not the service ({path} gave no JSON)"
-            ) from None
+            raise self._not_the_service(f"{path} gave no JSON") from None
+
+    def _not_the_service(self, why: str) -> Unreachable:
+        return Unreachable(
+            f"{self.url}: what answers there is not the service, or one of another version ({why})"
+        )
 
 
 def _person(person: str) -> str:

@@ -15,8 +15,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from preceptor.client.answers import Round
-from preceptor.errors import PreceptorError
+from preceptor.errors import MissingExtra, PreceptorError
+
+try:
+    from preceptor.service.answers import RoundAnswer
+except ImportError:
+    raise MissingExtra("pydantic", "client", "The client of the service") from None
 
 if TYPE_CHECKING:
     import httpx
@@ -49,7 +53,7 @@ class Refused(ServiceError):
         self,
         status: int,
         errors: list[str],
-        round: Round | None = None,
+        round: RoundAnswer | None = None,
         retry_after: float | None = None,
     ) -> None:
         super().__init__("\n".join(errors))
@@ -101,7 +105,7 @@ def refusal(response: httpx.Response) -> Refused:
     return _KINDS.get(response.status_code, Refused)(
         response.status_code,
         [str(each) for each in errors],
-        Round.read(there) if isinstance(there, dict) else None,
+        RoundAnswer.model_validate(there) if isinstance(there, dict) else None,
         float(after) if after.isdigit() else None,
     )
 

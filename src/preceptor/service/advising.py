@@ -1,4 +1,4 @@
-"""What tutors advise, worked out at desks beside the service, if possible before somebody asks.
+"""What tutors advise, worked out in the pool beside the service, if possible before somebody asks.
 
 A tutor sometimes plans again, which may take seconds. So its advice for the next round is begun as
 soon as a round ends, and whoever opens the next round usually finds it. If not, they wait for a
@@ -9,14 +9,15 @@ get older advice instead, because what a person is shown must not depend on how 
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from preceptor.service.desk import Desk, TookTooLong, WorkerDied
+from preceptor.service.desk import TookTooLong, WorkerDied
 from preceptor.service.following import record_of
 from preceptor.service.guides import Guide
+from preceptor.service.pool import Pool
 from preceptor.service.refusal import Refusal
 from preceptor.service.settings import Settings
 from preceptor.store.people import Person
@@ -54,17 +55,18 @@ class Snapshot:
 
 
 class Advising:
-    """Tutors at their desks; a person is always advised at the same one, which knows them.
+    """What tutors advise, begun early and remembered.
 
     Parameters
     ----------
     settings
-        How many desks there are, and how long somebody waits for them.
+        How long somebody waits for a tutor.
+    pool
+        Where tutors plan.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._patience = settings.patience
-        self._desks = [Desk() for _ in range(max(settings.tutor_workers, 1))]
+    def __init__(self, settings: Settings, pool: Pool) -> None:
+        self._patience, self._pool = settings.patience, pool
         self._begun: OrderedDict[_Key, asyncio.Task[Advice]] = OrderedDict()
         self._forgetting: set[asyncio.Task[None]] = set()
 
@@ -92,45 +94,34 @@ class Advising:
 
     async def _ask(self, snapshot: Snapshot) -> Advice:
         guide, who = snapshot.guide, snapshot.person.id
-        args = {
+        args: dict[str, Any] = {
             "plan": guide.sha256,
             "problem": None,
             "who": who,
             "record": [each.to_dict() for each in record_of(guide, snapshot.rounds)],
             "available": snapshot.available,
         }
-        desk = self._desk(who)
-        said = await desk.ask("advise", args, _CAP)
+        said = await self._pool.ask("advise", args, _CAP, who)
         if "needs" in said:
-            said = await desk.ask("advise", args | {"problem": guide.problem.to_dict()}, _CAP)
+            args["problem"] = guide.problem.to_dict()
+            said = await self._pool.ask("advise", args, _CAP, who)
         return Advice(tuple(said["columns"]), said["reason"])
 
     def forget(self, who: str) -> None:
-        """Nothing about somebody who was erased stays in memory, here or at their desk."""
+        """Nothing about somebody who was erased stays in memory, here or in the pool."""
         for key in [key for key in self._begun if key[0] == who]:
             del self._begun[key]
-        if self._desk(who).pid is not None:
-            task = asyncio.create_task(self._forget(who))
-            self._forgetting.add(task)
-            task.add_done_callback(self._forgetting.discard)
-
-    async def _forget(self, who: str) -> None:
-        try:
-            await self._desk(who).ask("forget", {"who": who}, _CAP)
-        except (WorkerDied, TookTooLong):
-            return  # and so has forgotten
-
-    def _desk(self, who: str) -> Desk:
-        return self._desks[zlib.crc32(who.encode()) % len(self._desks)]
+        # A process that dies over it has forgotten, too.
+        task = asyncio.create_task(self._pool.tell_all("forget", {"who": who}, _CAP))
+        self._forgetting.add(task)
+        task.add_done_callback(self._forgetting.discard)
 
     async def stop(self) -> None:
-        """End all desks."""
+        """End what is under way."""
         tasks = [task for task in (*self._begun.values(), *self._forgetting) if not task.done()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for desk in self._desks:
-            await desk.end()
 
 
 def _heard(task: asyncio.Task[Advice]) -> None:

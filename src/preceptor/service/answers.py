@@ -1,15 +1,24 @@
-"""What callers get, as the OpenAPI document describes it."""
+"""What callers get, as the OpenAPI document describes it and as the client reads it.
+
+Nothing but pydantic is needed here, so that the client needs no more of the service.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 Status = Literal["offered", "shown", "predicted", "told", "untold", "abandoned", "expired"]
 
 
-class RoundAnswer(BaseModel):
+class Answer(BaseModel):
+    """A value that callers get; a field that a newer service adds is left out."""
+
+    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class RoundAnswer(Answer):
     """A round as it stands."""
 
     model_config = ConfigDict(
@@ -32,30 +41,47 @@ class RoundAnswer(BaseModel):
     )
 
     person: str
+    """Whose it is."""
     round: int
+    """Its number, from 0."""
     status: Status
     recommended: list[str] | None
-    reason: str | None = Field(description="Why, in words.")
+    """What to show."""
+    reason: str | None
+    """Why, in words."""
     policy: str
-    plan: str = Field(description="SHA-256 of the plan file.")
-    gap: float | None = Field(description="How far above the best possible the plan can be.")
-    propensity: float | None = Field(description="1 where nothing is left to chance.")
+    """Who recommended it: plan or tutor."""
+    plan: str
+    """SHA-256 of the plan file."""
+    gap: float | None
+    """How far above the best possible the plan can be."""
+    propensity: float | None
+    """1 where nothing is left to chance."""
     case: str | None = None
+    """The caller's name of the case."""
     available: list[str] | None = None
+    """Tests that the caller has."""
     shown: list[str] | None = None
+    """What the person really saw."""
     values: dict[str, float | str] | None = None
+    """Results of what they saw, by test."""
     override_reason: str | None = None
+    """Why something else was shown than recommended."""
     prediction: float | None = None
+    """What they said."""
     feedback: bool
-    outcome: float | None = Field(default=None, description="Only once the person may hear it.")
+    """Whether they hear the truth."""
+    outcome: float | None = None
+    """The truth, only once the person may hear it."""
     offered_at: str | None = None
+    """When, in UTC, like those that follow."""
     shown_at: str | None = None
     predicted_at: str | None = None
     ended_at: str | None = None
 
 
-class Weight(BaseModel):
-    """What a person seems to believe about one column."""
+class Weight(Answer):
+    """What a person seems to believe about one column, with an interval of 95%."""
 
     name: str
     mean: float
@@ -63,29 +89,39 @@ class Weight(BaseModel):
     high: float
 
 
-class PersonAnswer(BaseModel):
-    """A person as they stand."""
+class PersonAnswer(Answer):
+    """A person who is enrolled, as they stand."""
 
     person: str
+    """The caller's pseudonym."""
     plan: str
+    """SHA-256 of the plan by which they are advised."""
     plan_since: int
+    """The first round of this plan."""
     policy: str
+    """Who advises them: plan or tutor."""
     cases: str | None
+    """The list of cases that they go through, if the service holds one."""
     is_bot: bool
+    """Whether they are simulated."""
     counts: dict[str, int]
+    """How often each test has taught them something."""
     rounds: int
+    """Rounds opened."""
     answers: int
+    """Rounds answered."""
     open_round: RoundAnswer | None
+    """The round that waits for them, if there is one."""
     created: str
     seen_at: str
-    weights: list[Weight] | None = Field(default=None, description="With intervals of 95%.")
-    kinds: dict[str, float] | None = Field(
-        default=None, description="How likely each kind of person is."
-    )
+    weights: list[Weight] | None = None
+    """What they seem to believe; only where one person is asked for, once there is an answer."""
+    kinds: dict[str, float] | None = None
+    """How likely each kind of person is, likewise."""
 
 
-class RecommendAnswer(BaseModel):
-    """What to show."""
+class RecommendAnswer(Answer):
+    """What to show somebody about whom nothing is kept."""
 
     show: list[str]
     reason: str
@@ -94,8 +130,8 @@ class RecommendAnswer(BaseModel):
     on_plan: bool
 
 
-class PlanAnswer(BaseModel):
-    """A plan that is kept."""
+class PlanAnswer(Answer):
+    """A plan that is kept: its SHA-256, what is proven of it, and what it is about."""
 
     plan: str
     gap: float | None
@@ -104,7 +140,7 @@ class PlanAnswer(BaseModel):
     outcome: str
 
 
-class CasesAnswer(BaseModel):
+class CasesAnswer(Answer):
     """A list of cases that is kept."""
 
     cases: str
@@ -113,7 +149,7 @@ class CasesAnswer(BaseModel):
     size: int
 
 
-class TokenAnswer(BaseModel):
+class TokenAnswer(Answer):
     """A token; the secret only when it is made."""
 
     id: str
@@ -125,16 +161,17 @@ class TokenAnswer(BaseModel):
     token: str | None = None
 
 
-class AddedAnswer(BaseModel):
+class AddedAnswer(Answer):
     """What became of rounds that were done elsewhere."""
 
     person: str
     added: int
-    rounds: int = Field(description="The number of the next round.")
+    rounds: int
+    """The number of the next round."""
     counts: dict[str, int]
 
 
-class JobAnswer(BaseModel):
+class JobAnswer(Answer):
     """Work that takes longer than a request."""
 
     job: str

@@ -69,7 +69,6 @@ def make_app(
         live = Live(settings, Store(settings.database))
         app.state.live = live
         warming = asyncio.create_task(_get_ready(live))
-        live.foreman.start()
         try:
             async with AsyncExitStack() as stack:
                 for begin in alongside:

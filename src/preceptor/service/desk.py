@@ -20,7 +20,7 @@ from preceptor.errors import InvalidInput, PreceptorError
 # Bytes of an answer: a plan file may be as long as one that is uploaded.
 _LONGEST = 1 << 26
 # Seconds that a process may take to begin, on a machine that is busy.
-_TO_BEGIN = 120.0
+TO_BEGIN = 120.0
 
 
 class WorkerDied(PreceptorError):
@@ -99,7 +99,7 @@ class Desk:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", *self._command, stdin=PIPE, stdout=PIPE, limit=_LONGEST
             )
-            async with asyncio.timeout(_TO_BEGIN):
+            async with asyncio.timeout(TO_BEGIN):
                 await _exchange(self._process, {"task": "ready", "args": {}})
         return self._process
 

@@ -22,7 +22,7 @@ async def livez() -> Response:
 
 @router.get("/readyz", response_class=PlainTextResponse)
 async def readyz(request: Request) -> Response:
-    """Whether tables are up to date, kernels are compiled, and the database answers."""
+    """Whether tables are there, kernels are compiled, and the database answers."""
     live = live_of(request)
     if not live.ready:
         return problem(503, ["service: still starting"], {"Retry-After": "1"})

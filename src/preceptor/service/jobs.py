@@ -29,10 +29,10 @@ async def read(request: Request, id: Annotated[str, Path(pattern="^[0-9a-f]{32}$
     return answer(job_view(found), 200, **_headers(found))
 
 
-def accepted(live: Live, job: Job) -> Response:
-    """The answer to somebody who asked for a job: where to look."""
-    if job.is_live:
-        live.foreman.wake()
+def accepted(live: Live, job: Job, is_new: bool) -> Response:
+    """Begin a job that is new, and answer where to look."""
+    if is_new:
+        live.planner.begin(job)
     return answer(job_view(job), 202, Location=f"/v1/jobs/{job.id}", **_headers(job))
 
 

@@ -13,10 +13,11 @@ from preceptor.service.advising import Advising
 from preceptor.service.book import Book
 from preceptor.service.limits import Buckets
 from preceptor.service.metrics import Metrics
+from preceptor.service.planner import Planner
+from preceptor.service.pool import Pool
 from preceptor.service.settings import Settings
 from preceptor.service.tokens_known import KnownTokens
 from preceptor.service.tutors import Tutors
-from preceptor.service.working import Foreman
 from preceptor.store import Store
 
 Answer = TypeVar("Answer")
@@ -42,8 +43,9 @@ class Live:
         self.metrics = Metrics()
         self.buckets = Buckets(settings.rate, settings.burst)
         self.tokens = KnownTokens(store)
-        self.advising = Advising(settings)
-        self.foreman = Foreman(store, settings, self.book)
+        self.pool = Pool(settings.job_workers + 1)
+        self.advising = Advising(settings, self.pool)
+        self.planner = Planner(store, settings, self.book, self.pool)
         self.ready = False
         self._asides: set[asyncio.Task[None]] = set()
         self._thinkers = ThreadPoolExecutor(_THINKERS, thread_name_prefix="preceptor-thinker")
@@ -59,12 +61,13 @@ class Live:
         task.add_done_callback(self._asides.discard)
 
     async def close(self) -> None:
-        """Give jobs back, finish what is under way, and let go of the database."""
+        """End jobs, finish what is under way, and let go of the database."""
         for task in self._asides:
             task.cancel()
         await asyncio.gather(*self._asides, return_exceptions=True)
-        await self.foreman.stop()
+        await self.planner.stop()
         await self.advising.stop()
+        await self.pool.end()
         self._thinkers.shutdown()
         self.store.close()
 

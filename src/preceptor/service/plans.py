@@ -63,13 +63,13 @@ async def make_plan(request: Request, asked: Planning) -> Response:
     args = asked.model_dump()
     args["problem"] = await live.thinking(lambda: _checked_problem(asked))
 
-    def work(connection: Connection) -> Job:
+    def work(connection: Connection) -> tuple[Job, bool]:
         there = jobs.look_up(connection, jobs.id_of("solve", args))
         if there is None or there.state == "failed":
             must_have_room(live, connection)
-        return jobs.enqueue(connection, "solve", args)
+        return jobs.enqueue(connection, "solve", args, seconds=live.planner.longest(args))
 
-    return accepted(live, await live.store.writing(work))
+    return accepted(live, *await live.store.writing(work))
 
 
 def _checked_problem(asked: Planning) -> dict[str, Any]:

@@ -34,11 +34,11 @@ async def replan(
     how = (asked or Replanning()).model_dump()
     check_time(live, how["time_limit"])
 
-    def work(connection: Connection) -> Job:
+    def work(connection: Connection) -> tuple[Job, bool]:
         person = must_be_free(people.find(connection, who, to_change=True))
         there = jobs.live_of(connection, who)
         if there is not None:
-            return there
+            return there, False
         if person.policy == "tutor":
             raise Conflict(f"person: {who!r} has a tutor, which plans anew by itself")
         problem = live.book.guide(connection, person.plan).problem
@@ -54,6 +54,7 @@ async def replan(
         there = jobs.look_up(connection, jobs.id_of("replan", args))
         if there is None or there.state == "failed":
             must_have_room(live, connection)
-        return jobs.enqueue(connection, "replan", args, who)
+        seconds = live.planner.longest(args)
+        return jobs.enqueue(connection, "replan", args, who, seconds=seconds)
 
-    return accepted(live, await live.store.writing(work))
+    return accepted(live, *await live.store.writing(work))

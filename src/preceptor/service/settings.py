@@ -35,16 +35,13 @@ class Settings:
     most_jobs
         Jobs that may wait.
     job_workers
-        Processes that plan, for each process that answers.
+        Jobs that run at once, for each process that answers. There is one process more to plan
+        in, so that tutors need not wait for jobs.
     job_seconds
         The longest time limit that a job may ask for.
     job_grace
         Seconds beyond its time limit after which a job is ended: some methods know no limit, and
         kernels may have to be compiled.
-    job_lease
-        Seconds after which a job whose worker says nothing is taken up again.
-    tutor_workers
-        Processes in which tutors plan, likewise.
     patience
         Seconds that somebody who opens a round waits for a tutor.
     explorer
@@ -64,8 +61,6 @@ class Settings:
     job_workers: int = 1
     job_seconds: float = 60.0
     job_grace: float = 60.0
-    job_lease: float = 30.0
-    tutor_workers: int = 1
     patience: float = 10.0
     explorer: str = "here"
 

@@ -1,4 +1,4 @@
-"""What is done at desks: plain data in, plain data out; nothing here knows of a database."""
+"""What is done in the pool: plain data in, plain data out; nothing here knows of a database."""
 
 from __future__ import annotations
 

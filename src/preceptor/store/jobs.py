@@ -1,18 +1,18 @@
-"""Jobs: work that takes longer than a request, taken up by whoever is free.
+"""Jobs: work that takes longer than a request, done by the service that was asked for it.
 
-A job's id is the hash of what is asked, so the same words give the same job. A worker takes a job
-for a while (its lease) and says now and then that it is still at it. One that died says nothing,
-its lease runs out, and the job is taken up again.
+A job's id is the hash of what is asked, so the same words give the same job. It says by when it
+has ended, whatever happens: one that has not was lost with its service. It counts as failed from
+then on, and whoever asks for it again gets it done.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, case, delete, func, insert, select, update
 
 from preceptor.store import chain
 from preceptor.store.clock import later, now
@@ -21,8 +21,7 @@ from preceptor.store.tables import job
 
 LIVE = ("queued", "running")
 STATES = (*LIVE, "done", "failed")
-# A job that took so many workers with it is not tried again.
-MOST_ATTEMPTS = 3
+_LOST = "was lost with the service that worked on it; ask for it again"
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,7 @@ class Job:
     person: str | None
     args: dict[str, Any]
     state: str
-    attempts: int
-    worker: str | None
-    lease_until: str | None
+    ends_by: str
     result: dict[str, Any] | None
     error: str | None
     created: str
@@ -55,20 +52,22 @@ def id_of(kind: str, args: dict[str, Any]) -> str:
 
 def by_state(connection: Connection) -> dict[str, int]:
     """How many jobs there are in each state."""
-    rows = connection.execute(select(job.c.state, func.count()).group_by(job.c.state))
+    state = case((_is_lost(), "failed"), else_=job.c.state).label("counted")
+    rows = connection.execute(select(state, func.count()).group_by("counted"))
     return dict.fromkeys(STATES, 0) | {state: int(count) for state, count in rows}
 
 
 def waiting(connection: Connection) -> int:
-    """How many jobs nobody has taken up yet."""
-    asked = select(func.count()).select_from(job).where(job.c.state == "queued")
+    """How many jobs wait for their turn."""
+    waits = (job.c.state == "queued") & (job.c.ends_by >= now())
+    asked = select(func.count()).select_from(job).where(waits)
     return int(connection.execute(asked).scalar_one())
 
 
 def look_up(connection: Connection, id: str) -> Job | None:
     """The job of that id, if it is there."""
     row = connection.execute(select(job).where(job.c.id == id)).first()
-    return None if row is None else Job(**row._mapping)
+    return None if row is None else _read(row)
 
 
 def find(connection: Connection, id: str) -> Job:
@@ -82,22 +81,30 @@ def find(connection: Connection, id: str) -> Job:
 def live_of(connection: Connection, who: str) -> Job | None:
     """The job that is under way for somebody."""
     row = connection.execute(select(job).where(job.c.person == who, job.c.state.in_(LIVE))).first()
-    return None if row is None else Job(**row._mapping)
+    found = None if row is None else _read(row)
+    return found if found is not None and found.is_live else None
 
 
 def enqueue(
-    connection: Connection, kind: str, args: dict[str, Any], person: str | None = None
-) -> Job:
-    """Ask for work; work that was asked for before stays as it is, unless it failed."""
+    connection: Connection,
+    kind: str,
+    args: dict[str, Any],
+    person: str | None = None,
+    *,
+    seconds: float,
+) -> tuple[Job, bool]:
+    """Ask for work that has ended in so many seconds, and say whether it is new.
+
+    Work that was asked for before stays as it is, unless it failed.
+    """
+    _end_lost(connection)
     made = Job(
         id=id_of(kind, args),
         kind=kind,
         person=person,
         args=args,
         state="queued",
-        attempts=0,
-        worker=None,
-        lease_until=None,
+        ends_by=later(seconds),
         result=None,
         error=None,
         created=now(),
@@ -105,77 +112,60 @@ def enqueue(
     )
     there = look_up(connection, made.id)
     if there is not None and there.state != "failed":
-        return there
+        return there, False
     connection.execute(delete(job).where(job.c.id == made.id))
     connection.execute(insert(job).values(vars(made)))
     chain.append(connection, "job queued", person, {"job": made.id, "kind": kind})
-    return made
+    return made, True
 
 
-def is_left(connection: Connection) -> bool:
-    """Whether there is a job that nobody works on."""
-    return connection.execute(_left().limit(1)).first() is not None
-
-
-def take(connection: Connection, worker: str, seconds: float) -> Job | None:
-    """Take up the oldest job that nobody works on; None if there is none."""
-    for row in connection.execute(_left().limit(8)).all():
-        found = Job(**row._mapping)
-        if found.attempts >= MOST_ATTEMPTS:
-            _end(connection, found, "failed", None, "its workers died; it is not tried again")
-            continue
-        fields = {
-            "state": "running",
-            "worker": worker,
-            "attempts": found.attempts + 1,
-            "lease_until": later(seconds),
-        }
-        connection.execute(update(job).where(job.c.id == found.id), fields)
-        return Job(**{**row._mapping, **fields})
-    return None
-
-
-def prolong(connection: Connection, id: str, worker: str, seconds: float) -> bool:
-    """Still at it; False if another worker has taken the job up, or nobody wants it any more."""
-    return _own(connection, id, worker, {"lease_until": later(seconds)})
-
-
-def give_back(connection: Connection, id: str, worker: str, *, tried: bool) -> bool:
-    """Let somebody else do it; `tried` if it took a worker with it, which is not done for ever."""
-    attempts = job.c.attempts if tried else job.c.attempts - 1
-    fields = {"state": "queued", "worker": None, "lease_until": None, "attempts": attempts}
-    return _own(connection, id, worker, fields)
+def begin(connection: Connection, id: str, seconds: float) -> bool:
+    """Say that a job is being worked on, for at most so long; False if it is no longer wanted."""
+    waits = update(job).where(job.c.id == id, job.c.state == "queued")
+    fields = {"state": "running", "ends_by": later(seconds)}
+    return connection.execute(waits.values(fields)).rowcount == 1
 
 
 def finish(
     connection: Connection,
     id: str,
-    worker: str,
     *,
     result: dict[str, Any] | None = None,
     error: str | None = None,
 ) -> bool:
-    """Done, or failed with a sentence; False if it is no longer this worker's."""
-    found = look_up(connection, id)
-    if found is None or found.worker != worker or found.state != "running":
+    """Done, or failed with a sentence; False if it is gone or has ended."""
+    row = connection.execute(select(job).where(job.c.id == id, job.c.state.in_(LIVE))).first()
+    if row is None:
         return False
-    _end(connection, found, "failed" if error else "done", result, error)
+    _end(connection, row, "failed" if error else "done", result, error)
     return True
 
 
-def _left() -> Any:
-    left = (job.c.state == "running") & (job.c.lease_until < now())
-    return select(job).where(or_(job.c.state == "queued", left)).order_by(job.c.created)
+def _end_lost(connection: Connection) -> None:
+    """Write down that jobs have failed whose time is over."""
+    for row in connection.execute(select(job).where(_is_lost())).all():
+        _end(connection, row, "failed", None, _LOST)
 
 
-def _own(connection: Connection, id: str, worker: str, fields: dict[str, Any]) -> bool:
-    own = update(job).where(job.c.id == id, job.c.worker == worker, job.c.state == "running")
-    return connection.execute(own.values(fields)).rowcount == 1
+def _is_lost() -> ColumnElement[bool]:
+    return job.c.state.in_(LIVE) & (job.c.ends_by < now())
+
+
+def _read(row: Row[Any]) -> Job:
+    """A row of the table; one whose time is over has failed."""
+    found = Job(**row._mapping)
+    if found.is_live and found.ends_by < now():
+        return replace(found, state="failed", error=_LOST)
+    return found
 
 
 def _end(
-    connection: Connection, found: Job, state: str, result: dict[str, Any] | None, error: str | None
+    connection: Connection,
+    row: Row[Any],
+    state: str,
+    result: dict[str, Any] | None,
+    error: str | None,
 ) -> None:
     fields = {"state": state, "result": result, "error": error, "finished": now()}
-    connection.execute(update(job).where(job.c.id == found.id), fields)
-    chain.append(connection, f"job {state}", found.person, {"job": found.id})
+    connection.execute(update(job).where(job.c.id == row.id), fields)
+    chain.append(connection, f"job {state}", row.person, {"job": row.id})

@@ -11,9 +11,9 @@ from typing import Self, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from preceptor.store.checkpointing import Checkpointer
+from preceptor.store.creating import create_tables
 from preceptor.store.engines import engines_of, url_of
 from preceptor.store.failures import in_words
-from preceptor.store.migrating import migrate
 from preceptor.store.writing import Work, Writer
 
 Answer = TypeVar("Answer")
@@ -33,23 +33,23 @@ class Store:
     ----------
     database
         A path, `sqlite:///path`, or `postgresql://user@host/name`.
-    migrates
-        Whether tables of an older version are brought up to date, and missing ones made.
+    creates
+        Whether the tables are created where there are none, and those of another version refused.
 
     Raises
     ------
     InvalidInput
-        Another kind of database, or one of a newer version.
+        Another kind of database, or one of another version.
     StoreFailure
         It cannot be opened.
     """
 
-    def __init__(self, database: str, *, migrates: bool = True) -> None:
+    def __init__(self, database: str, *, creates: bool = True) -> None:
         self.url = url_of(database)
         self.engines = engines_of(self.url)
         try:
-            if migrates:
-                migrate(self.engines.writing)
+            if creates:
+                create_tables(self.engines.writing)
         except BaseException:
             self._dispose()
             raise

@@ -1,7 +1,7 @@
 """What the live part keeps: one table a noun, as SQLAlchemy sees them.
 
-Migrations (`migrations/versions`) make these tables; a test compares the two. Lists and objects are
-JSON text, in which numbers keep their bits; times are text in ISO 8601, UTC, with microseconds.
+`creating.create_tables` makes them as they are defined here. Lists and objects are JSON text, in
+which numbers keep their bits; times are text in ISO 8601, UTC, with microseconds.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from sqlalchemy.types import TypeDecorator
 
 from preceptor.store.refusals import StoreFailure
 
+# Of the tables below: raise it with every change of them, so that an older database is refused.
+VERSION = 1
 # Rounds that wait for the person; somebody has at most one of them.
 OPEN = ("offered", "shown")
 # How a round can stand.
@@ -62,6 +64,12 @@ _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _OPEN_ROUND = text("status IN ('offered', 'shown')")
 _LIVE_JOB = text("state IN ('queued', 'running')")
 _FILLS = text("status IN ('active', 'completed') AND place IS NOT NULL AND NOT is_lapsed")
+
+tables_version = Table(
+    "tables_version",
+    metadata,
+    Column("version", Integer, primary_key=True, autoincrement=False),
+)
 
 plan = Table(
     "plan",
@@ -185,9 +193,7 @@ job = Table(
     Column("person", String(128), ForeignKey("person.id")),
     Column("args", Json, nullable=False),
     Column("state", String(16), nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("worker", String(64)),
-    Column("lease_until", String(32)),
+    Column("ends_by", String(32), nullable=False),  # one that has not ended by then was lost
     Column("result", Json),
     Column("error", Text),
     Column("created", String(32), nullable=False),
