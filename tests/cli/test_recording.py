@@ -207,7 +207,7 @@ def test_a_number_that_could_be_two_is_asked_for_again():
     [
         ("--answer", "much", "--answer: 'much' is not a number; write e.g. 20 or 20.5"),
         ("--answer", "1,234", "--answer: '1,234' could be 1.234 or 1234"),
-        ("--outcome", "inf", "--outcome: inf, must be a finite number"),
+        ("--outcome", "inf", "--outcome: 'inf' is not a number"),
         ("--outcome", "9,9,9", "--outcome: '9,9,9' is not a number"),
     ],
 )
