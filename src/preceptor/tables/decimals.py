@@ -54,13 +54,15 @@ def guess_decimal(votes: Votes, separator: str) -> str:
 def with_point(text: str, decimal: str) -> str | None:
     """A number with these decimals, written with a point and without grouping; None if it is none.
 
-    A unit behind the number stays.
+    A unit behind the number stays, and so does a sign that makes it a bound.
 
-    >>> with_point("1.234,5", ","), with_point("63,5 %", ","), with_point("3,5", ".")
-    ('1234.5', '63.5 %', None)
+    >>> with_point("1.234,5", ","), with_point("<63,5 %", ","), with_point("3,5", ".")
+    ('1234.5', '<63.5 %', None)
     """
     found = spelled(text, decimal)
-    if found is None or found.is_bound:
+    if found is None:
         return None
-    before = text.strip().removesuffix(found.unit)
-    return found.text + before[len(before.rstrip()) :] + found.unit
+    written = text.strip()
+    bound = written[: len(written) - len(written.lstrip("<>≤≥= "))]
+    before = written.removesuffix(found.unit)
+    return bound + found.text + before[len(before.rstrip()) :] + found.unit
