@@ -313,7 +313,7 @@ HEAD = "participant,round,shown,values,prediction,outcome\n"
         (HEAD + "a,1,bmi,x,1,1\n", r"line 2, column 'values': bmi: 'x' is not a number"),
         (HEAD + 'a,1,bmi,3,"1,5",1\n', r"line 2, column 'prediction': '1,5' .* with a point"),
         (HEAD + "a,1,bmi,3,,1\n", r"line 2, column 'prediction': missing"),
-        (HEAD + "a,1,bmi,3,inf,1\n", r"line 2, column 'prediction': infinite"),
+        (HEAD + "a,1,bmi,3,inf,1\n", r"line 2, column 'prediction': 'inf' is not a number"),
         (HEAD + "a,1.5,bmi,3,1,1\n", r"line 2, column 'round': '1.5', must be a whole number"),
         (HEAD + ",1,bmi,3,1,1\n", r"line 2, column 'participant': empty"),
         (HEAD + "a,1,bmi,3,1,1\na,1,bp,3,1,1\n", r"line 3: a second row .* round 1 .*line 2"),

@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from preceptor._base.typed import spelled
 from preceptor.estimation import fit_world
-from preceptor.estimation.cells import is_date, spelled
+from preceptor.estimation.cells import is_date
 from preceptor.tables import Reading
 from tests.estimation.tables import ROWS, columns, said
 

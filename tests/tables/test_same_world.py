@@ -132,6 +132,16 @@ def test_what_is_said_is_not_guessed(tmp_path):
         assert len(read_sheet(tmp_path / "t.xlsx", Reading(sheet=sheet)).frame) == 30
 
 
+@pytest.mark.parametrize("decimal", [None, ","])
+def test_units_and_bounds_beside_decimal_commas(tmp_path, decimal):
+    """`1,234 kg` is a little more than one, whether commas were guessed or said."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i},{100 + i} kg;{'<' * (i == 3)}{60 + i * i % 7},5;{i % 3},5" for i in range(1, 9)]
+    path.write_text("\n".join(["a;b;y", *rows]))
+    means = fit_source(path, "y", reading=Reading(decimal=decimal)).world.units.means
+    assert means == pytest.approx([4.6045, 62.375])
+
+
 def test_signs_beyond_the_first_pages_are_read_as_well(tmp_path):
     """The first lines have whole numbers only; what comes later decides, column by column."""
     path = tmp_path / "t.csv"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from preceptor._base.deadline import UNCOUNTED
@@ -97,7 +99,7 @@ _PASTES = numba.version_info.short < (0, 69)
 
 def jit(function: _Function) -> _Function:
     """Compile for speed, keep the result on disk, release the interpreter lock while running."""
-    compiled: Any = numba.njit(**_OPTIONS)(function)
+    compiled = _compiled(function, _OPTIONS)
     if compiled is function:  # told to compile nothing
         return function
     kept = compiled._cache
@@ -126,7 +128,7 @@ def hot_jit(function: _Function) -> _Function:
 
 
 def _without_door(function: _Function, options: dict[str, Any]) -> _Function:
-    compiled: Any = numba.njit(**options)(function)
+    compiled = _compiled(function, options)
     if compiled is function:
         return function
 
@@ -147,5 +149,34 @@ def _without_door(function: _Function, options: dict[str, Any]) -> _Function:
 
 def inline_jit(function: _Function) -> _Function:
     """For small helpers of other kernels, pasted into their callers."""
-    compiled: Any = numba.njit(**_OPTIONS, inline="always")(function)
-    return compiled  # type: ignore[no-any-return]
+    return _compiled(function, _OPTIONS | {"inline": "always"})  # type: ignore[no-any-return]
+
+
+def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Numba's compiled function, which is discarded from disk when any of its sources changes.
+
+    Numba looks at the file of the function alone. What it calls in other files is pasted into it,
+    so files of all kernels that its module knows are looked at too, and those that they know.
+    """
+    compiled: Any = numba.njit(**options)(function)
+    if compiled is function:
+        return function
+    sources = _own_source(function.__module__, function.__code__.co_filename)
+    for each in function.__globals__.values():
+        if type(each) is type(compiled):
+            sources |= getattr(each, "sources", frozenset())
+    compiled.sources = sources
+    if options["cache"]:
+        file = compiled._cache._cache_file
+        file._source_stamp = (file._source_stamp, tuple(sorted(sources)))
+    return compiled
+
+
+@cache
+def _own_source(module: str, file: str) -> frozenset[tuple[str, float, int]]:
+    """What changes with a file, as Numba looks at it; nothing for what is typed at a prompt."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return frozenset()
+    return frozenset({(module, found.st_mtime, found.st_size)})

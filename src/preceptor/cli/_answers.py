@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import preceptor
-
-_YES = ("yes", "y", "true", "1")
-_NO = ("no", "n", "false", "0")
+from preceptor._base.typed import share_in, yes_no_in
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,10 @@ class YesNo:
         >>> YesNo(("benign", "malignant")).decision("Malignant"), YesNo().decision("no")
         (1.0, 0.0)
         """
-        word = typed.strip().casefold()
-        no, yes = (each.casefold() for each in self.words)
-        if word == yes or (word in _YES and word != no):
-            return 1.0
-        if word == no or word in _NO:
-            return 0.0
-        raise ValueError(f"must be {self.in_words()}")
+        said = yes_no_in(typed, self.words)
+        if said is None:
+            raise ValueError(f"must be {self.in_words()}")
+        return float(said)
 
     def answer(self, typed: str) -> float:
         """A decision, or a probability from 0 to 1 where those are asked for.
@@ -60,13 +55,12 @@ class YesNo:
         >>> YesNo(decides=False).answer("70%"), YesNo(decides=False).answer("0,7")
         (0.7, 0.7)
         """
-        if self.decides:
+        if self.decides or yes_no_in(typed, self.words) is not None:
             return self.decision(typed)
-        written = typed.strip().replace(",", ".")
         try:
-            share = float(written.removesuffix("%")) / (100.0 if written.endswith("%") else 1.0)
+            share = share_in(typed)
         except ValueError:
-            return self.decision(typed)
+            raise ValueError(f"must be {self.in_words()}") from None
         if not 0.0 <= share <= 1.0:
             raise ValueError("must be a probability from 0 to 1, such as 0.7 or 70%")
         return share

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 import sys
 import textwrap
 from collections.abc import Callable
 
 import typer
 
+from preceptor._base.typed import number_in
 from preceptor.cli._answers import YesNo
 
 _A_NUMBER = "Type what you predict, as a plain number such as 12.5"
@@ -82,10 +81,12 @@ def ask(lowest: float, highest: float, why: Callable[[], str]) -> float:
         elif word == "why":
             typer.echo(in_lines(why()))
         else:
-            answer = number_in(typed)
-            if answer is None:
-                typer.echo(complaint(typed))
-            elif lowest - margin <= answer <= highest + margin or answer == doubted:
+            try:
+                answer = number_in(typed)
+            except ValueError as error:
+                typer.echo(complaint(typed, error))
+                continue
+            if lowest - margin <= answer <= highest + margin or answer == doubted:
                 return answer
             else:
                 doubted = answer
@@ -158,25 +159,11 @@ def in_lines(words: str) -> str:
     return textwrap.fill(words, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def number_in(typed: str) -> float | None:
-    """The finite number that was typed, or None."""
-    try:
-        found = float(typed.replace("\N{MINUS SIGN}", "-"))
-    except ValueError:
-        return None
-    # What Python reads as a number beyond this is rarely meant: 1_000, nan.
-    return found if math.isfinite(found) and "_" not in typed else None
-
-
-def complaint(typed: str) -> str:
+def complaint(typed: str, error: ValueError) -> str:
     """What is wrong with what was typed, and what to type instead."""
     if not typed:
         return "Nothing was typed; type a number, or q to stop."
-    if re.fullmatch(r"[+-]?\d+,\d+", typed):
-        return f"{typed!r} has a comma; write {typed.replace(',', '.')} if that is meant."
-    found = re.match(r"[+-]?(\d+\.?\d*|\.\d+)", typed)
-    hint = f"such as {found.group()}" if found else "such as 12.5"
-    return f"{typed!r} is not a plain number; type one {hint}, or ? for help."
+    return f"{typed!r} {error}. Type a plain number such as 12.5, or ? for help."
 
 
 def verdict(answer: float, outcome: float) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
-from preceptor.estimation.sources import fit_source, name_of_source
+from preceptor.estimation.sources import fit_source, name_of_source, with_points
 from preceptor.estimation.table import read_table
 from preceptor.tables import Reading, read_sheet
 
@@ -63,7 +63,7 @@ class Cases:
         )  # fmt: skip
         if isinstance(source, Path):
             frame, units = read_sheet(source, reading).frame, {}
-            table = read_table(frame, outcome, drop=unwanted, reading=reading)
+            table = read_table(frame, outcome, drop=unwanted, reading=with_points(reading))
         else:
             cases = dict(source.columns)
             table = read_table(cases, source.outcome, drop=unwanted, reading=reading)

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from preceptor._base.checks import is_number
 from preceptor._base.files import read_json
+from preceptor._base.typed import number_in
 from preceptor.cli._console import say
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.cells import as_name, is_missing
 from preceptor.tables import read_cells
-from preceptor.tables.decimals import with_point
 
 
 def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -21,9 +22,9 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
     several. No name may come twice.
     """
     if path.suffix.lower() == ".json":
-        rows = _json_rows(path, columns)
+        rows, decimal = _json_rows(path, columns), "."
     else:
-        rows = _table_rows(path, columns)
+        rows, decimal = _table_rows(path, columns)
     faults: list[str] = []
     found: dict[str, dict[str, float]] = {column: {} for column in columns}
     seen: set[str] = set()
@@ -33,11 +34,9 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
         seen.add(name)
         for column, cell in cells.items():
             try:
-                found[column][name] = _finite(cell)
-            except (TypeError, ValueError, OverflowError):
-                faults.append(
-                    f"{path}, {place}, column {column!r}: {cell!r} is not a number; correct it"
-                )
+                found[column][name] = _number(cell, decimal)
+            except ValueError as error:
+                faults.append(f"{path}, {place}, column {column!r}: {cell!r} {error}; correct it")
     InvalidFile.raise_if(faults)
     return found
 
@@ -63,14 +62,18 @@ def renamed_columns(columns: Sequence[str]) -> dict[str, str]:
     return dict(each.split("=") for each in columns)
 
 
-def _finite(cell: Any) -> float:
-    number = float(cell)
-    if isinstance(cell, bool) or number - number != 0.0:
-        raise ValueError
-    return number
+def _number(cell: Any, decimal: str) -> float:
+    if isinstance(cell, str):
+        return number_in(cell, decimal)
+    if not is_number(cell):
+        raise ValueError("is not a number")
+    return float(cell)
 
 
-def _table_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:
+def _table_rows(
+    path: Path, columns: Sequence[str]
+) -> tuple[list[tuple[str, str, dict[str, Any]]], str]:
+    """Place, name and cells of each row, and what stands before decimals."""
     table = read_cells(path)
     for note in table.notes:
         # No option is about these small files: whoever meant something else saves them anew.
@@ -84,14 +87,8 @@ def _table_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict
     for i, place in enumerate(table.places):
         cells = {column: table.columns[names[column]][i] for column in given}
         known = {column: cell for column, cell in cells.items() if not is_missing(cell)}
-        numbers = {column: _number(cell, table.decimal) for column, cell in known.items()}
-        rows.append((place, as_name(table.columns[names["name"]][i]), numbers))
-    return rows
-
-
-def _number(cell: Any, decimal: str) -> Any:
-    """A number in text with a point before its decimals; what is none stays as it is."""
-    return (with_point(cell, decimal) or cell) if isinstance(cell, str) else cell
+        rows.append((place, as_name(table.columns[names["name"]][i]), known))
+    return rows, table.decimal
 
 
 def _json_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[str, Any]]]:

@@ -10,6 +10,7 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor._base.files import write_text
+from preceptor._base.typed import number_in
 from preceptor.cli._console import check_target, readable_errors, say, spinner
 from preceptor.cli.study import need_extra, study_app
 from preceptor.errors import InvalidInput
@@ -92,6 +93,6 @@ def _text(study: object, file: Path) -> str:
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        return [number_in(part, ".") for part in text.split(",") if part.strip()]
     except ValueError:
         raise InvalidInput(f"{option}: {text!r}, must be numbers with commas between") from None

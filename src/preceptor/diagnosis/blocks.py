@@ -18,12 +18,12 @@ from typing import Any
 
 from preceptor._base.checks import is_number
 from preceptor._base.files import read_text, write_text
+from preceptor._base.typed import number_in, yes_no_in
 from preceptor._base.values import Value
 from preceptor._base.words import counted, listed, unknown_names
 from preceptor.errors import InvalidFile, InvalidInput
 
 _COLUMNS = ("round", "shown", "values", "feedback")
-_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,17 +274,17 @@ def _rounds(text: str) -> Iterable[BlockRound]:
     rounds, faults = [], []
     for row in reader:
         where = f"line {reader.line_num}"
-        told = (row["feedback"] or "").strip().lower()
-        if told not in (*_YES, *_NO):
+        told = yes_no_in(row["feedback"] or "")
+        if told is None:
             faults.append(f"{where}: feedback is {row['feedback']!r}, must be yes or no")
         cells = [cell for cell in (row.get("values") or "").split(";") if cell.strip()]
         try:
-            values = tuple(float(cell) for cell in cells) or None
+            values = tuple(number_in(cell) for cell in cells) or None
         except ValueError:
             faults.append(f"{where}: values {row.get('values')!r}, must be numbers")
             values = None
         show = tuple(name.strip() for name in (row["shown"] or "").split(";") if name.strip())
-        rounds.append(BlockRound(show, told in _YES, values))
+        rounds.append(BlockRound(show, bool(told), values))
     InvalidInput.raise_if(faults)
     return rounds
 

@@ -1,10 +1,12 @@
-"""What the text in a cell spells: a number, perhaps with a unit; a date; nothing at all."""
+"""What a cell of a table holds: a number, a date, nothing at all."""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from preceptor._base.typed import spelled
 
 # Nobody measures these: they mean missing wherever they stand.
 ALWAYS_MISSING = frozenset(
@@ -16,13 +18,6 @@ MISSING_AMONG_NUMBERS = frozenset(
     | {"not known", "not available", "k.a.", "k. a."}
 )
 
-_DIGITS = r"\d+(?:\.\d*)?|\.\d+"
-_THOUSANDS = r"[1-9]\d{0,2}(?:[,'\u2019 \u00a0\u202f]\d{3})+(?:\.\d+)?"
-_FORM = re.compile(
-    rf"(?P<bound>[<>\u2264\u2265]=?)?\s*(?P<sign>[+-]?)(?:(?P<grouped>{_THOUSANDS})|(?P<plain>{_DIGITS}))"
-    r"(?P<power>[eE][+-]?\d{1,4})?\s*"
-    r"(?P<unit>%|\u2030|[^\W\d_](?:[\w/%.^\u00b7*-]|\u00b2|\u00b3){0,11}|\u00b0[CF]?)?"
-)
 _ZONE = r"(?:[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2}|Uhr)?"
 _TIME = rf"(?:[T ]+\d{{1,2}}[:.]\d{{2}}(?:[:.]\d{{2}}(?:[.,]\d+)?)?\s*{_ZONE})?"
 _MONTHS = r"(?:jan|feb|m[a\u00e4]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[^\W\d_]*\.?"
@@ -33,17 +28,6 @@ _DATES = (
     re.compile(rf"{_MONTHS} (?P<a>\d{{1,2}}),? \d{{4}}{_TIME}", re.IGNORECASE),
     re.compile(r"(?P<hour>[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?\s*(?:[AaPp][Mm])?"),
 )
-# Longer cells spell no number that anybody measured.
-_LONGEST = 400
-
-
-class Spelled(NamedTuple):
-    """A number, and what stood around it."""
-
-    value: float
-    unit: str = ""
-    is_bound: bool = False
-    has_groups: bool = False
 
 
 def text_of(value: Any) -> str:
@@ -66,33 +50,15 @@ def is_empty(value: Any) -> bool:
 
 def plain_number(value: Any) -> float:
     """The number that this is or spells without more ado, else NaN; infinite if it is too large."""
-    if isinstance(value, str) and ("_" in value or len(value) > _LONGEST):
-        is_long = value.strip().lstrip("+-").isdigit()
-        return math.copysign(math.inf, -1.0 if "-" in value else 1.0) if is_long else math.nan
+    if isinstance(value, str):
+        found = spelled(value)
+        return found.value if found and found.is_alone and not found.has_groups else math.nan
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
     except (TypeError, ValueError):
         return math.nan
-
-
-def spelled(text: str, decimal: str | None = None) -> Spelled | None:
-    """The number in "63%", "63 y", "1,234" or "<5", and what stood around it; None if it is none.
-
-    `decimal` is what stands before decimals, where that is known to be a comma.
-    """
-    if len(text) > _LONGEST:
-        return None
-    if decimal == ",":
-        text = text.translate({ord(","): ".", ord("."): ","})
-    found = _FORM.fullmatch(text)
-    if found is None:
-        return None
-    grouped = found["grouped"]
-    digits = re.sub(r"[^\d.]", "", grouped) if grouped else found["plain"]
-    value = plain_number(found["sign"] + digits + (found["power"] or ""))
-    return Spelled(value, found["unit"] or "", found["bound"] is not None, grouped is not None)
 
 
 def is_date(text: str) -> bool:

@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.typed import Spelled, spelled
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.estimation.cells import (
     ALWAYS_MISSING,
     MISSING_AMONG_NUMBERS,
-    Spelled,
     is_date,
     is_empty,
     plain_number,
-    spelled,
     text_of,
 )
 from preceptor.estimation.findings import Findings, few, place
@@ -190,7 +189,7 @@ def _from_texts(
 
 def _has_points(cell: Any, decimal: str | None) -> bool:
     """Whether points stand between thousands, as they do where commas stand before decimals."""
-    return decimal == "," and isinstance(cell, str) and spelled(cell.strip(), ",") is not None
+    return decimal == "," and isinstance(cell, str) and spelled(cell, ",") is not None
 
 
 def _numbers(
@@ -214,7 +213,7 @@ def _numbers(
         if not keep:
             read.append(Spelled(np.nan))
         else:
-            read.append(spelled(text, decimal) if number != number else Spelled(number))
+            read.append(spelled(text, decimal or ".") if number != number else Spelled(number))
     numbers = [each for each in read if each is not None]
     units = {each.unit for each in numbers if each.unit}
     if len(numbers) < len(read) or len(units) > 1:
@@ -253,13 +252,9 @@ def _is_refused(
             "; correct it, leave it empty, or name it in `missing`"
         )
         return True
-    with_points = np.array(
-        [
-            keep and not np.isnan(plain_number(text.replace(",", ".")))
-            for text, keep in zip(seen.texts, kept, strict=True)
-        ]
-    )
-    if seen.count(with_points) >= _MOSTLY * present:
+    by_commas = [spelled(text, ",") for text in seen.texts]
+    with_commas = np.array([each is not None and each.is_alone for each in by_commas]) & kept
+    if seen.count(with_commas) >= _MOSTLY * present:
         found.faults.append(
             f"{place(seen.name, row)}: {cell!r} has a decimal comma; say so with `decimal` ',' "
             "(in Python: or read the file so, read_csv(..., decimal=','))"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.typed import NO, YES, yes_no_in
 from preceptor._base.values import FloatArray
 from preceptor.estimation.cells import plain_number
 from preceptor.estimation.columns import Column, read_column
@@ -27,16 +28,16 @@ _SMALLEST, _LARGEST = 1e-40, 1e40
 ROUNDING = 1e-12
 
 # What happened, or was found, counts as 1.
-_YES = """
-    yes y true positive pos + case cases dead died deceased death malignant present abnormal ill
-    sick diseased disease event relapse relapsed recurrence failure failed tested_positive ja j oui
-    si sí wahr vrai verstorben tot krank positiv bösartig 1
+_HAPPENED = """
+    positive pos + case cases dead died deceased death malignant present abnormal ill sick diseased
+    disease event relapse relapsed recurrence failure failed tested_positive verstorben tot krank
+    positiv bösartig
 """
-_NO = """
-    no n false negative neg - control controls alive living survived benign absent normal healthy
-    censored none success tested_negative nein non falsch faux lebend gesund negativ gutartig 0
+_DID_NOT = """
+    negative neg - control controls alive living survived benign absent normal healthy censored none
+    success tested_negative lebend gesund negativ gutartig
 """
-_POSITIVE, _NEGATIVE = frozenset(_YES.split()), frozenset(_NO.split())
+_POSITIVE, _NEGATIVE = YES.union(_HAPPENED.split()), NO.union(_DID_NOT.split())
 _PAIRS = {frozenset("mb"): "m", frozenset("tf"): "t"}
 
 
@@ -188,9 +189,8 @@ def _same(wanted: str, written: str, numeric: bool) -> bool:
         return True
     if not numeric:
         return False
-    truth = {"true": 1.0, "false": 0.0}
-    number = truth.get(wanted.strip().casefold(), plain_number(wanted))
-    return number == plain_number(written)
+    said = yes_no_in(wanted)
+    return plain_number(written) == (plain_number(wanted) if said is None else float(said))
 
 
 def _guess(written: list[str], often: list[int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def fit_source(
     elif isinstance(source, (str, Path)):
         sheet = read_sheet(Path(source), reading)
         table, notes = sheet.frame, sheet.notes
+        reading = with_points(reading or Reading())
         target = _as_in_the_table(outcome, table.columns)
     if target is None:
         if isinstance(source, (str, Path)):
@@ -89,6 +91,11 @@ def fit_source(
         raise InvalidFile(
             [f if f.startswith(_ARGUMENTS) else f"{source}: {f}" for f in error.faults]
         ).beside(notes) from None
+
+
+def with_points(reading: Reading) -> Reading:
+    """How a sheet is read on: whatever stood before decimals in its file, now it is a point."""
+    return replace(reading, decimal=None)
 
 
 def _as_in_the_table(outcome: str | None, columns: Iterable[str]) -> str | None:

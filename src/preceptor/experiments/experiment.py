@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.checks import is_count
+from preceptor._base.typed import number_in
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import Assumptions
 from preceptor.experiments.sweep import Sweep
@@ -124,10 +125,10 @@ def parse_range(text: str) -> tuple[float, ...]:
             first, last, count = text.split(":")
             if not 1 <= int(count) <= 10_000:
                 raise ValueError
-            points = np.linspace(float(first), float(last), int(count))
+            points = np.linspace(number_in(first, "."), number_in(last, "."), int(count))
             # 12 digits: so that 0.6 is 0.6 and is found when the paper names it
             return tuple(round(float(point), 12) for point in points)
-        return tuple(float(part) for part in text.split(","))
+        return tuple(number_in(part, ".") for part in text.split(","))
     except ValueError:
         raise InvalidInput(
             f"rho: {text!r}, must be first:last:count such as 0:0.99:40, or numbers with commas"

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from preceptor._base.typed import number_in, yes_no_in
 from preceptor.advice.choices import DEFAULT_CASES, DEFAULT_HALF_LIFE, DEFAULT_TESTS
 from preceptor.errors import InvalidInput
 from preceptor.explorer.ground import Ground
@@ -22,7 +23,6 @@ BELIEFS_IN_WORDS = {
 }
 # Other words that an address may hold: they say what is asked for, not where sliders are.
 ASIDE = ("preset", "proof", "table")
-_YES_NO = ("yes", "no")
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,9 @@ def read_choice(said: Mapping[str, str], ground: Ground) -> Choice:
     beliefs = beliefs_of(ground)
     usual = str(ground.start.get("beliefs", beliefs[0]))
     found["beliefs"] = _word(said, "beliefs", beliefs, usual, faults)
-    ends = _word(said, "ends", _YES_NO, str(ground.start.get("ends", "no")), faults)
+    ends = yes_no_in(said.get("ends", str(ground.start.get("ends", "no"))))
+    if ends is None:
+        faults.append(f"ends: {_short(said['ends'])!r}, must be yes or no")
     known = {*sliders, "beliefs", "ends", *ASIDE}
     faults += [
         f"{_short(name)}: is not known; there are {', '.join(sorted(known))}"
@@ -174,7 +176,7 @@ def read_choice(said: Mapping[str, str], ground: Ground) -> Choice:
     ][:3]
     InvalidInput.raise_if(faults)
     found |= {name: int(found[name]) for name in ("tests", "cases")}
-    return Choice(**found, ends=ends == "yes")
+    return Choice(**found, ends=bool(ends))
 
 
 def _number(text: str | None, slider: Slider, faults: list[str]) -> float:
@@ -184,7 +186,7 @@ def _number(text: str | None, slider: Slider, faults: list[str]) -> float:
     if slider.step.is_integer():
         allowed = allowed.replace("a number", "a whole number")
     try:
-        value = float(text)
+        value = number_in(text)
     except ValueError:
         value = math.nan
     fits = slider.low - 1e-9 <= value <= slider.high + 1e-9

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from preceptor.tables.decimals import with_point
+from preceptor._base.typed import number_in, yes_no_in
 
 # What spreadsheets and statistics programs write where there is nothing.
 _NOTHING = frozenset({"", "na", "nan", "null", "none", "n/a"})
-_YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 # Letters of a cell that a message repeats.
 _LONGEST = 80
@@ -44,12 +43,15 @@ def as_number(cell: Any, decimal: str = ".") -> float:
         return float("nan")
     if isinstance(cell, (bool, np.bool_, list, tuple, np.ndarray)):
         raise ValueError(f"{cell!r} is not a number")
-    written = with_point(cell, decimal) if isinstance(cell, str) and decimal == "," else None
+    if isinstance(cell, str):
+        try:
+            return number_in(cell, decimal)
+        except ValueError as error:
+            raise ValueError(f"{_short(cell)} {error}") from None
     try:
-        return float(cell if written is None else written)
+        return float(cell)
     except (TypeError, ValueError, OverflowError):
-        comma = " (write decimals with a point)" if decimal == "." and "," in str(cell) else ""
-        raise ValueError(f"{_short(cell)} is not a number{comma}") from None
+        raise ValueError(f"{_short(cell)} is not a number") from None
 
 
 def as_round(cell: Any) -> int:
@@ -98,11 +100,10 @@ def as_yes_no(cell: Any) -> bool | None:
         return None
     if isinstance(cell, (bool, np.bool_)):
         return bool(cell)
-    # Spreadsheets turn whole numbers into 1.0 as soon as one cell of the column is empty.
-    text = as_name(cell).lower().removesuffix(".0")
-    if text not in _YES_OR_NO:
+    said = yes_no_in(as_name(cell))
+    if said is None:
         raise ValueError(f"{cell!r} is neither yes nor no (write yes, no, true, false, 1 or 0)")
-    return _YES_OR_NO[text]
+    return said
 
 
 def as_moment(cell: Any) -> np.datetime64:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from preceptor._base.typed import spelled
 from preceptor._base.values import FloatArray
 from preceptor._base.words import first_few, nearest
 from preceptor.errors import InvalidInput
@@ -170,7 +171,5 @@ def _folded(text: str) -> str:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    found = spelled(text)
+    return found.value if found is not None and found.is_alone else None

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from preceptor._base.typed import share_in, yes_no_in
 from preceptor._base.values import FloatArray
 from preceptor.logs.cells import as_name, as_number, is_missing
 from preceptor.model.world import World
 
-_WORDS = {"yes": 1.0, "y": 1.0, "true": 1.0, "no": 0.0, "n": 0.0, "false": 0.0}
-_NUMBERS = {"0": 0.0, "1": 1.0}
+# Yes and no, or how likely it is.
+_EITHER = ("0", "1")
 # Answers of 0 % and 100 % have no score; rounded to whole percents, they are about this far off.
 # Finer answers are taken as they are, as far as their score is a number.
 SUREST, FINEST = 0.005, 1e-12
@@ -48,7 +49,7 @@ class YesNo:
 
         Where levels are numbers, 1 may be either; a column that has nothing but 0 and 1 is ours.
         """
-        ours = all(_plain(cell) in _NUMBERS for cell in cells if not is_missing(cell))
+        ours = all(_plain(cell) in _EITHER for cell in cells if not is_missing(cell))
         return YesNo(self.levels, by_level=not ours)
 
     def is_word(self, cell: Any) -> bool:
@@ -72,35 +73,30 @@ class YesNo:
         return self._probability(cell, decimal) if found is None else found
 
     def _decision(self, cell: Any) -> float | None:
-        if isinstance(cell, (bool, np.bool_)):
-            return float(cell)
         found = self._said(cell)
-        return _NUMBERS.get(_plain(cell)) if found is None else found
+        said = yes_no_in(_plain(cell)) if found is None else None
+        return found if said is None else float(said)
 
     def _said(self, cell: Any) -> float | None:
         """What a level or a word says; None for everything else, 0 and 1 too."""
-        text = _plain(cell)
+        text, own = _plain(cell), None
         if self.levels is not None and self.by_level:
-            own = {_plain(level): float(i) for i, level in enumerate(self.levels)}
-            if text in own:
-                return own[text]
-        return _WORDS.get(text)
+            own = (_plain(self.levels[0]), _plain(self.levels[1]))
+        said = yes_no_in(text, own)
+        is_number = text in _EITHER and (own is None or text not in own)
+        return None if said is None or is_number else float(said)
 
     def _probability(self, cell: Any, decimal: str) -> float:
-        text = cell.strip() if isinstance(cell, str) else cell
-        percent = isinstance(text, str) and text.endswith("%")
+        percent = isinstance(cell, str) and cell.rstrip().endswith("%")
         try:
-            number = as_number(text[:-1].strip() if percent else text, decimal)
+            found = share_in(cell, decimal) if isinstance(cell, str) else as_number(cell)
         except ValueError:
-            number = float("nan")
-        if not np.isfinite(number):
             raise ValueError(
                 f"{_quoted(cell)} is neither a probability nor a decision (write 0.7 or 70%, or "
                 f"{self._words})"
-            )
-        found = number / 100.0 if percent else number
+            ) from None
         if not 0.0 <= found <= 1.0:
-            meant = f"; did you mean {number:g}%?" if not percent and 1.0 < number <= 100.0 else ""
+            meant = f"; did you mean {found:g}%?" if not percent and 1.0 < found <= 100.0 else ""
             raise ValueError(
                 f"{_quoted(cell)} is no probability, which goes from 0 to 1 or from 0% to "
                 f"100%{meant}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.typed import yes_no_in
 from preceptor._base.values import remembered
 from preceptor.evaluation.mistakes import (
     Mistakes,
@@ -65,7 +66,7 @@ def yes_of(world: World) -> str:
     """
     levels = None if world.units is None else world.units.outcome_levels
     word = "yes" if levels is None else levels[1]
-    return "yes" if word.casefold() in ("yes", "1", "true") else f"yes ({word})"
+    return "yes" if yes_no_in(word) else f"yes ({word})"
 
 
 def in_100(share: float) -> str:

@@ -1,37 +1,11 @@
-"""Numbers as people write them: "3,5", "1.234,5", "1,234.5"; which of them a file means.
-
-`guess_decimal` decides for a whole file, `with_point` writes one number so that Python reads it.
-"""
+"""Which sign stands before the decimals of a file, and its numbers written with points."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
-# What stands between thousands beside the sign that is not the decimal one: ' and hard spaces.
-_SPACES = "'\u2019\u00a0\u202f "
-_EXPONENT = r"(?:[eE][+-]?\d+)?"
-# "63,5 %" and "63,5 years" are numbers with a unit, which others read.
-_UNIT = r"(?P<unit>\s*[^\W\d_][^\d,;]{0,11}|\s*[%‰°][^\d,;]{0,11})?"
-
-
-def _pattern(decimal: str, grouping: str) -> re.Pattern[str]:
-    whole = rf"(?P<whole>\d{{1,3}}(?:[{re.escape(grouping)}{_SPACES}]\d{{3}})+|\d*)"
-    return re.compile(
-        rf"(?P<sign>[+-]?){whole}(?:{re.escape(decimal)}(?P<part>\d*))?(?P<power>{_EXPONENT}){_UNIT}"
-    )
-
-
-_PATTERNS = {",": _pattern(",", "."), ".": _pattern(".", ",")}
-_COMMA = re.compile(r"[+-]?\d*,\d+" + _EXPONENT)
-_POINT = re.compile(r"[+-]?\d*\.\d+" + _EXPONENT)
-_WHOLE = re.compile(r"[+-]?\d+")
-# "1,234" is a little more than one, or more than a thousand.
-_EITHER = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
-_GROUPED_COMMA = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+,\d+|[+-]?\d{1,3}(?:\.\d{3}){2,}")
-_GROUPED_POINT = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+\.\d+|[+-]?\d{1,3}(?:,\d{3}){2,}")
+from preceptor._base.typed import spelled
 
 
 @dataclass
@@ -46,18 +20,21 @@ class Votes:
     def count(self, cells: Iterable[str]) -> Votes:
         """Add these cells."""
         for cell in cells:
-            text = cell.strip()
-            if not text or len(text) > 40 or not (text[0].isdigit() or text[0] in "+-.,"):
-                continue
-            if _WHOLE.fullmatch(text):
-                self.numbers += 1
-            elif _EITHER.fullmatch(text):
-                self.numbers, self.either = self.numbers + 1, self.either + 1
-            elif _COMMA.fullmatch(text) or _GROUPED_COMMA.fullmatch(text):
-                self.numbers, self.commas = self.numbers + 1, self.commas + 1
-            elif _POINT.fullmatch(text) or _GROUPED_POINT.fullmatch(text):
-                self.numbers, self.points = self.numbers + 1, self.points + 1
+            comma, point = spells_number(cell, ","), spells_number(cell, ".")
+            self.numbers += comma or point
+            if comma and point:  # "1,234" is a little more than one, or more than a thousand
+                self.either += "," in cell
+                self.points += "." in cell
+            else:
+                self.commas += comma
+                self.points += point
         return self
+
+
+def spells_number(cell: str, decimal: str) -> bool:
+    """Whether a cell is a number and nothing else, with these decimals."""
+    found = spelled(cell, decimal)
+    return found is not None and found.is_alone
 
 
 def guess_decimal(votes: Votes, separator: str) -> str:
@@ -74,21 +51,18 @@ def guess_decimal(votes: Votes, separator: str) -> str:
     return "," if commas > votes.points and (votes.commas or not votes.points) else "."
 
 
-@lru_cache(maxsize=65_536)
 def with_point(text: str, decimal: str) -> str | None:
     """A number with these decimals, written with a point and without grouping; None if it is none.
 
-    A unit behind the number stays.
+    A unit behind the number stays, and so does a sign that makes it a bound.
 
-    >>> with_point("1.234,5", ","), with_point("63,5 %", ","), with_point("3,5", ".")
-    ('1234.5', '63.5 %', None)
+    >>> with_point("1.234,5", ","), with_point("<63,5 %", ","), with_point("3,5", ".")
+    ('1234.5', '<63.5 %', None)
     """
-    found = _PATTERNS[decimal].fullmatch(text.strip()) if len(text) < 100 else None
+    found = spelled(text, decimal)
     if found is None:
         return None
-    whole = re.sub(r"\D", "", found["whole"])
-    part = found["part"]
-    if not whole and not part:
-        return None
-    point = "" if part is None else f".{part}"
-    return f"{found['sign']}{whole or '0'}{point}{found['power']}{found['unit'] or ''}"
+    written = text.strip()
+    bound = written[: len(written) - len(written.lstrip("<>≤≥= "))]
+    before = written.removesuffix(found.unit)
+    return bound + found.text + before[len(before.rstrip()) :] + found.unit

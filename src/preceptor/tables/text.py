@@ -20,7 +20,7 @@ import numpy as np
 
 from preceptor.errors import InvalidFile
 from preceptor.tables.assumed import Assumed
-from preceptor.tables.decimals import Votes, guess_decimal
+from preceptor.tables.decimals import Votes, guess_decimal, spells_number
 from preceptor.tables.letters import decode, in_words
 from preceptor.tables.names import TITLES, clean
 from preceptor.tables.opening import read_bytes, refuse_other_kinds
@@ -148,16 +148,14 @@ def _above_header(sample: str, separator: str) -> str:
         cells = line.split(separator)
         filled = [cell for cell in cells if cell.strip()]
         if len(filled) > 1:
-            is_header = 2 * len(filled) >= len(cells) and not any(map(_is_number, filled))
+            is_header = 2 * len(filled) >= len(cells) and not any(
+                spells_number(cell, sign) for cell in filled for sign in ".,"
+            )
             return above if is_header else ""
         if '"' in line or (filled and len(cells) < _FEWEST):
             break
         above += f"{line}\n"
     return ""
-
-
-def _is_number(cell: str) -> bool:
-    return cell.strip().strip("+-").replace(",", "").replace(".", "").isdigit()
 
 
 def _reader(content: str, separator: str) -> Any:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
+from preceptor._base.typed import number_in, share_in
 from preceptor.errors import InvalidInput
 from preceptor.study.config import Instructions
 from preceptor.study.protocol import Step
@@ -14,6 +15,10 @@ from preceptor.web.study_words import number
 
 _LONGEST = 5_000
 Form = Mapping[str, Any]
+
+# A percent sign says nothing new of either.
+_number = partial(number_in, unit="%")
+_share = partial(share_in, in_percent=True)
 
 
 class Unfit(Exception):
@@ -30,26 +35,14 @@ def text_of(form: Form, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def typed_number(typed: str) -> Decimal:
-    """A number as people type it, with a comma or a point.
-
-    >>> typed_number(" -3,5 "), typed_number("1e2")
-    (Decimal('-3.5'), Decimal('1E+2'))
-    """
+def _typed(typed: str, read: Callable[[str], float]) -> float:
     if not typed:
         raise Unfit({"answer": "Type a number; the field is empty."})
-    plain = typed.replace("−", "-").replace(" ", "").replace("\u00a0", "")
-    if ("," in plain and "." in plain) or plain.count(",") > 1:
-        raise Unfit(
-            {"answer": f"“{_short(typed)}” has several separators; write it like 1234.5 or 1234,5."}
-        )
     try:
-        found = Decimal(plain.replace(",", ".").removesuffix("%"))
-    except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite():
-        raise Unfit({"answer": f"“{_short(typed)}” is not a number; type one like 12.5 or 12,5."})
-    return found
+        return read(typed)
+    except ValueError as error:
+        said = f"“{_short(typed)}” {error}. Type a number like 12.5 or 12,5."
+        raise Unfit({"answer": said}) from None
 
 
 def _short(typed: str) -> str:
@@ -62,13 +55,13 @@ def _answer(here: LiveStudy, step: Step, form: Form) -> float:
         if typed not in ("0", "1"):
             raise Unfit({"answer": "Choose one of the two answers."})
         return float(typed)
-    given = typed_number(typed)
     if kind == "percent":
-        if not 0 <= given <= 100:
+        share = _typed(typed, _share)
+        if not 0.0 <= share <= 1.0:
             raise Unfit({"answer": f"“{_short(typed)}” is not between 0 and 100 percent."})
-        return float(given / 100)
+        return share
     look = here.study.configuration.outcome
-    value = float(given)
+    value = _typed(typed, _number)
     low, high = look.low, look.high
     if (low is not None and value < low) or (high is not None and value > high):
         raise Unfit(
@@ -124,7 +117,7 @@ def _quiz(here: LiveStudy, step: Step, form: Form) -> list[int]:
 
 
 def _check(here: LiveStudy, step: Step, form: Form) -> float:
-    return float(typed_number(text_of(form, "answer")))
+    return _typed(text_of(form, "answer"), _number)
 
 
 def _comment(here: LiveStudy, step: Step, form: Form) -> str:
