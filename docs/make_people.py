@@ -1,7 +1,7 @@
 """Make every table and picture of the page `people.md`, between its markers.
 
 python docs/make_people.py              everything, about twenty minutes on a slow core
-python docs/make_people.py dial game    only these; see `TABLES`
+python docs/make_people.py dial late    only these; see `TABLES`
 python docs/make_people.py pictures     draw the pictures again, from the tables on the page
 python docs/make_people.py --check      cost the stored plans of A again and compare with the page
 
@@ -116,23 +116,6 @@ def draws() -> str:
         both = f"{_percent(worst.mean(), 0)}, {_percent(float(np.median(worst)), 0)}"
         lines.append(_row([plan, *cells, f"**{both}**"]))
     return "\n".join(lines)
-
-
-def game() -> str:
-    """B0 to B5: the robust plan's worst regret, and what a plan drawn at random could guarantee."""
-    head = ["worst regret, %", *DRAWS[:6]]
-    rows: dict[str, list[str]] = {
-        "robust regret plan": [],
-        "a plan drawn at random": [],
-        "no better answer found": [],
-    }
-    for name in DRAWS[:6]:
-        found = measured.game(name)
-        plain = measured.robust(name).plan.costs / found.best - 1.0
-        for row, value in zip(rows, (float(plain.max()), found.upper, found.lower), strict=True):
-            rows[row].append(_percent(max(value, 0.0)))
-    lines = [_row(head), "|---" * len(head) + "|"]
-    return "\n".join([*lines, *(_row([name, *cells]) for name, cells in rows.items())])
 
 
 def dial() -> str:
@@ -423,7 +406,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "body-fat": body_fat,
     "others": others,
     "draws": draws,
-    "game": game,
     "dial": dial,
     "forgetting": forgetting,
     "maintenance": maintenance,
