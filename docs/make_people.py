@@ -26,8 +26,6 @@ import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations
-from preceptor.people.bayesian import Bayesian
-from preceptor.people.bayesian_report import reported_losses
 from preceptor.people.exposures import Exposures
 from preceptor.planning.crowd_plans import Search, own_plans
 from preceptor.planning.maintenance import best_mixes, maintenance_words
@@ -353,7 +351,7 @@ def rollouts() -> str:
         for name in names:
             person = measured.five(name)[who]
             for kind, plan in measured.policies_in_short(name).items():
-                expected = _expected(name, person, plan)
+                expected = measured.cost(name, person, plan)
                 met = measured.played(name, person, plan, PLAYERS)
                 if who != "Bayesian":  # whose expectation is an approximation
                     far[name].append(abs(met.total - expected) / met.total_error)
@@ -363,16 +361,6 @@ def rollouts() -> str:
     cells = [f"{max(far[name]):.1f} standard errors" for name in names]
     lines.append(_row(["largest difference, exact people, three policies", *cells]))
     return "\n".join(lines)
-
-
-def _expected(name: str, person: pr.Person, plan: pr.Policy) -> float:
-    if not isinstance(person, Bayesian):
-        return measured.cost(name, person, plan)
-    setting = measured.problem(name)
-    where = {shown: position for position, shown in enumerate(setting.sets)}
-    path = [where[shown] for shown in plan.schedule(ROUNDS)]
-    losses = reported_losses(person, setting.world, setting.sets, path)
-    return float(losses @ setting.discount ** np.arange(ROUNDS))
 
 
 def bayesians() -> str:
