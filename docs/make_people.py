@@ -1,7 +1,7 @@
 """Make every table and picture of the page `people.md`, between its markers.
 
 python docs/make_people.py              everything, about twenty minutes on a slow core
-python docs/make_people.py dial game    only these; see `TABLES`
+python docs/make_people.py dial late    only these; see `TABLES`
 python docs/make_people.py pictures     draw the pictures again, from the tables on the page
 python docs/make_people.py --check      cost the stored plans of A again and compare with the page
 
@@ -26,8 +26,6 @@ import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations
-from preceptor.people.bayesian import Bayesian
-from preceptor.people.bayesian_report import reported_losses
 from preceptor.people.exposures import Exposures
 from preceptor.planning.crowd_plans import Search, own_plans
 from preceptor.planning.maintenance import best_mixes, maintenance_words
@@ -116,23 +114,6 @@ def draws() -> str:
         both = f"{_percent(worst.mean(), 0)}, {_percent(float(np.median(worst)), 0)}"
         lines.append(_row([plan, *cells, f"**{both}**"]))
     return "\n".join(lines)
-
-
-def game() -> str:
-    """B0 to B5: the robust plan's worst regret, and what a plan drawn at random could guarantee."""
-    head = ["worst regret, %", *DRAWS[:6]]
-    rows: dict[str, list[str]] = {
-        "robust regret plan": [],
-        "a plan drawn at random": [],
-        "no better answer found": [],
-    }
-    for name in DRAWS[:6]:
-        found = measured.game(name)
-        plain = measured.robust(name).plan.costs / found.best - 1.0
-        for row, value in zip(rows, (float(plain.max()), found.upper, found.lower), strict=True):
-            rows[row].append(_percent(max(value, 0.0)))
-    lines = [_row(head), "|---" * len(head) + "|"]
-    return "\n".join([*lines, *(_row([name, *cells]) for name, cells in rows.items())])
 
 
 def dial() -> str:
@@ -370,7 +351,7 @@ def rollouts() -> str:
         for name in names:
             person = measured.five(name)[who]
             for kind, plan in measured.policies_in_short(name).items():
-                expected = _expected(name, person, plan)
+                expected = measured.cost(name, person, plan)
                 met = measured.played(name, person, plan, PLAYERS)
                 if who != "Bayesian":  # whose expectation is an approximation
                     far[name].append(abs(met.total - expected) / met.total_error)
@@ -380,16 +361,6 @@ def rollouts() -> str:
     cells = [f"{max(far[name]):.1f} standard errors" for name in names]
     lines.append(_row(["largest difference, exact people, three policies", *cells]))
     return "\n".join(lines)
-
-
-def _expected(name: str, person: pr.Person, plan: pr.Policy) -> float:
-    if not isinstance(person, Bayesian):
-        return measured.cost(name, person, plan)
-    setting = measured.problem(name)
-    where = {shown: position for position, shown in enumerate(setting.sets)}
-    path = [where[shown] for shown in plan.schedule(ROUNDS)]
-    losses = reported_losses(person, setting.world, setting.sets, path)
-    return float(losses @ setting.discount ** np.arange(ROUNDS))
 
 
 def bayesians() -> str:
@@ -423,7 +394,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "body-fat": body_fat,
     "others": others,
     "draws": draws,
-    "game": game,
     "dial": dial,
     "forgetting": forgetting,
     "maintenance": maintenance,

@@ -18,7 +18,6 @@ import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations, expected_costs
-from preceptor.planning.crowd_game import CrowdGame, crowd_game
 from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
 from preceptor.planning.people_search import policy_of
 
@@ -27,7 +26,6 @@ EXAMPLE = Path(__file__).parents[1] / "examples" / "diabetes.toml"
 ROUNDS = 400
 BAYESIANS = 1_000  # who play each policy
 KICKS = 5  # of every search, unless said
-GAME_KICKS = 1  # of each of the many searches of a game
 
 FIVE = ("paper", "least mean squares", "Bayesian", "forgets", "ignores correlation")
 BAYESIAN = FIVE.index("Bayesian")
@@ -218,13 +216,6 @@ def policies_in_short(name: str) -> dict[str, pr.Policy]:
         PREDICTIVE: most_predictive(name),
         ROBUST: policy_of(problem(name), robust(name).plan),
     }
-
-
-def game(name: str) -> CrowdGame:
-    """What drawing the plan at random could guarantee to everybody."""
-    setting = asked(name, five(name))
-    found = robust(name)
-    return crowd_game(_search(setting), own=found.own, plans=(found.plan,), max_kicks=GAME_KICKS)
 
 
 # --- costs ---

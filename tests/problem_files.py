@@ -87,7 +87,7 @@ def whole_files():
         risk={"kind": "huber", "threshold": 0.5},
     )
     yield changed(learner__imputation=0.5, horizon=3, start=[1, 0])
-    answers = {"allows_for_hidden": True, "believed_prevalence": 0.4}
+    answers = {"believed_prevalence": 0.4}
     yes_no = {"world__outcome": {"prevalence": 0.2, "link": "logistic"}}
     decision = {"kind": "decision", "miss": 5.0, "false_alarm": 2.0, "threshold": 0.3}
     yield changed(**yes_no, risk=decision | answers)

@@ -45,10 +45,6 @@ class Regrets(Value):
         Sentences on approximate costs.
     objective
         What the plan minimises: "regret", "mean" or "cvar".
-    game
-        The smallest worst regret that a randomised plan was found to guarantee, if it was sought.
-    game_bound
-        What no randomised plan of those searched can go below, by the people's best answer.
     """
 
     people: tuple[str, ...]
@@ -61,8 +57,6 @@ class Regrets(Value):
     exact: tuple[bool, ...]
     accuracy: tuple[str, ...] = ()
     objective: str = "regret"
-    game: float | None = None
-    game_bound: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("weights", "costs", "best", "bounds"):

@@ -10,7 +10,7 @@ import pytest
 
 import preceptor as pr
 from preceptor._base.progress import Update
-from preceptor.advice.learner_file import learner_to_dict, read_known, read_learner
+from preceptor.advice.learner_file import learner_to_dict, read_known
 from preceptor.model.units import Units
 
 
@@ -33,7 +33,7 @@ def test_a_crowd_is_translated_to_other_units(tmp_path: Path) -> None:
         }
     )
     path = _written(tmp_path, person=crowd.to_dict(), people={"ann": crowd.people["b"].to_dict()})
-    found = read_learner(path, _world([2.0, 2.0]))
+    found = read_known(path, _world([2.0, 2.0])).person
     assert isinstance(found, pr.Crowd)
     assert found.weights.tolist() == [0.25, 0.75]
     bayesian, delta = found.people["a"], found.people["b"]
@@ -42,19 +42,19 @@ def test_a_crowd_is_translated_to_other_units(tmp_path: Path) -> None:
     assert bayesian.prior_variance.tolist() == [2.0, 0.125]  # type: ignore[attr-defined]
     assert delta.initial.tolist() == [4.0, 0.5]
     assert delta.home.tolist() == [2.0, 0.5]  # type: ignore[attr-defined]
-    assert read_learner(path, _world([2.0, 2.0]), "ann") == delta
+    assert read_known(path, _world([2.0, 2.0]), "ann").person == delta
 
 
 def test_a_refusal_is_passed_on(tmp_path: Path) -> None:
     path = _written(tmp_path, person=None, people={}, refusal="all answers are the same (17)")
     with pytest.raises(pr.InvalidFile, match=r"all answers are the same \(17\).*leave out"):
-        read_learner(path, _world([1.0, 4.0]))
+        read_known(path, _world([1.0, 4.0]))
 
 
 def test_people_who_are_not_there_are_named(tmp_path: Path) -> None:
     path = _written(tmp_path, person=pr.NoLearning([0.0, 0.0]).to_dict(), people={})
     with pytest.raises(pr.InvalidInput, match="'bob' is not in"):
-        read_learner(path, _world([1.0, 4.0]), "bob")
+        read_known(path, _world([1.0, 4.0]), "bob")
 
 
 def test_it_is_said_what_is_known_and_what_was_left_out(tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ def _person(**changes: object) -> dict[str, object]:
 def test_bad_files_say_where(tmp_path: Path, fields: dict[str, object], complaint: str) -> None:
     path = _written(tmp_path, **fields)
     with pytest.raises(pr.InvalidFile, match=complaint) as caught:
-        read_learner(path, _world([1.0, 4.0]))
+        read_known(path, _world([1.0, 4.0]))
     assert all(str(path) in fault for fault in caught.value.faults)
 
 
 def test_all_faults_of_a_file_are_heard_at_once(tmp_path: Path) -> None:
     path = _written(tmp_path, scales=[-1, "a"], person={"kind": "nobody"}, people=3)
     with pytest.raises(pr.InvalidFile) as caught:
-        read_learner(path, _world([1.0, 4.0]))
+        read_known(path, _world([1.0, 4.0]))
     for words in (": -1, must be", ": 'a', must be", "people: 3", "kind 'nobody' is not known"):
         assert any(words in fault for fault in caught.value.faults), (words, caught.value.faults)
 
@@ -141,11 +141,11 @@ def test_all_faults_of_a_file_are_heard_at_once(tmp_path: Path) -> None:
 def test_a_bad_participant_is_named(tmp_path: Path) -> None:
     path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0])})
     with pytest.raises(pr.InvalidFile, match="people, 'ann', initial"):
-        read_learner(path, _world([1.0, 4.0]), "ann")
+        read_known(path, _world([1.0, 4.0]), "ann")
 
 
 def test_somebody_new_is_taken_for_one_of_those_in_the_file(tmp_path: Path) -> None:
     path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0, 1.0])})
     world = _world([1.0, 4.0])
-    assert read_learner(path, world, "bob", pooled=True).initial.tolist() == [0.0, 0.0]
-    assert read_learner(path, world, "ann", pooled=True).initial.tolist() == [1.0, 1.0]
+    assert read_known(path, world, "bob", pooled=True).person.initial.tolist() == [0.0, 0.0]
+    assert read_known(path, world, "ann", pooled=True).person.initial.tolist() == [1.0, 1.0]

@@ -102,7 +102,7 @@ def test_more_correlated_tests_leave_yes_as_common_as_it_was():
         ({"risk": "decision", "false_alarm_cost": 3.0}, pr.Decision(1.0, 3.0)),
         ({"risk": "brier"}, pr.Brier()),
         ({"risk": "log-loss"}, pr.LogLoss()),
-        ({"risk": pr.Decision(2.0, allows_for_hidden=True)}, None),
+        ({"risk": pr.Decision(2.0, threshold=0.4)}, None),
     ],
     ids=str,
 )

@@ -12,13 +12,51 @@ import preceptor as pr
 from preceptor._base.discounting import total_weight
 from preceptor.engine.dual import solve_dual
 from preceptor.engine.guided_beam import guided_beam
-from preceptor.engine.instance import DualInstance, factor_members, make_instance
+from preceptor.engine.instance import DualInstance
 from preceptor.engine.multiplier_guide import MultiplierGuide
 from preceptor.engine.search import search_schedule
 from preceptor.planning.reduction import certificate_of
 from preceptor.verification.dual_check import prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import LogPotentials
+
+
+def factor_members(n, sizes):
+    """All sets of the given sizes among n tests, (n_sets, largest), padded with -1, small first."""
+    ordered = sorted(set(sizes))
+    width = max(ordered[-1], 1)
+    rows = [
+        list(c) + [-1] * (width - size)
+        for size in ordered
+        for c in itertools.combinations(range(n), size)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
+
+
+def make_instance(
+    coefficients,
+    initial_belief,
+    covariance,
+    members,
+    *,
+    alpha=1.05,
+    noise_variance=1e-3,
+    discount=0.99,
+    horizon=None,
+    price=None,
+):
+    """An instance from a linear world and a person's first belief; `price` (n,) is per showing."""
+    n = len(coefficients)
+    unit = DualInstance(
+        covariance, np.ones(n), np.full(n, 1.0), members, np.zeros(len(members)), 0.5, None
+    )
+    explained = np.einsum("skn,n->sk", unit.factor, coefficients)
+    cost = noise_variance + coefficients @ covariance @ coefficients - (explained**2).sum(axis=1)
+    if price is not None:
+        cost = cost + unit.shown @ price
+    ratios = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n,)).copy()
+    error = np.asarray(coefficients - initial_belief, dtype=np.float64)
+    return DualInstance(covariance, error, ratios, members, cost, discount, horizon)
 
 
 def random_instance(

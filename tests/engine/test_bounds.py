@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from preceptor.engine.instance import DualInstance, factor_members, make_instance
-from tests.engine.exact import beam_against, brute_force, enclosure, solve_all, solved
+from preceptor.engine.instance import DualInstance
+from tests.engine.exact import (
+    beam_against,
+    brute_force,
+    enclosure,
+    factor_members,
+    make_instance,
+    solve_all,
+    solved,
+)
 from tests.strategies import examples
 
 FAMILIES = {

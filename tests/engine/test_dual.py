@@ -7,10 +7,11 @@ from numpy.testing import assert_array_equal
 from preceptor.engine import set_lists
 from preceptor.engine._subproblem_kernels import coordinate_value, newton_lower
 from preceptor.engine.dual import solve_dual
-from preceptor.engine.instance import DualInstance, factor_members
+from preceptor.engine.instance import DualInstance
 from tests.doors import door
 from tests.engine.exact import (
     enclosure,
+    factor_members,
     proven_again,
     random_instance,
     schedule_cost,

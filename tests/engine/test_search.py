@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor.engine.instance import DualInstance, factor_members
+from preceptor.engine.instance import DualInstance
 from preceptor.engine.search import evaluate_schedule, search_schedule
-from tests.engine.exact import brute_force, random_instance, read_matrix, schedule_cost
+from tests.engine.exact import (
+    brute_force,
+    factor_members,
+    random_instance,
+    read_matrix,
+    schedule_cost,
+)
 
 
 def test_a_schedule_costs_what_its_rounds_do():

@@ -103,8 +103,6 @@ def test_held_out_numbers_are_those_of_scikit_learn():
     intercept, slope = found.calibration
     assert abs(intercept) < 0.2
     assert 0.8 < slope < 1.2
-    assert sum(each.cases for each in found.bins) == 600
-    assert_allclose(sum(each.happened * each.cases for each in found.bins), yes.sum())
 
 
 def test_large_tables_take_a_shorter_way_to_the_same_numbers(monkeypatch):

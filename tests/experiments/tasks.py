@@ -21,6 +21,11 @@ def numbers(setting, seed):
     ]
 
 
+def untimed(frame):
+    """Without the columns that measure time: what must be the same in every run."""
+    return frame[[c for c in frame.columns if not c.startswith("seconds")]]
+
+
 def slow_numbers(setting, seed):
     """The same, after a pause."""
     time.sleep(setting["pause"])

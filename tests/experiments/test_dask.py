@@ -14,7 +14,7 @@ import preceptor as pr
 from preceptor._base.executors import DaskCluster, connect
 from preceptor.errors import InvalidInput
 from preceptor.experiments import run
-from preceptor.experiments.sweep import run_sweeps, untimed
+from preceptor.experiments.sweep import run_sweeps
 from tests.experiments import tasks
 from tests.experiments.processes import end, preceptor, start
 
@@ -86,9 +86,9 @@ def client(cluster):
 @pytest.mark.slow
 def test_an_experiment_has_the_same_bits_here_and_on_the_cluster(client):
     options = {"draws": 4, "rho": [0.99], "quick": True, "seed": 5}
-    alone = untimed(run("stationary", workers=1, **options))
+    alone = tasks.untimed(run("stationary", workers=1, **options))
     assert len(alone) == 56
-    assert untimed(run("stationary", client=client, **options)).equals(alone)
+    assert tasks.untimed(run("stationary", client=client, **options)).equals(alone)
 
 
 def test_rows_come_in_the_order_of_the_grid(client):

@@ -11,7 +11,7 @@ import pytest
 from preceptor._base.executors import LocalProcesses, Serial, executor_of
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.experiments import run
-from preceptor.experiments.sweep import run_sweeps, untimed
+from preceptor.experiments.sweep import run_sweeps
 from tests.experiments import tasks
 
 
@@ -46,7 +46,7 @@ def two():
 )
 def test_real_experiments_have_the_same_bits_in_one_and_two_processes(name):
     options = {"draws": 1, "rho": [0.5, 0.99], "quick": True}
-    alone, together = (untimed(run(name, workers=workers, **options)) for workers in (1, 2))
+    alone, together = (tasks.untimed(run(name, workers=workers, **options)) for workers in (1, 2))
     assert together.equals(alone)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from preceptor._base.journal import Journal
 from preceptor.experiments import run, stationary
-from preceptor.experiments.sweep import Sweep, run_sweeps, untimed
+from preceptor.experiments.sweep import Sweep, run_sweeps
 from tests.experiments import tasks
 
 
@@ -64,11 +64,6 @@ def test_settings_share_draws_so_that_they_can_be_compared():
 @pytest.mark.parametrize("batch", [1, 2, 4, 100])
 def test_how_cells_travel_does_not_matter(batch):
     assert run_sweeps([tasks.sweep(batch=batch)]).equals(run_sweeps([tasks.sweep()]))
-
-
-def test_untimed_leaves_out_what_measures_time():
-    frame = pd.DataFrame({"seconds": [1.0], "seconds_beam": [2.0], "value": [3.0]})
-    assert list(untimed(frame)) == ["value"]
 
 
 # --- progress

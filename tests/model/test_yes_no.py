@@ -26,7 +26,7 @@ def world_of(rng, size=3, link="probit", prevalence=0.3):
     return pr.World(rng.standard_normal(size), sigma, outcome=pr.Binary(prevalence, link))
 
 
-def pair_of(world, shared, own, believed=None, hidden=0.0):
+def pair_of(world, shared, own, believed=None):
     base = world.base_score
     return ScorePair(
         world.outcome.from_score,
@@ -35,7 +35,6 @@ def pair_of(world, shared, own, believed=None, hidden=0.0):
         np.asarray(base if believed is None else believed),
         np.asarray(shared),
         np.asarray(own),
-        np.asarray(hidden),
     )
 
 
@@ -113,13 +112,10 @@ def test_a_share_of_wrong_decisions_is_an_angle():
         assert_allclose(pr.Decision().expected(pair), math.acos(r) / math.pi, rtol=1e-12)
 
 
-def closed_brier(world, pair, shrink=1.0):
+def closed_brier(world, pair):
     """The closed form for the probit, by pairs of normals."""
     total = math.sqrt(world.outcome_variance)
-    own, shared, believed = (
-        np.asarray(x) * f
-        for x, f in ((pair.own, shrink**2), (pair.shared, shrink), (pair.believed, shrink))
-    )
+    own, shared, believed = pair.own, pair.shared, pair.believed
     spread = np.sqrt(1.0 + own)
     b = world.base_score / total
     return (
@@ -130,27 +126,23 @@ def closed_brier(world, pair, shrink=1.0):
 
 
 @examples(40)
-@given(st.integers(0, 10_000), st.booleans())
-def test_the_brier_score_has_a_closed_form(seed, allows):
+@given(st.integers(0, 10_000))
+def test_the_brier_score_has_a_closed_form(seed):
     rng = np.random.default_rng(seed)
     world = world_of(rng, prevalence=float(rng.uniform(0.02, 0.98)))
     own = rng.uniform(0.01, 9.0, 5)
     shared = rng.uniform(-0.99, 0.99, 5) * np.sqrt(own * world.score_variance)
-    pair = pair_of(world, shared, own, believed=rng.normal(), hidden=rng.uniform(0, 3, 5))
-    risk = pr.Brier(allows_for_hidden=allows)
-    shrink = pair.shrinking if allows else 1.0
-    assert_allclose(risk.expected(pair), closed_brier(world, pair, shrink), rtol=1e-10, atol=1e-13)
+    pair = pair_of(world, shared, own, believed=rng.normal())
+    assert_allclose(pr.Brier().expected(pair), closed_brier(world, pair), rtol=1e-10, atol=1e-13)
 
 
 RISKS = [
     pr.Decision(),
     pr.Decision(5, 1),
     pr.Decision(1, 2, threshold=0.4, believed_prevalence=0.5),
-    pr.Decision(3, 1, allows_for_hidden=True),
     pr.Brier(),
-    pr.Brier(allows_for_hidden=True, believed_prevalence=0.2),
+    pr.Brier(believed_prevalence=0.2),
     pr.LogLoss(),
-    pr.LogLoss(allows_for_hidden=True),
 ]
 
 
@@ -173,8 +165,8 @@ def test_expected_charges_are_those_of_simulated_cases(link, risk):
             s = list(shown)
             weights = np.linalg.solve(omega[np.ix_(s, s)], omega[s] @ person.initial)
             scores = base + cases.features[:, s] @ weights
-            pair = problem.oracle.pair_of(errors, shown)
-            charges = risk.charge(risk.answer(pair, scores), cases.outcomes)
+            answers = risk.answer(world.outcome.from_score, scores)
+            charges = risk.charge(answers, cases.outcomes)
             error = charges.std() / math.sqrt(charges.size)
             expected = float(problem.oracle.loss_of(errors, shown)[0])
             assert abs(expected - charges.mean()) < 4.5 * error + 1e-12, shown

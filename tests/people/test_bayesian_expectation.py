@@ -8,7 +8,6 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.people.bayesian_expectation import DAMPING, BayesianExpectation
-from preceptor.people.bayesian_report import reported_losses
 from preceptor.people.person import Person
 
 
@@ -119,11 +118,6 @@ def test_a_weight_that_is_certain_never_moves():
     assert_allclose(
         BayesianExpectation(certain, world, sets).losses(mixed),
         BayesianExpectation(nearly, world, sets).losses(mixed),
-        rtol=1e-8,
-    )
-    assert_allclose(
-        reported_losses(certain, world, sets, mixed),
-        reported_losses(nearly, world, sets, mixed),
         rtol=1e-8,
     )
 
@@ -298,53 +292,7 @@ def test_as_far_from_a_crowd_as_it_says(seed, imputation):
     totals = weights @ crowd_losses(world, person, sets, schedule, people, seed=3)
     mean, error = totals.mean(), totals.std() / np.sqrt(people)
     planned = BayesianExpectation(person, world, sets).total(schedule, 0.99, ())
-    reported = weights @ reported_losses(person, world, sets, schedule)
     assert abs(planned - mean) < 0.13 * mean + 4 * error
-    assert abs(reported - mean) < 0.07 * mean + 4 * error
-
-
-def test_reported_losses_are_exact_before_anything_is_learned_and_right_in_the_long_run():
-    world, person, sets, _ = random_problem(7, n=3, k=1)
-    first = [reported_losses(person, world, sets, [x])[0] for x in range(len(sets))]
-    planned = [BayesianExpectation(person, world, sets).losses([x])[0] for x in range(len(sets))]
-    assert_allclose(first, planned, rtol=1e-12)
-    schedule = np.arange(600) % len(sets)
-    people = 1500
-    losses = crowd_losses(world, person, sets, schedule[:300], people, seed=1)[-3:]
-    late = reported_losses(person, world, sets, schedule[:300])[-3:]
-    error = losses.std(axis=1) / np.sqrt(people)
-    floors = BayesianExpectation(person, world, sets).floors()[schedule[297:300]]
-    # what is above the floor is of order 1/rounds; the equivalent knows it to that order
-    assert np.all(np.abs(late - losses.mean(axis=1)) < 4 * error + 0.05 * (late - floors))
-
-
-def test_reported_losses_solve_their_fixed_point():
-    world, person, sets, rng = random_problem(8, imputation=0.5)
-    schedule = rng.integers(len(sets), size=15)
-    counts = np.bincount(schedule[:-1], minlength=len(sets)).astype(float)
-    parts = [regression(world, person, shown) for shown in sets]
-    second = np.array([F.T @ V @ F for F, V, _, _ in parts])
-    prior = np.diag(1.0 / person.prior_variance)
-    tau = np.zeros(len(sets))
-    for _ in range(300):
-        share = counts / (person.noise_variance + tau)
-        C = np.linalg.inv(prior + np.einsum("s,sij->ij", share, second))
-        tau = np.einsum("sij,ji->s", second, C)
-    share = counts / (person.noise_variance + tau)
-    push = prior @ (world.coefficients - person.initial)
-    for weight, (F, V, c, _) in zip(share, parts, strict=True):
-        push = push - weight * F.T @ V @ c
-    mean = C @ push
-    losses = np.zeros(len(sets))
-    for _ in range(300):
-        scatter = np.einsum("s,sij->ij", share**2 / np.maximum(counts, 1) * losses, second)
-        noise = C @ scatter @ C
-        losses = np.array(
-            [r2 + (F @ mean + c) @ V @ (F @ mean + c) + np.trace(V @ F @ noise @ F.T)
-             for F, V, c, r2 in parts]
-        )  # fmt: skip
-    found = reported_losses(person, world, sets, schedule)
-    assert_allclose(found[-1], losses[schedule[-1]], rtol=1e-9)
 
 
 def test_it_says_that_it_is_an_approximation():

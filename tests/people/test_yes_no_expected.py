@@ -74,11 +74,6 @@ def test_also_with_the_logistic_link(person):
     must_agree(person, YES_NO["logistic"], YES_NO_RISKS["Brier"])
 
 
-@one_each
-def test_also_of_people_who_allow_for_what_is_hidden(person):
-    must_agree(person, PROBIT, pr.Brier(allows_for_hidden=True, believed_prevalence=0.45))
-
-
 @pytest.mark.parametrize("kind", ["delta-rule", "by-showings"])
 def test_also_of_people_who_take_yes_to_be_more_common(kind):
     must_agree(ONE_EACH[kind], PROBIT, pr.Decision(2.0, 1.0, believed_prevalence=0.5))

@@ -64,12 +64,6 @@ def test_the_exact_planner_against_every_sequence(risk, link):
             assert_allclose(found.value, wanted, rtol=1e-7)
 
 
-@pytest.mark.parametrize("risk", [pr.Decision(3, 1, allows_for_hidden=True), pr.Brier(True)])
-def test_people_who_allow_for_what_is_hidden_are_planned_for_too(risk):
-    problem = diagnosis(3, risk, horizon=4)
-    assert_allclose(pr.solve(problem, "finite").value, best_of_all(problem), rtol=1e-6)
-
-
 @pytest.mark.parametrize("risk", RISKS, ids=str)
 def test_without_end_the_lattice_agrees_with_a_long_plan(risk):
     problem = diagnosis(4, risk, horizon=None, discount=0.7)

@@ -75,7 +75,7 @@ def test_rates_end_beside_those_of_the_best_reader(plan):
     assert f"has a sensitivity of {100 * float(best.sensitivity):.0f}" in heard(svg)
 
 
-@pytest.mark.parametrize("risk", [pr.Decision(2.0), pr.Brier(allows_for_hidden=True)])
+@pytest.mark.parametrize("risk", [pr.Decision(2.0), pr.Brier()])
 def test_curves_are_those_of_the_scores(problem, risk):
     """One person's curve is that of their pair of scores, wherever limits are put."""
     plan = plan_of(problem.replace(risk=risk))

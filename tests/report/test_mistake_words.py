@@ -165,7 +165,7 @@ def test_assumptions_say_how_common_yes_is_and_when_people_say_it(advice):
     assert rows["Answers"] == ("yes above a probability of 33%; a miss costs 2, a false alarm 1")
     everything = best_mistakes(advice.plan.problem, (0, 1))
     assert f"still {in_100(float(everything.misses))} misses" in rows["What no test tells"]
-    risk = pr.Brier(allows_for_hidden=True, believed_prevalence=0.25)
+    risk = pr.Brier(believed_prevalence=0.25)
     rows = dict(assumptions(with_risk(advice, risk).plan))
     assert rows["Prevalence"] == "yes in 10% of all cases; the person takes it to be 25%"
     assert rows["Answers"].startswith("probabilities; Brier score")

@@ -10,12 +10,18 @@ import preceptor as pr
 from preceptor.certificate import SMALLEST_ERROR, Certificate, PotentialCertificate
 from preceptor.engine._subproblem_kernels import SMALLEST
 from preceptor.engine.dual import DualBound
-from preceptor.engine.instance import factor_members, make_instance
 from preceptor.planning.reduction import certificate_of, to_instance
 from preceptor.verification.dual_check import least_sums, prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import LogPotentials, TablePotentials
-from tests.engine.exact import enclosure, proven_again, solve_all, solved
+from tests.engine.exact import (
+    enclosure,
+    factor_members,
+    make_instance,
+    proven_again,
+    solve_all,
+    solved,
+)
 
 
 @pytest.mark.parametrize("sizes", [(0, 1, 2), (2,)])

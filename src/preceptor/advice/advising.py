@@ -104,7 +104,7 @@ def advise(
     risk
         How answers to a yes-or-no question are charged: "decision" (the default), "brier" or
         "log-loss" for answers that are probabilities; or a risk such as
-        `Decision(5, 1, allows_for_hidden=True)`.
+        `Decision(5, 1, threshold=0.3)`.
     miss_cost
         For decisions: what saying no costs when the truth is yes (1 if left out).
     false_alarm_cost

@@ -69,13 +69,6 @@ def learner_to_dict(fitted: Mapping[str, Any], world: World) -> dict[str, Any]:
     return head | dict(fitted)
 
 
-def read_learner(
-    path: str | Path, world: World, participant: str | None = None, *, pooled: bool = False
-) -> Person:
-    """The person in a file, as `read_known` finds them."""
-    return read_known(path, world, participant, pooled=pooled).person
-
-
 def read_known(
     path: str | Path, world: World, participant: str | None = None, *, pooled: bool = False
 ) -> Known:

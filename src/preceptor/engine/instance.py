@@ -7,9 +7,7 @@ u[i]`, and showing it once divides `u[i]` by `alpha[i]`. Showing set S in state 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,39 +120,3 @@ class DualInstance:
         if self.empty_set < 0:
             return np.inf
         return float(self.set_cost[self.empty_set] * self.rounds_value(first_round))
-
-
-def factor_members(n: int, sizes: Iterable[int]) -> IntArray:
-    """All sets of the given sizes among n tests, (n_sets, largest), padded with -1, small first."""
-    ordered = sorted(set(sizes))
-    width = max(ordered[-1], 1)
-    rows = [
-        list(c) + [-1] * (width - size) for size in ordered for c in combinations(range(n), size)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), width)
-
-
-def make_instance(
-    coefficients: FloatArray,
-    initial_belief: FloatArray,
-    covariance: FloatArray,
-    members: IntArray,
-    *,
-    alpha: float | FloatArray = 1.05,
-    noise_variance: float = 1e-3,
-    discount: float = 0.99,
-    horizon: int | None = None,
-    price: FloatArray | None = None,
-) -> DualInstance:
-    """An instance from a linear world and a person's first belief; `price` (n,) is per showing."""
-    n = len(coefficients)
-    unit = DualInstance(
-        covariance, np.ones(n), np.full(n, 1.0), members, np.zeros(len(members)), 0.5, None
-    )
-    explained = np.einsum("skn,n->sk", unit.factor, coefficients)
-    cost = noise_variance + coefficients @ covariance @ coefficients - (explained**2).sum(axis=1)
-    if price is not None:
-        cost = cost + unit.shown @ price
-    ratios = np.broadcast_to(np.asarray(alpha, dtype=np.float64), (n,)).copy()
-    error = np.asarray(coefficients - initial_belief, dtype=np.float64)
-    return DualInstance(covariance, error, ratios, members, cost, discount, horizon)

@@ -49,7 +49,6 @@ class Design:
     names: tuple[str, ...]
     tests: tuple[str, ...]
     outcome_name: str
-    rows_without_outcome: int
     dropped: tuple[tuple[str, str], ...]
     notes: tuple[Said, ...]
     doubts: tuple[Said, ...]
@@ -120,7 +119,6 @@ def encode(table: Table) -> Design:
         names=names,
         tests=tests,
         outcome_name=table.outcome.name,
-        rows_without_outcome=without,
         dropped=tuple(found.dropped),
         notes=tuple(found.notes),
         doubts=tuple(found.doubts),

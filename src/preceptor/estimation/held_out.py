@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,17 +18,8 @@ from preceptor._base.values import FloatArray
 from preceptor.estimation.binary_ridge import climb
 from preceptor.model.links import Link
 
-_BINS = 10
 # Keeps the slope finite where scores tell yes from no without a mistake.
 _STRENGTH = 1e-3
-
-
-class Bin(NamedTuple):
-    """Cases of similar probability: mean of what was foretold, share of yes, and how many."""
-
-    foretold: float
-    happened: float
-    cases: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +95,3 @@ class HeldOut:
         design = np.column_stack([np.ones(self.scores.size), self.scores])
         weights, _ = climb(self.link, design, self.outcomes, _STRENGTH, np.array([0.0, 1.0]))
         return float(weights[0]), float(weights[1])
-
-    @cached_property
-    def bins(self) -> tuple[Bin, ...]:
-        """Cases in ten parts of equal size by their probability, lowest first."""
-        order = np.argsort(self.probabilities, kind="stable")
-        return tuple(
-            Bin(
-                float(self.probabilities[rows].mean()),
-                float(self.outcomes[rows].mean()),
-                int(rows.size),
-            )
-            for rows in np.array_split(order, min(_BINS, order.size))
-        )

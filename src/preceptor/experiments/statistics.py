@@ -72,13 +72,6 @@ class Mean:
         """95% margin of the difference from another mean, of that many other draws."""
         return 0.0 if self.exact else self.margin * math.sqrt(1.0 + self.draws / draws)
 
-    def is_compatible_with(self, other: float, draws: int, rounding: float = 0.0) -> bool:
-        """Whether a mean of `draws` other draws could well have come out as `other`.
-
-        Both means vary; `rounding` is half a unit of the last digit that was printed.
-        """
-        return abs(self.value - other) <= self.margin_beside(draws) + rounding
-
 
 def means(frame: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
     """One row for each group: its keys, `mean`, `draws`, and a band from `low` to `high`."""

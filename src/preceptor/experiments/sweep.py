@@ -30,9 +30,6 @@ Row = dict[str, Any]
 Task = Callable[[Setting, np.random.SeedSequence], list[Row]]
 Cell = tuple[int, int]  # which setting, which draw
 
-# Columns that say how long something took; everything else is the same in every run.
-TIMINGS = ("seconds",)
-
 
 @dataclass(frozen=True)
 class Sweep:
@@ -222,11 +219,6 @@ def run_sweeps(
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
     return pandas.DataFrame(rows)
-
-
-def untimed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Without the columns that measure time: what must be the same in every run."""
-    return frame[[c for c in frame.columns if not c.startswith(TIMINGS)]]
 
 
 def require_pandas() -> Any:

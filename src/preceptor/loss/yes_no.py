@@ -7,9 +7,7 @@ along the first axis. Then the person's score has
     c = A² - A d_0,     vp = A² - 2A d_0 + |d|²
 
 as its covariance with the true score and its variance. These two numbers decide what answers cost
-(`model/score_pairs.py`), unless the person allows for what is hidden: then what they believe to be
-hidden is a third. Charges of two numbers are read off a surface (`model/surfaces.py`), here as in
-kernels; those of three off a stack of surfaces (`model/volumes.py`).
+(`model/score_pairs.py`). Charges are read off a surface (`model/surfaces.py`), here as in kernels.
 """
 
 from __future__ import annotations
@@ -23,18 +21,14 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.loss.gaussian import MAX_FORM_BYTES, GaussianOracle
 from preceptor.loss.oracle import DeviationForms, SetForm, Setting
-from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.readings import Readings, readings_of, readings_of_all
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
 from preceptor.model.surfaces import Surface, believed_base, surface_of
-from preceptor.model.volumes import Volume, volume_of
 from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
 
 # The steepest density of a standard normal, and its mean distance from 0.
 _DENSITY, _DISTANCE = 1.0 / math.sqrt(2.0 * math.pi), math.sqrt(2.0 / math.pi)
-# States and sets whose charges are worked out one by one at a time.
-_BATCH = 200_000
 
 
 class YesNoOracle(GaussianOracle):
@@ -49,23 +43,15 @@ class YesNoOracle(GaussianOracle):
     @cached_property
     def accuracy(self) -> float:  # type: ignore[override]
         """Error of the table that is used, while errors are no larger than at first."""
-        table = self._surface or self._volume
+        table = self._surface
         if not table.grows:
             return table.error
         steepest = max(self._largest_score(self._first_errors, shown) for shown in self.sets)
         return table.error * (1.0 + steepest) ** 2
 
     @cached_property
-    def _surface(self) -> Surface | None:
-        """None if the person allows for what is hidden: charges then depend on three numbers."""
-        if self._yes_no.allows_for_hidden:
-            return None
+    def _surface(self) -> Surface:
         return surface_of(self._world, self._yes_no)
-
-    @cached_property
-    def _volume(self) -> Volume:
-        """For people who allow for what is hidden."""
-        return volume_of(self._world, self._yes_no)
 
     @cached_property
     def _readings(self) -> Readings:
@@ -79,9 +65,6 @@ class YesNoOracle(GaussianOracle):
     def losses(self, errors: FloatArray) -> FloatArray:
         """All sets at once."""
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
-        if self._surface is None:
-            each = [self.loss_of(errors, shown) for shown in self.sets]
-            return np.stack(each, axis=1)
         from preceptor.loss._loss_kernels import packed_losses
 
         readings, sets = self._readings, self.sets
@@ -103,12 +86,6 @@ class YesNoOracle(GaussianOracle):
         """One set for many states; the set need not be listed."""
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
         form = self._form_of(shown)
-        if self._surface is None:
-            parts = [
-                self._volume.charges(self.pair_of(errors[start : start + _BATCH], shown))
-                for start in range(0, errors.shape[0], _BATCH)
-            ]
-            return np.concatenate(parts) + form.price
         from preceptor.loss._loss_kernels import yes_no_charges
 
         deviation = form.shift + errors @ form.reading.T
@@ -137,19 +114,7 @@ class YesNoOracle(GaussianOracle):
             np.asarray(believed_base(world, self._yes_no)),
             shared,
             np.maximum(own, 0.0),
-            self._hidden(errors, shown),
         )
-
-    def _hidden(self, errors: FloatArray, shown: TestSet) -> FloatArray:
-        """Variance of their own score that the person takes to be hidden, h'(Ω - M)h."""
-        weights = self._world.coefficients - errors
-        seen = weights @ self._imputes
-        total = np.sum(weights * seen, axis=1)
-        if not shown:
-            return np.asarray(total)
-        members = list(shown)
-        known = np.linalg.solve(self._imputes[np.ix_(members, members)], seen[:, members].T).T
-        return np.asarray(np.maximum(total - np.sum(known * seen[:, members], axis=1), 0.0))
 
     def best_pairs(self, sets: list[TestSet] | None = None) -> ScorePair:
         """The best reader of each set, or of those named."""
@@ -170,10 +135,8 @@ class YesNoOracle(GaussianOracle):
         known = pairs.own
         # Sets often explain the same, and charges of probabilities take a sum each.
         distinct, place = np.unique(known, return_inverse=True)
-        best = self._yes_no.best(
-            replace(pairs, believed=np.full(distinct.shape, pairs.base), shared=distinct,
-                    own=distinct, hidden=pairs.spread - distinct)
-        )  # fmt: skip
+        base = np.full(distinct.shape, pairs.base)
+        best = self._yes_no.best(replace(pairs, believed=base, shared=distinct, own=distinct))
         return np.asarray(best[place] + self.sets.prices)
 
     def ceiling_of(self, sizes: FloatArray, shown: TestSet) -> float:
@@ -206,16 +169,12 @@ class YesNoOracle(GaussianOracle):
         """
         lengths: FloatArray = np.linalg.norm(self._form_of(shown).reading, axis=0)
         risk = self._yes_no
-        if risk.allows_for_hidden:
-            # What is believed to be hidden moves too, even if nothing is shown: no simple bound.
-            return np.full(lengths.shape, math.inf)
         if not np.any(lengths):
             return lengths
         if isinstance(risk, Brier):
             return lengths * (2.0 * _DENSITY * _DISTANCE)
         if not isinstance(risk, Decision):
             return lengths * (1.0 + self._largest_score(sizes, shown))
-        assert self._surface is not None
         theta = abs(float(self._surface.compiled.numbers[1]))
         if theta == 0.0:
             return np.where(lengths > 0.0, math.inf, 0.0)
@@ -238,14 +197,10 @@ class YesNoOracle(GaussianOracle):
             self._single[key] = SetForm(float(part.floor[0]), part.shift[0], reading, price)
         return self._single[key]
 
-    def _compiled(self) -> CompiledRisk | None:
-        return None if self._surface is None else self._surface.compiled
-
     def forms(self) -> DeviationForms | None:
         """Dense forms along the best readings, where they fit in memory."""
         count, widest = self.sets.members.shape
-        risk = self._compiled()
-        if risk is None or count * widest * self._world.size * 8 > MAX_FORM_BYTES:
+        if count * widest * self._world.size * 8 > MAX_FORM_BYTES:
             return None
         readings = self._readings
         rows = self._imputes[np.maximum(self.sets.members, 0)]
@@ -254,5 +209,5 @@ class YesNoOracle(GaussianOracle):
             shift=readings.shift,
             reading=np.matmul(readings.factor, rows),
             prices=self.sets.prices,
-            risk=risk,
+            risk=self._surface.compiled,
         )

@@ -53,8 +53,6 @@ class ScorePair:
         c, covariance of the two scores, one for each state.
     own
         vp, variance of the person's score, one for each state.
-    hidden
-        Variance of the true score that the person takes to be hidden from them, for each state.
     """
 
     link: Link
@@ -63,7 +61,6 @@ class ScorePair:
     believed: FloatArray
     shared: FloatArray
     own: FloatArray
-    hidden: FloatArray
 
     @classmethod
     def best_reader(cls, link: Link, base: float, spread: float, known: FloatArray) -> ScorePair:
@@ -86,12 +83,7 @@ class ScorePair:
             Their score is the mean of the true one given what is shown.
         """
         seen = np.asarray(known, dtype=np.float64)
-        return cls(link, base, spread, np.full(seen.shape, base), seen, seen, spread - seen)
-
-    @property
-    def shrinking(self) -> FloatArray:
-        """What somebody who allows for what is hidden multiplies their score with."""
-        return np.asarray(1.0 / np.sqrt(1.0 + self.hidden / self.link.unit**2))
+        return cls(link, base, spread, np.full(seen.shape, base), seen, seen)
 
     @property
     def deviation(self) -> FloatArray:
@@ -136,12 +128,10 @@ class ScorePair:
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return np.asarray(0.5 * (low + high))
 
-    def mean(
-        self, charge: Callable[[FloatArray, FloatArray], FloatArray], shrink: FloatArray | float
-    ) -> FloatArray:
-        """E[charge(score x shrink, chance of yes given the score)] for each state."""
-        arrays = np.broadcast_arrays(self.believed, self.shared, self.own, shrink)
-        believed, shared, own, factor = (np.atleast_1d(array).ravel() for array in arrays)
+    def mean(self, charge: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
+        """E[charge(score, chance of yes given the score)] for each state."""
+        arrays = np.broadcast_arrays(self.believed, self.shared, self.own)
+        believed, shared, own = (np.atleast_1d(array).ravel() for array in arrays)
         out = np.empty(own.size)
         finer = finer_by(np.sqrt(np.maximum(own, 0.0)), np.sqrt(self.spread))
         for times in np.unique(finer):
@@ -151,12 +141,12 @@ class ScorePair:
             for start in range(0, every.size, step):
                 part = every[start : start + step]
                 scores, chance = self._along(believed[part], shared[part], own[part], points)
-                out[part] = charge(scores * factor[part, None], chance) @ weights
+                out[part] = charge(scores, chance) @ weights
         return out.reshape(arrays[0].shape)
 
     def mean_of_chance(self, charge: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """E[charge(chance of yes given the score)] for each state."""
-        return self.mean(lambda scores, chance: charge(chance), 1.0)
+        return self.mean(lambda scores, chance: charge(chance))
 
     def _along(
         self, believed: FloatArray, shared: FloatArray, own: FloatArray, points: FloatArray

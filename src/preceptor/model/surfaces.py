@@ -28,10 +28,10 @@ from preceptor.model.yes_no_risks import (
 )
 
 # Wanted error, as a share of the largest charge (of 1 where there is no largest).
-WANTED = 1e-8
+_WANTED = 1e-8
 _FIRST_CELLS, _MOST_CELLS = 24, 700
 # Scores whose standard deviation is larger are charged as if it were this.
-STEEPEST = 50.0
+_STEEPEST = 50.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Axis:
 
 
 def surface_of(world: World, risk: YesNoRisk) -> Surface:
-    """The charge of a risk in a world, for people who do not allow for what is hidden.
+    """The charge of a risk in a world, tabulated.
 
     It takes a second or so, and everybody in that world may use it: each is made once.
     """
@@ -113,26 +113,26 @@ def surface_of(world: World, risk: YesNoRisk) -> Surface:
 
 
 def _tabulated(world: World, risk: YesNoRisk) -> Surface:
-    still = still_score(world, risk)
+    still = _still_score(world, risk)
     reach = float(np.sqrt(still.spread))
     theta, grows = 0.0, isinstance(risk, LogLoss)
     if isinstance(risk, Decision):
         theta = float(still.link.score(risk.yes_above)) - float(still.believed)
         low, high = (0.0, FAR) if theta >= 0.0 else (-FAR, 0.0)
     else:
-        low, high = 0.0, STEEPEST / (1.0 + STEEPEST)
+        low, high = 0.0, _STEEPEST / (1.0 + _STEEPEST)
 
     def exact(x: FloatArray, y: FloatArray) -> FloatArray:
         """Charges (x.size, y.size), with the growth of the log loss taken out."""
         if isinstance(risk, Decision):
-            return decided_charges(risk, still, x, y)
+            return _decided_charges(risk, still, x, y)
         assert isinstance(risk, ProbabilityRisk)
-        costs = mean_charges(risk, still, x, y / (1.0 - y))
+        costs = _mean_charges(risk, still, x, y / (1.0 - y))
         return np.asarray(costs * ((1.0 - y) ** 2 if grows else 1.0))
 
-    wanted = WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
+    wanted = _WANTED * (risk.largest if np.isfinite(risk.largest) else 1.0)
     flat = risk.decides and theta == 0.0
-    table, first, second, error = fine_enough(exact, (-reach, reach), (low, high), flat, wanted)
+    table, first, second, error = _fine_enough(exact, (-reach, reach), (low, high), flat, wanted)
     numbers = np.array(
         [
             world.outcome_variance, theta, float(risk.decides), float(risk.expected(still)),
@@ -143,7 +143,7 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
     return Surface(CompiledRisk(SURFACE_CODE, numbers, _cubics(table)), 2.0 * error, grows)
 
 
-def still_score(world: World, risk: YesNoRisk) -> ScorePair:
+def _still_score(world: World, risk: YesNoRisk) -> ScorePair:
     """Somebody whose score never moves."""
     assert world.outcome is not None
     believed = believed_base(world, risk)
@@ -151,7 +151,7 @@ def still_score(world: World, risk: YesNoRisk) -> ScorePair:
         world.outcome.from_score,
         world.base_score,
         world.score_variance,
-        *map(np.array, (believed, 0.0, 0.0, 0.0)),
+        *map(np.array, (believed, 0.0, 0.0)),
     )
 
 
@@ -165,7 +165,7 @@ def _cubics(table: FloatArray) -> FloatArray:
     return np.ascontiguousarray(cells.reshape(rows, columns, 16))
 
 
-def decided_charges(
+def _decided_charges(
     risk: Decision, still: ScorePair, slopes: FloatArray, limits: FloatArray
 ) -> FloatArray:
     """Expected charges (slopes, limits) of decisions.
@@ -179,24 +179,16 @@ def decided_charges(
     return np.asarray(risk.miss * misses + risk.false_alarm * alarms)
 
 
-def mean_charges(
+def _mean_charges(
     risk: ProbabilityRisk, still: ScorePair, slopes: FloatArray, deviations: FloatArray
 ) -> FloatArray:
     """Expected charges (slopes, deviations): chances by slope times charges by deviation."""
-    points, weighed, against = weighed_chances(still, slopes, float(np.max(deviations)))
-    if_yes, if_no = risk.charges(still.link, still.believed + points[:, None] * deviations)
-    return np.asarray(weighed @ if_yes + against @ if_no)
-
-
-def weighed_chances(
-    still: ScorePair, slopes: FloatArray, steepest: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard scores, and at each the weighed chances (slopes, scores) of yes and of no."""
-    finer = finer_by(np.array([steepest]), float(np.sqrt(still.spread)))
+    finer = finer_by(np.array([np.max(deviations)]), float(np.sqrt(still.spread)))
     points, weights = standard_scores(int(finer[0]))
     left = np.maximum(still.spread - slopes**2, 0.0)[:, None]
     chances = still.link.mean_probability(still.base + slopes[:, None] * points, left)
-    return points, chances * weights, (1.0 - chances) * weights
+    if_yes, if_no = risk.charges(still.link, still.believed + points[:, None] * deviations)
+    return np.asarray((chances * weights) @ if_yes + ((1.0 - chances) * weights) @ if_no)
 
 
 def believed_base(world: World, risk: YesNoRisk) -> float:
@@ -207,7 +199,7 @@ def believed_base(world: World, risk: YesNoRisk) -> float:
     return world.outcome.base_score(world.score_variance, risk.believed_prevalence)
 
 
-def fine_enough(
+def _fine_enough(
     exact: Callable[[FloatArray, FloatArray], FloatArray],
     across: tuple[float, float],
     along: tuple[float, float],

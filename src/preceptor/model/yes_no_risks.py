@@ -33,9 +33,6 @@ Belief = Annotated[
     Limits(above=0, below=1),
     "How common the person takes yes to be. Left out: as common as it is.",
 ]
-Allowing = Annotated[
-    bool, "Whether answers become less extreme for what is hidden, as they should."
-]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +44,6 @@ class YesNoRisk(Risk):
 
     Parameters
     ----------
-    allows_for_hidden
-        Whether probabilities become less extreme for what is hidden, as they should.
     believed_prevalence
         How common the person takes yes to be; as common as it is if left out.
 
@@ -63,13 +58,10 @@ class YesNoRisk(Risk):
     # Whether an answer is yes or no; otherwise it is a probability.
     decides: ClassVar[bool] = False
 
-    allows_for_hidden: Allowing = False
     believed_prevalence: Belief = None
 
     def __post_init__(self) -> None:
         faults = self._faults()
-        if not isinstance(self.allows_for_hidden, (bool, np.bool_)):
-            faults.append(f"allows_for_hidden: {self.allows_for_hidden!r}, must be true or false")
         believed = self.believed_prevalence
         if believed is not None and not (is_number(believed) and 0.0 < believed < 1.0):
             faults.append(f"believed_prevalence: {believed!r}, must be above 0 and below 1")
@@ -85,13 +77,13 @@ class YesNoRisk(Risk):
         """No case is charged more; infinite if there is no limit."""
 
     @abstractmethod
-    def answer(self, pair: ScorePair, scores: FloatArray) -> FloatArray:
+    def answer(self, link: Link, scores: FloatArray) -> FloatArray:
         """Answers of somebody with these scores.
 
         Parameters
         ----------
-        pair
-            How the person's scores and the truth go together, for the set that was shown.
+        link
+            How scores become probabilities.
         scores
             What the shown and filled-in tests add up to, base included, any shape.
 
@@ -162,8 +154,6 @@ class Decision(YesNoRisk):
     threshold
         The probability above which the person says yes; if left out, the one that suits the costs:
         false_alarm / (miss + false_alarm).
-    allows_for_hidden
-        Whether the person's probabilities become less extreme for what is hidden.
     believed_prevalence
         How common the person takes yes to be; as common as it is if left out.
 
@@ -196,14 +186,12 @@ class Decision(YesNoRisk):
         miss: float = 1.0,
         false_alarm: float = 1.0,
         threshold: float | None = None,
-        allows_for_hidden: bool = False,
         believed_prevalence: float | None = None,
     ) -> None:
         for name, value in (
             ("miss", miss),
             ("false_alarm", false_alarm),
             ("threshold", threshold),
-            ("allows_for_hidden", allows_for_hidden),
             ("believed_prevalence", believed_prevalence),
         ):
             object.__setattr__(self, name, value)
@@ -246,25 +234,9 @@ class Decision(YesNoRisk):
             text += f"; yes above a probability of {self.threshold:g}"
         return text
 
-    def answer(self, pair: ScorePair, scores: FloatArray) -> FloatArray:
+    def answer(self, link: Link, scores: FloatArray) -> FloatArray:
         """1 where the probability is above the threshold."""
-        return np.where(scores > self.score_above(pair), 1.0, 0.0)
-
-    def score_above(self, pair: ScorePair) -> FloatArray:
-        """The score above which the person says yes, base included.
-
-        Parameters
-        ----------
-        pair
-            How the person's scores and the truth go together, for any number of states.
-
-        Returns
-        -------
-        array
-            One limit, or one for each state if they allow for what is hidden.
-        """
-        limit = pair.link.score(self.yes_above)
-        return np.asarray(limit / pair.shrinking if self.allows_for_hidden else limit)
+        return np.where(scores > link.score(self.yes_above), 1.0, 0.0)
 
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
         """The cost of a mistake, or nothing."""
@@ -289,7 +261,7 @@ class Decision(YesNoRisk):
         tuple of two arrays
             P(yes, but said no) and P(no, but said yes), one for each state.
         """
-        return pair.mistakes(self.score_above(pair))
+        return pair.mistakes(pair.link.score(self.yes_above))
 
     def best(self, pair: ScorePair) -> FloatArray:
         """Yes wherever that is the cheaper answer."""
@@ -301,10 +273,9 @@ class Decision(YesNoRisk):
 class ProbabilityRisk(YesNoRisk):
     """Base of risks whose answers are probabilities."""
 
-    def answer(self, pair: ScorePair, scores: FloatArray) -> FloatArray:
-        """The link of the score, which shrinks if the person allows for what is hidden."""
-        shrink = pair.shrinking if self.allows_for_hidden else 1.0
-        return pair.link.probability(np.asarray(scores) * shrink)
+    def answer(self, link: Link, scores: FloatArray) -> FloatArray:
+        """The link of the score."""
+        return link.probability(np.asarray(scores))
 
     @abstractmethod
     def charges(self, link: Link, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -325,13 +296,12 @@ class ProbabilityRisk(YesNoRisk):
 
     def expected(self, pair: ScorePair) -> FloatArray:
         """One sum over the person's score."""
-        shrink = pair.shrinking if self.allows_for_hidden else 1.0
 
         def charge(scores: FloatArray, chance: FloatArray) -> FloatArray:
             if_yes, if_no = self.charges(pair.link, scores)
             return np.asarray(chance * if_yes + (1.0 - chance) * if_no)
 
-        return pair.mean(charge, shrink)
+        return pair.mean(charge)
 
     def best(self, pair: ScorePair) -> FloatArray:
         """Answers that are right on average: the chance itself."""
@@ -348,8 +318,6 @@ class Brier(ProbabilityRisk):
 
     Parameters
     ----------
-    allows_for_hidden
-        Whether the person's probabilities become less extreme for what is hidden.
     believed_prevalence
         How common the person takes yes to be; as common as it is if left out.
 
@@ -389,8 +357,6 @@ class LogLoss(ProbabilityRisk):
 
     Parameters
     ----------
-    allows_for_hidden
-        Whether the person's probabilities become less extreme for what is hidden.
     believed_prevalence
         How common the person takes yes to be; as common as it is if left out.
 

@@ -109,16 +109,15 @@ class Acting:
                 f"response_noise: {response_noise!r}, must be a standard deviation of at least 0"
             )
         InvalidProblem.raise_if(faults)
-        covariance = person.imputing_covariance(world)
         self._answering: Answering | None = None
         if world.is_binary:
-            self._answering = Answering(world, risk_in(world, risk), covariance)
+            self._answering = Answering(world, risk_in(world, risk))
             # How common yes is, they have to believe; everything else is as it is.
             world = self._answering.world
         self.person, self.world = person, world
         self.response_noise = float(response_noise)
         self._start = counts
-        self._imputer = Imputer(covariance)
+        self._imputer = Imputer(person.imputing_covariance(world))
         self.reset(0)
 
     def fresh(self, people: tuple[int, ...]) -> Any:
@@ -150,8 +149,7 @@ class Acting:
         added_up = float(_added_up(weights, filled)) + self._slip
         if self._answering is None:
             return added_up
-        hidden = self._answering.hidden(shown, weights)
-        return float(self._answering.answers(np.asarray(added_up), hidden))
+        return float(self._answering.answers(np.asarray(added_up)))
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
         """Learn, and go on to the next round."""
@@ -171,28 +169,16 @@ class Acting:
         filled, shown = self._imputer.many(sessions), sessions.shown
         answers = np.empty((sessions.people, sessions.rounds))
         state = self.fresh((sessions.people,))
-        hidden = np.zeros(answers.shape)
         for t in range(sessions.rounds):
             weights = person.weights_of(world, state)
             answers[:, t] = _added_up(weights, filled[:, t])
-            if self._answering is not None and self._answering.risk.allows_for_hidden:
-                hidden[:, t] = self._hidden(sessions, t, weights)
             if sessions.is_told(t):
                 truth = sessions.outcomes[:, t]
                 state = person.learn(world, state, filled[:, t], shown[:, t], truth)
         if self.response_noise:
             slips = [rng.standard_normal(sessions.rounds) for rng in rngs]
             answers += self.response_noise * np.array(slips)
-        return answers if self._answering is None else self._answering.answers(answers, hidden)
-
-    def _hidden(self, sessions: Sessions, t: int, weights: FloatArray) -> FloatArray:
-        """What each of them takes to be hidden (people,) in round t."""
-        assert self._answering is not None
-        out = np.empty(sessions.people)
-        for position in np.unique(sessions.which[:, t]):
-            rows = np.flatnonzero(sessions.which[:, t] == position)
-            out[rows] = self._answering.hidden(sessions.sets[int(position)], weights[rows])
-        return out
+        return answers if self._answering is None else self._answering.answers(answers)
 
     def _next_slip(self) -> float:
         # Drawn ahead of the question, so that asking twice gives the same answer.

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.risks import Risk
-from preceptor.model.score_pairs import ScorePair
-from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Decision, YesNoRisk
 
@@ -108,54 +104,33 @@ class Answering:
         How tests and outcomes come about.
     risk
         How scores become answers.
-    covariance
-        From which the person fills in what is hidden, shape (n, n).
 
     Examples
     --------
+    >>> import numpy as np
     >>> import preceptor as pr
     >>> world = pr.World([1.0], [[1.0]], outcome=pr.Binary(0.5))
-    >>> ways = Answering(world, pr.Brier(), world.covariance)
+    >>> ways = Answering(world, pr.Brier())
     >>> ways.answers(np.array([1.0, -1.0])).round(4)
     array([0.8413, 0.1587])
     """
 
-    def __init__(self, world: World, risk: YesNoRisk, covariance: FloatArray) -> None:
+    def __init__(self, world: World, risk: YesNoRisk) -> None:
         assert world.outcome is not None
         self.risk, self.world = risk, as_believed(world, risk)
-        self._covariance = covariance
-        self._pair = ScorePair(
-            world.outcome.from_score,
-            world.base_score,
-            world.score_variance,
-            *map(np.asarray, (self.world.base_score, 0.0, 0.0, 0.0)),
-        )
+        self._link = world.outcome.from_score
 
-    def answers(self, added_up: FloatArray, hidden: FloatArray | float = 0.0) -> FloatArray:
+    def answers(self, added_up: FloatArray) -> FloatArray:
         """What people answer.
 
         Parameters
         ----------
         added_up
             What the tests come to for each of them, slip included, any shape.
-        hidden
-            Variance of their own score that they take to be hidden, of the same shape; only asked
-            of people who allow for it.
 
         Returns
         -------
         array
             Probabilities of yes; or decisions, 1 for yes and 0 for no.
         """
-        pair = dataclasses.replace(self._pair, hidden=np.asarray(hidden))
-        return self.risk.answer(pair, self.world.base_score + added_up)
-
-    def hidden(self, shown: TestSet, weights: FloatArray) -> FloatArray:
-        """Variance of their own score (...) that people with these weights take to be hidden."""
-        rows = list(shown)
-        seen = weights @ self._covariance
-        total: FloatArray = np.sum(weights * seen, axis=-1)
-        if not rows:
-            return total
-        known = seen[..., rows] @ np.linalg.inv(self._covariance[np.ix_(rows, rows)])
-        return np.asarray(np.maximum(total - np.sum(known * seen[..., rows], axis=-1), 0.0))
+        return self.risk.answer(self._link, self.world.base_score + added_up)

@@ -94,10 +94,6 @@ class Coordinatewise(Weighted):
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
-        if risk.allows_for_hidden:
-            from preceptor.people.sampled_answers import SampledAnswers
-
-            return SampledAnswers(self, world, sets, risk, start, certain=True)
         from preceptor.people.certain_answers import CertainAnswers, Moved
         from preceptor.people.scores import scores_of
 

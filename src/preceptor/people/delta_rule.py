@@ -296,7 +296,7 @@ class DeltaRule(Person):
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
     ) -> Expected:
         """Approximate: by the mean and the spread of weights; copies play capped surprises."""
-        if risk.allows_for_hidden or self.cap is not None:
+        if self.cap is not None:
             return super().expected_answers(world, sets, risk, start)
         from preceptor.people.uncertain_answers import UncertainAnswers
 

@@ -29,7 +29,6 @@ from preceptor.people.no_learning import NoLearning
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.crowd_game import crowd_game
 from preceptor.planning.crowd_plans import (
     CrowdPlan,
     OwnPlans,
@@ -66,8 +65,8 @@ _LARGEST = 1e100
 _OWN_KICKS, _KICKS = 5, 10
 # What own plans that were cut short get of it after the common plan.
 _LONGER_SHARE = 0.1
-# Shares of the time after which own plans, the common plan and the game end; the rest is for costs.
-_OWN_SHARE, _COMMON_SHARE, _GAME_SHARE = 0.5, 0.8, 0.97
+# Shares of the time after which own plans and the common plan end.
+_OWN_SHARE, _COMMON_SHARE = 0.5, 0.87
 # Own plans that turn out worse than the common one are looked at again, since regrets against them
 # would be too small, until so much of the time is over.
 _REPAIR_SHARE = 0.95
@@ -183,14 +182,7 @@ def _solve_listed(
     stops = [until(_COMMON_SHARE + _LONGER_SHARE * (i + 1) / people) for i in range(people)]
     common = replace(common, own=continued(search, common.own, kicks, stops))
     plan = _plan(problem, policy_of(problem, common.plan), watch, common.plan, seed, notes)
-    game: tuple[float, float] | None = None
-    if not watch.stop() and len(everybody) > 1:
-        report(progress, "asking what a randomised plan could guarantee")
-        found_game = crowd_game(
-            replace(search, stop=until(_GAME_SHARE)), own=common.own, plans=(common.plan,)
-        )
-        game = (float(found_game.upper), float(found_game.lower))
-    regrets = regrets_of(problem, search, common, objective or "regret", game, watch)
+    regrets = regrets_of(problem, search, common, objective or "regret", watch)
     if CONTRADICTED in regrets.bound_kinds:
         pairs = zip(regrets.people, regrets.bound_kinds, strict=True)
         who = ", ".join(name for name, kind in pairs if kind == CONTRADICTED)
@@ -295,7 +287,6 @@ def regrets_of(
     search: Search,
     found: CrowdPlan,
     objective: str,
-    game: tuple[float, float] | None,
     watch: Watch | None = None,
 ) -> Regrets:
     """What the plan and its rivals cost each person beside their own best plan."""
@@ -329,8 +320,6 @@ def regrets_of(
         exact=tuple(each.exact for each in everybody),
         accuracy=tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy)),
         objective=objective,
-        game=None if game is None else game[0],
-        game_bound=None if game is None else game[1],
     )
 
 

@@ -218,7 +218,6 @@ def _people_to_dict(plan: Plan) -> dict[str, Any]:
         "worst_regret": regrets.worst,
         "mean_regret": regrets.mean,
         "loses_most": None if worst is None else regrets.people[worst],
-        "randomised_regret": regrets.game,
         "people": [
             {
                 "name": name,

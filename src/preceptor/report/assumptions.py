@@ -53,8 +53,6 @@ def _yes_no_rows(problem: Problem) -> list[Row]:
         answers = f"yes above a probability of {risk.yes_above:.0%}; {costs(risk)}"
     else:
         answers = f"probabilities; {risk.in_words()}"
-    if risk.allows_for_hidden:
-        answers += "; less extreme for what is hidden"
     everything = tuple(range(world.size))
     area = float(best_reader(problem, everything).area()[0])
     left = f"with all tests and all weights known, the area under the ROC curve is {area:.3f}"

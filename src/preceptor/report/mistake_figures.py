@@ -138,15 +138,12 @@ def curve_of(risk: YesNoRisk, prevalence: float, readers: list[tuple[float, Scor
     total = sum(share for share, _ in readers)
     q = np.linspace(FAR, -FAR, _LIMITS)
     moving = [pair for _, pair in readers if float(pair.own[0]) > _STILL]
-    limits = [
-        _answered(risk, pair) * (float(np.ravel(pair.believed)[0]) + pair.deviation[0] * q)
-        for pair in moving
-    ]
+    limits = [float(np.ravel(pair.believed)[0]) + pair.deviation[0] * q for pair in moving]
     above = np.sort(np.concatenate([np.array([np.inf, -np.inf]), *limits]))[::-1]
     missed, alarmed, at = np.zeros(above.size), np.zeros(above.size), np.zeros(2)
     for share, pair in readers:
         ends = np.where(np.isinf(above), np.copysign(1e9, above), above)
-        found = pair.mistakes(ends / _answered(risk, pair))
+        found = pair.mistakes(ends)
         missed += share / total * found[0]
         alarmed += share / total * found[1]
         if isinstance(risk, Decision):
@@ -158,11 +155,6 @@ def curve_of(risk: YesNoRisk, prevalence: float, readers: list[tuple[float, Scor
         area = float(readers[0][1].area()[0])
     place = (float(at[1]) / (1.0 - prevalence), 1.0 - float(at[0]) / prevalence)
     return Curve(rate, found_share, area, place if isinstance(risk, Decision) else None)
-
-
-def _answered(risk: YesNoRisk, pair: ScorePair) -> float:
-    """What scores are multiplied with before they become answers."""
-    return float(np.ravel(pair.shrinking)[0]) if risk.allows_for_hidden else 1.0
 
 
 def curves(plan: Plan) -> tuple[TestSet, dict[str, Curve]]:
@@ -187,7 +179,7 @@ def curves(plan: Plan) -> tuple[TestSet, dict[str, Curve]]:
 
 
 def _as_best(risk: YesNoRisk, best: ScorePair) -> YesNoRisk:
-    """The best reader decides by what mistakes cost; scores allow for what is hidden."""
+    """The best reader decides by what mistakes cost, and knows how much is hidden."""
     if not isinstance(risk, Decision):
         return risk
     limit = float(best.score_at(risk.right_threshold)[0])

@@ -27,8 +27,6 @@ class Names:
     >>> names = Names(["age", early, late])
     >>> names.short("age"), names.short(early)
     ('age', 'serum albumin serum albumi…rum albumin (morning)')
-    >>> names.brief(f"show age and {late}")
-    'show age and serum albumin serum albumi…rum albumin (evening)'
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -59,12 +57,6 @@ class Names:
     def short(self, name: str) -> str:
         """A name as sentences and pictures have it."""
         return self._short.get(name, shortened(name))
-
-    def brief(self, text: str) -> str:
-        """A text with every long name cut, for what is heard or drawn."""
-        if self._special is None:
-            return text
-        return self._special.sub(lambda found: isolated(self._of(found)[1]), text)
 
     def html(self, text: str) -> Markup:
         """A text for a page, escaped, with every long name cut and whole when pointed at."""

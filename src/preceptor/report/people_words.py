@@ -29,8 +29,6 @@ _SAYS_LITTLE, _FLOOR = 0.2, "floor of every case"
 _NOTHING = 5e-4
 # Where the plan and its rivals stand among `regrets.policies`.
 _PLAN, _PREDICTIVE, _FIXED = 0, 1, 2
-# Regrets below the first leave nothing to gain; drawing plans must save the other share of them.
-_NOTHING_TO_GAIN, _WORTH_DRAWING = 1e-3, 0.05
 
 
 WHO = "Who would lose by this plan"
@@ -127,27 +125,11 @@ def proven(plan: Plan) -> list[str]:
         kind in (_FLOOR, CONTRADICTED) and not gap <= _SAYS_LITTLE
         for kind, gap in zip(regrets.bound_kinds, gaps, strict=True)
     ]
-    said = [
+    return [
         *_gaps_in_words(plan, [i for i, little in enumerate(says_little) if not little], gaps),
         *_little(plan, [i for i, little in enumerate(says_little) if little], gaps),
         "The plan, everybody's own plan and so the regrets are found by search, not proven.",
     ]
-    if regrets.game is not None:
-        said += _randomised(regrets)
-    return said
-
-
-def _randomised(regrets: Regrets) -> list[str]:
-    """What drawing one of several plans at random could guarantee."""
-    game, worst = max(regrets.game or 0.0, 0.0), regrets.worst
-    if worst <= _NOTHING_TO_GAIN:
-        return []
-    if worst - game > _WORTH_DRAWING * max(worst, 0.01):
-        return [
-            "Drawing one of several plans at random, person by person, would leave nobody more "
-            f"than {percent(game)} beyond their best plan on average; less was not found."
-        ]
-    return ["Drawing one of several plans at random would not guarantee less, as far as was found."]
 
 
 def _gaps_in_words(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:

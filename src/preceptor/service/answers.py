@@ -194,7 +194,6 @@ class Problem(BaseModel):
     round: RoundAnswer | None = None
 
 
-_PROBLEM = {"$ref": "#/components/schemas/Problem"}
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {
         "description": said,

@@ -15,7 +15,7 @@ from preceptor.problem import Problem
 from preceptor.service.answers import REFUSALS, CasesAnswer, JobAnswer, PlanAnswer
 from preceptor.service.guides import Guide, read_plan
 from preceptor.service.jobs import accepted, must_have_room
-from preceptor.service.live import Live, live_of
+from preceptor.service.live import live_of
 from preceptor.service.people import plan_named
 from preceptor.service.schemas import NAME, Cases, Hash, Planning
 from preceptor.service.scopes import needs
@@ -138,11 +138,3 @@ def plan_view(guide: Guide) -> dict[str, object]:
         "tests": list(world.tests),
         "outcome": "outcome" if world.units is None else world.units.outcome,
     }
-
-
-def keep_plan(live: Live, body: str) -> str:
-    """Keep a plan file when the service starts; gives its hash."""
-    guide = read_plan(body)
-    name, _ = live.store.write(lambda connection: plans.keep(connection, body))
-    live.book.add(guide)
-    return name

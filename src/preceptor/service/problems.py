@@ -25,8 +25,6 @@ from preceptor.store.rounds import Round
 MEDIA_TYPE = "application/problem+json"
 # Letters of a sentence: whoever sends a megabyte need not get it back.
 _LONGEST = 500
-# Parts of a place that pydantic names and callers do not.
-_OUTSIDE = ("body", "path", "query", "[key]")
 _LOG = logging.getLogger("preceptor.service")
 _STATUS: dict[type[PreceptorError], int] = {
     NotThere: 404,

@@ -13,7 +13,7 @@ Beyond what can be walked in minutes an eigenvalue bounds all sets at once (`eig
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -32,8 +32,6 @@ _BATCH = 50_000
 _TRUSTED = 1e-9
 # What rounding may do to a floor, as a share of the outcome's variance.
 _SLACK = 1e-10
-
-Charge = Callable[[FloatArray, FloatArray, int], float]
 
 
 def least_round(problem: Problem) -> tuple[float, str]:

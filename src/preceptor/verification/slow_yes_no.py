@@ -37,11 +37,7 @@ def slow_yes_no_loss(problem: Problem, beliefs: FloatArray, shown: TestSet) -> f
     mine = base
     if risk.believed_prevalence is not None:
         mine = _base_score(problem, risk.believed_prevalence, spread)
-    shrink = 1.0
-    if risk.allows_for_hidden:
-        hidden = float(beliefs @ believed) - float(weights @ believed[s])
-        shrink = 1.0 / math.sqrt(1.0 + hidden / world.outcome.from_score.unit**2)
-    return _mean_charge(problem, risk, base, mine, shrink, spread, shared, own)
+    return _mean_charge(problem, risk, base, mine, spread, shared, own)
 
 
 def _mean_charge(
@@ -49,7 +45,6 @@ def _mean_charge(
     risk: YesNoRisk,
     base: float,
     mine: float,
-    shrink: float,
     spread: float,
     shared: float,
     own: float,
@@ -57,7 +52,7 @@ def _mean_charge(
     deviation = math.sqrt(max(own, 0.0))
     cuts = [-_REACH, _REACH]
     if isinstance(risk, Decision):
-        limit = _score_of(problem, risk.yes_above) / shrink - mine
+        limit = _score_of(problem, risk.yes_above) - mine
         if deviation > 0.0:
             cuts.append(min(max(limit / deviation, -_REACH), _REACH))
     panels = max(24, math.ceil(6.0 * max(deviation, math.sqrt(spread))))
@@ -72,11 +67,11 @@ def _mean_charge(
         said = np.where(scores - mine > limit, 1.0, 0.0)
         charge = risk.miss * chance * (1.0 - said) + risk.false_alarm * (1.0 - chance) * said
     elif risk.kind == "brier":
-        stated = _chance(problem, scores * shrink)
+        stated = _chance(problem, scores)
         charge = chance * (1.0 - stated) ** 2 + (1.0 - chance) * stated**2
     else:
         log = problem.world.outcome.from_score.log_probability  # type: ignore[union-attr]
-        charge = -chance * log(scores * shrink) - (1.0 - chance) * log(-scores * shrink)
+        charge = -chance * log(scores) - (1.0 - chance) * log(-scores)
     return float(charge @ weight)
 
 
