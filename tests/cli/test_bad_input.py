@@ -278,7 +278,7 @@ def test_a_plan_whose_proof_fails_is_not_given_out(run, folder, monkeypatch):
     broken = Verification(1.0, False, 0.0, True, "by this test", independent=True)
     monkeypatch.setattr("preceptor.verification.verify", lambda plan: broken)
     arguments = ("--outcome", "y", "--half-life", 1, "--cases", 4, "--verify")
-    refuse(run, folder, "Its value DOES NOT HOLD", "plan", "cases.csv", *arguments, code=1)
+    refuse(run, folder, "DOES NOT HOLD", "plan", "cases.csv", *arguments, code=1)
 
 
 def test_nothing_that_was_read_is_overwritten(tmp_path):
