@@ -82,7 +82,7 @@ def test_json_is_all_that_is_printed(run, tmp_path):
         (["--rho", ""], "rho: '', must be first:last:count"),
         (["--rho", "0.5,1"], "rho: 1.0, must be at least 0 and below 1"),
         (["--rho", "-0.5"], "rho: -0.5, must be at least 0 and below 1"),
-        (["--rho", "nan"], "rho: nan, must be at least 0 and below 1"),
+        (["--rho", "nan"], "'nan', must be first:last:count"),
         (["--draws", 0, "--rho", "2"], "rho: 2.0, must be at least 0"),
         (["--workers", 0], "or equal to 1"),
         (["--seed", -1], "or equal to 0"),

@@ -61,7 +61,7 @@ def spelled(text: str, decimal: str = ".") -> Spelled | None:
     >>> spelled("1.234,5 kg", ",")
     Spelled(value=1234.5, unit='kg', is_bound=False, has_groups=True, text='1234.5')
     """
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST and not text.strip().lstrip("+-").isdecimal():
         return None
     found = _FORMS[decimal].fullmatch(text.strip().replace("\N{MINUS SIGN}", "-"))
     if found is None:
