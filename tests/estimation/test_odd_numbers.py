@@ -25,7 +25,7 @@ def no_warnings():
         yield
 
 
-@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e299, 1e-280])
+@pytest.mark.parametrize("scale", [1e90, 1e-90])
 def test_the_unit_of_a_test_does_not_matter(scale):
     plain, scaled = fit_world(columns(), "y"), fit_world(columns(a=(A * scale).tolist()), "y")
     assert_allclose(scaled.world.coefficients, plain.world.coefficients, rtol=1e-9)
@@ -38,7 +38,7 @@ def test_the_unit_of_a_test_does_not_matter(scale):
 
 
 REFUSED = {
-    "a test that is too large": ({"a": A * 1e307}, "is beyond 1e+300"),
+    "a test that is too large": ({"a": A * 1e107}, "is beyond 1e+100"),
     "an outcome that is too large": ({"y": Y * 1e200}, "write it in another unit"),
     "an outcome that is too small": ({"y": Y * 1e-200}, "write it in another unit"),
     "an outcome constant up to rounding": ({"y": 0.3 + 5e-17 * (A > 0)}, "is 0.3 in every row"),
@@ -61,7 +61,7 @@ def test_what_cannot_be_reckoned_with_gets_a_sentence(change, words):
 
 
 def test_two_outcomes_that_are_too_large_are_yes_and_no_but_no_numbers():
-    table = pd.DataFrame(columns()).assign(y=np.where(Y > 0, 1e200, 0.0))
+    table = pd.DataFrame(columns()).assign(y=np.where(Y > 0, 1e90, 0.0))
     assert fit_world(table, "y").world.is_binary
     with pytest.raises(pr.InvalidData, match="in another unit"):
         fit_world(table, "y", as_number=True)

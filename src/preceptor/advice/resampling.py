@@ -36,8 +36,6 @@ _FEWEST = 8
 _MOST_PLAYED = 24
 # Share of the draws inside the intervals.
 LEVEL = 0.9
-# Weights this small, as a share of what the outcome varies, have no sign to speak of.
-_NO_SIGN = 0.02
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,9 @@ class WeightInterval:
     high
         Upper end.
     correlation
-        Of the column alone with the outcome, in the estimated world.
+        Of the column alone with the outcome, in the table.
     disagrees
-        Whether the sign of the weight is not that of the correlation.
+        Whether the sign of the weight is not that of the correlation, and neither is near 0.
     """
 
     name: str
@@ -260,14 +258,16 @@ def _draws(estimate: WorldEstimate, deadline: Deadline, seed: int) -> WorldBoots
 def _weights(estimate: WorldEstimate, drawn: WorldBootstrap) -> tuple[WeightInterval, ...]:
     world = estimate.world
     scale = np.sqrt(np.diag(world.covariance))
-    spread = float(np.sqrt(world.outcome_variance))
-    alone = world.covariance @ world.coefficients / (scale * spread)
     ends = drawn.coefficient_intervals(LEVEL) * scale[:, None]
-    rows = []
-    for i, name in enumerate(world.labels):
-        weight = float(world.coefficients[i] * scale[i])
-        telling = min(abs(weight) / spread, abs(float(alone[i]))) > _NO_SIGN
-        opposite = telling and weight * float(alone[i]) < 0.0
-        low, high = (float(end) for end in ends[i])
-        rows.append(WeightInterval(str(name), weight, low, high, float(alone[i]), opposite))
-    return tuple(rows)
+    opposite = {each.name for each in estimate.signs_that_disagree}
+    return tuple(
+        WeightInterval(
+            name=name,
+            weight=float(world.coefficients[i] * scale[i]),
+            low=float(ends[i, 0]),
+            high=float(ends[i, 1]),
+            correlation=float(estimate.outcome_correlations[i]),
+            disagrees=name in opposite,
+        )
+        for i, name in enumerate(world.labels)
+    )

@@ -17,10 +17,8 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidData
 from preceptor.model.links import PROBIT, Link, link_of
 
-# From next to no shrinkage to nearly nothing left, for tests in standard deviations; tables of so
-# many values hardly care, and get every other one.
+# From nearly nothing left to next to no shrinkage, for tests in standard deviations.
 STRENGTHS: FloatArray = np.logspace(4, -3, 22)
-_LARGE = 200_000
 _STEPS, _ENOUGH = 50, 1e-9
 # So many strengths in a row that do worse than the best one end the search.
 _PATIENCE = 4
@@ -86,9 +84,8 @@ class BinaryRidge:
         link, design = link_of(self.link), np.column_stack([np.ones(X.shape[0]), X])
         weights = np.zeros(design.shape[1])
         weights[0] = float(link.score(yes))
-        path = STRENGTHS[:: 2 if X.size > _LARGE else 1]
         best, worse = -np.inf, 0
-        for strength in [self.strength] if self.strength is not None else path.tolist():
+        for strength in [self.strength] if self.strength is not None else STRENGTHS.tolist():
             weights, bends = climb(link, design, y, strength, weights)
             value, degrees = _left_out(link, design, y, weights, bends)
             if value > best:

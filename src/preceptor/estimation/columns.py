@@ -29,8 +29,8 @@ from preceptor.estimation.missing_codes import Codes
 
 # A column in which at least this share of the values are numbers is one of numbers.
 _MOSTLY = 0.5
-# Larger numbers leave no room for reckoning with them.
-_LARGEST = 1e300
+# Numbers this large, and columns that vary as little as its inverse, have squares that are none.
+LARGEST = 1e100
 _DATES = "it holds dates or times; turn them into numbers (an age, days since) if they matter"
 
 
@@ -103,11 +103,11 @@ def read_column(
         column = _from_texts(_Texts.of(name, values.tolist()), is_category, found, codes, decimal)
     if column is None or column.levels is not None:
         return column
-    beyond = np.abs(column.values) > _LARGEST
+    beyond = np.abs(column.values) > LARGEST
     if beyond.any():
         row = int(np.flatnonzero(beyond)[0])
         value = column.values[row]
-        what = "is infinite or too large" if np.isinf(value) else f"is beyond {_LARGEST:g}"
+        what = "is infinite or too large" if np.isinf(value) else f"is beyond {LARGEST:g}"
         found.faults.append(f"{place(name, row)}: {value:g} {what}; correct it or leave it empty")
         return None
     if _counts_days(column.values):

@@ -16,8 +16,6 @@ from preceptor._base.values import FloatArray
 
 # From next to no shrinkage to nearly nothing left, for tests in standard deviations.
 ALPHAS: FloatArray = np.logspace(-3, 5, 33)
-# Tables of more values, and of so many cases a column, are decomposed through their products.
-_LARGE, _TALL = 200_000, 20
 # Cases whose residuals are held at a time, one for each strength.
 _BLOCK = 4_096
 
@@ -84,8 +82,11 @@ class Ridge:
         rows = X.shape[0]
         mean, outcome_mean = X.mean(axis=0), float(y.mean())
         centred, deviations = X - mean, y - outcome_mean
-        by_squares = X.size > _LARGE and rows > _TALL * X.shape[1]
-        powers, right = _by_squares(centred) if by_squares else _by_svd(centred)
+        # Products of columns have half the digits of singular values, and even the weakest penalty
+        # is far above what that loses.
+        powers, vectors = np.linalg.eigh(centred.T @ centred)
+        kept = powers > powers[-1] * 1e-13
+        powers, right = powers[kept], vectors[:, kept].T
         along = right @ (centred.T @ deviations)
         shrunk = powers / (powers + ALPHAS[:, None])  # (alphas, n)
         errors = np.zeros(ALPHAS.size)
@@ -104,17 +105,3 @@ class Ridge:
         self.intercept_ = outcome_mean - float(mean @ self.coef_)
         self.degrees_ = 1.0 + float(shrunk[best].sum())
         return self
-
-
-def _by_svd(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Squared singular values and right vectors (n, n), to the last digit."""
-    _, singular, right = np.linalg.svd(centred, full_matrices=False)
-    kept = singular > singular[0] * 1e-12
-    return singular[kept] ** 2, right[kept]
-
-
-def _by_squares(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same from products of columns: half the digits of the smallest, in far less time."""
-    powers, vectors = np.linalg.eigh(centred.T @ centred)
-    kept = powers > powers[-1] * 1e-13
-    return powers[kept], vectors[:, kept].T

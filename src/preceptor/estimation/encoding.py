@@ -21,7 +21,7 @@ from preceptor.estimation.categories import (
     predicts,
     sorted_out,
 )
-from preceptor.estimation.columns import Column
+from preceptor.estimation.columns import LARGEST, Column
 from preceptor.estimation.findings import Findings, Said, place
 from preceptor.estimation.not_tests import doubt_number, doubt_place, names_cases
 from preceptor.estimation.outcome import ROUNDING
@@ -29,8 +29,6 @@ from preceptor.estimation.table import Table
 
 # A column whose variance the columns before it explain up to this share says nothing new.
 _NOTHING_NEW = 1e-9
-# Smaller spreads leave no digits to divide by.
-_SMALLEST = 1e-290
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +173,7 @@ def _says_nothing(column: Column) -> str:
         return ""
     if spread <= ROUNDING * np.abs(known).max():
         return f"it is {known[0]:g} in every case, up to rounding"
-    if spread < _SMALLEST:
+    if spread < 1.0 / LARGEST:
         return f"its values differ by {spread:g} at most, too little to reckon with"
     if names_cases(column.name, column.values):
         return "it is a whole number that no two cases share, so it names them"
@@ -243,12 +241,7 @@ def _without_repetition(parts: _Parts, values: FloatArray) -> list[int]:
         np.ptp(whole, axis=0) <= ROUNDING * np.abs(whole).max(axis=0)
     ):
         return list(range(size))
-    if np.abs(whole).max() > 1e100 or np.abs(whole).max(axis=0).min() < 1e-100:
-        whole = whole / np.abs(whole).max(axis=0)
-    means, scales = whole.mean(axis=0), whole.std(axis=0)
-    if np.any(scales == 0.0):
-        return list(range(size))
-    standard = (whole - means) / scales
+    standard = (whole - whole.mean(axis=0)) / whole.std(axis=0)
     correlation = standard.T @ standard / whole.shape[0]
     kept: list[int] = []
     factor = np.zeros((size, size))

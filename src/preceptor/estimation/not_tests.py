@@ -46,13 +46,10 @@ def doubt_number(name: str, values: FloatArray, rows: IntArray, found: Findings)
     """Say what is odd about a column (cases,) of numbers; `rows` are their places in the table."""
     known = np.flatnonzero(~np.isnan(values))
     numbers = values[known]
-    largest = float(np.abs(numbers).max())
-    if not 1e-100 < largest < 1e100:
-        numbers = numbers / largest
     lowest, highest = numbers.min(), numbers.max()
     inside = (numbers > lowest) & (numbers < highest)
     if not inside.any():
-        _doubt_two(name, values[known], found)
+        _doubt_two(name, numbers, found)
         return
     codes = suspected(values)
     for value, times in codes:
@@ -62,7 +59,7 @@ def doubt_number(name: str, values: FloatArray, rows: IntArray, found: Findings)
             f"stands for a missing value, `missing` {code} leaves it empty."
         )
     if not codes:
-        _doubt_farthest(name, values[known], numbers, rows[known], found)
+        _doubt_farthest(name, numbers, rows[known], found)
     _doubt_identifier(name, values, found)
 
 
@@ -85,14 +82,12 @@ def _doubt_two(name: str, values: FloatArray, found: Findings) -> None:
         found.doubt(f"{name} is {rarer:g} in {cases} only, too few to weigh.")
 
 
-def _doubt_farthest(
-    name: str, values: FloatArray, numbers: FloatArray, rows: IntArray, found: Findings
-) -> None:
-    """One value far from all the others; `numbers` are the values in a unit that can be squared."""
-    farthest = int(np.argmax(np.abs(numbers - numbers.mean())))
-    others = np.delete(numbers, farthest)
+def _doubt_farthest(name: str, values: FloatArray, rows: IntArray, found: Findings) -> None:
+    """One value far from all the others."""
+    farthest = int(np.argmax(np.abs(values - values.mean())))
+    others = np.delete(values, farthest)
     # Measured by the other cases: a single value among few can never be far by its own measure.
-    away, deviation = abs(numbers[farthest] - others.mean()), float(others.std())
+    away, deviation = abs(values[farthest] - others.mean()), float(others.std())
     if away > _FAR_OUT * deviation:
         how = "the only one that differs"
         if deviation > 0.0:

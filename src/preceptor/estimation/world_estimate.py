@@ -14,18 +14,22 @@ from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.binary_ridge import BinaryRidge
-from preceptor.estimation.cross_products import Steps, by_sums, predicted_share
 from preceptor.estimation.encoding import Design
 from preceptor.estimation.findings import Said, Topic
 from preceptor.estimation.held_out import HeldOut
-from preceptor.estimation.moments import Moments, Recipe, complete, estimate, fill_in
-from preceptor.estimation.weights import (
+from preceptor.estimation.moments import (
+    Moments,
+    Recipe,
+    complete,
+    enough_cases,
+    estimate,
+    fill_in,
+)
+from preceptor.estimation.world_doubts import (
     SignDisagreement,
-    correlations_with_outcome,
+    doubts_about,
     signs_that_disagree,
 )
-from preceptor.estimation.world_doubts import doubts_about
-from preceptor.estimation.yes_no_words import in_words
 from preceptor.model.links import Link
 from preceptor.model.outcomes import Binary
 from preceptor.model.world import World
@@ -137,97 +141,72 @@ class WorldEstimate:
             return self._foretold(self.world.outcome.from_score)
 
     def _foretold(self, link: Link) -> HeldOut:
-        values, outcome = complete(self.design.values, self.recipe), self.design.outcome
-        scores = np.empty(self.rows)
-        if by_sums(values, self.recipe):
-            return HeldOut(link, self._foretold_by_steps(link, scores), outcome)
+        outcome, scores = self.design.outcome, np.full(self.rows, np.nan)
         for fold, others in self._folds():
-            if np.ptp(outcome[others]) == 0.0:  # of the rarer outcome there is only one case
+            share = float(outcome[others].mean())
+            if share in (0.0, 1.0):  # of the rarer outcome there is only one case
                 scores[fold] = float(link.score((outcome[others].sum() + 0.5) / (others.size + 1)))
                 continue
-            mean = np.nanmean(values[others], axis=0)
-            standard = (values - mean) / self._scales
-            known = estimate(standard[others], outcome[others], self.recipe)
-            filled, _ = fill_in(standard[fold], np.zeros(self.world.size), known.covariance)
+            known, filled = self._without(fold, others, 0.0)
             weights = known.coefficients
             spread = float(weights @ known.covariance @ weights)
-            base = Binary(float(outcome[others].mean()), link.name).base_score(spread)
-            scores[fold] = base + filled @ weights
-        return HeldOut(link, scores, outcome)
+            scores[fold] = Binary(share, link.name).base_score(spread) + filled @ weights
+        looked_at = np.isfinite(scores)
+        return HeldOut(link, scores[looked_at], outcome[looked_at])
 
-    def _foretold_by_steps(self, link: Link, scores: FloatArray) -> FloatArray:
-        """The same for large tables: one step of Newton's method leaves a fold out."""
-        cases, outcome = self.filled()
-        folds, regression = list(self._folds()), self.moments.fitted_regression
-        start = np.append(regression.intercept_, regression.coef_)
-        members = [away for away, _ in folds]
-        steps = Steps.of(link, cases, outcome, start, regression.alpha_, members)
-        for i, (away, others) in enumerate(folds):
-            weights = steps.weights((np.arange(len(folds)) != i).astype(np.float64))[1:]
-            spread = float(weights @ self.world.covariance @ weights)
-            base = Binary(float(outcome[others].mean()), link.name).base_score(spread)
-            scores[away] = base + cases[away] @ weights
-        return scores
+    def _predicted_share(self) -> float:
+        outcome, missed, guessed = self.design.outcome, 0.0, 0.0
+        for fold, others in self._folds():
+            mean = float(outcome[others].mean())
+            known, filled = self._without(fold, others, mean)
+            errors = outcome[fold] - mean - filled @ known.coefficients
+            missed += float(errors @ errors)
+            guessed += float(np.sum((outcome[fold] - mean) ** 2))
+        return 1.0 - missed / guessed
 
     def _folds(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Rows that are left out and the others; each part of a rare outcome in most folds."""
-        rng = np.random.default_rng(self.recipe.seed)
-        order = rng.permutation(self.rows)
-        # Sorted by outcome, every tenth case has about the share of yes that all of them have.
-        order = order[np.argsort(self.design.outcome[order], kind="stable")]
-        for fold in range(min(_FOLDS, self.rows)):
-            away = order[fold::_FOLDS]
-            yield away, np.setdiff1d(order, away)
-
-    def _predicted_share(self) -> float:
-        values, outcome = complete(self.design.values, self.recipe), self.design.outcome
         order = np.random.default_rng(self.recipe.seed).permutation(self.rows)
-        folds = np.array_split(order, min(_FOLDS, self.rows))
-        if by_sums(values, self.recipe):
-            return predicted_share(*self.filled(), folds)
-        missed, guessed = 0.0, 0.0
+        order = order[: enough_cases(self.rows, self.world.size)]
+        number = min(_FOLDS, order.size)
+        folds = np.array_split(order, number)
+        if self.world.is_binary:
+            # Sorted by outcome, every tenth case has about the share of yes that all of them have.
+            order = order[np.argsort(self.design.outcome[order], kind="stable")]
+            folds = [order[first::_FOLDS] for first in range(number)]
         for fold in folds:
-            others = np.setdiff1d(order, fold)
-            mean, outcome_mean = np.nanmean(values[others], axis=0), outcome[others].mean()
-            standard = (values - mean) / self._scales
-            known = estimate(standard[others], outcome[others] - outcome_mean, self.recipe)
-            filled, _ = fill_in(standard[fold], np.zeros(self.world.size), known.covariance)
-            errors = outcome[fold] - outcome_mean - filled @ known.coefficients
-            missed += float(errors @ errors)
-            guessed += float(np.sum((outcome[fold] - outcome_mean) ** 2))
-        return 1.0 - missed / guessed
+            yield fold, np.setdiff1d(order, fold)
 
-    def filled(self) -> tuple[FloatArray, FloatArray]:
-        """Standardised cases (rows, n), gaps filled in, and centred outcomes (rows,).
+    def _without(
+        self, fold: IntArray, others: IntArray, outcome_mean: float
+    ) -> tuple[Moments, FloatArray]:
+        """What the other cases say, and the fold's tests with gaps filled in by that."""
+        values = self._complete
+        standard = (values - np.nanmean(values[others], axis=0)) / self._scales
+        outcome = self.design.outcome[others] - outcome_mean
+        known = estimate(standard[others], outcome, self.recipe)
+        filled, _ = fill_in(standard[fold], np.zeros(self.world.size), known.covariance)
+        return known, filled
 
-        Returns
-        -------
-        tuple of two arrays
-            What the regression is made of.
-        """
-        units = self.world.units
-        assert units is not None
-        standard = units.standardise(complete(self.design.values, self.recipe))
-        cases, _ = fill_in(standard, np.nanmean(standard, axis=0), self.world.covariance)
-        return cases, units.centre(self.design.outcome)
+    @cached_property
+    def _complete(self) -> FloatArray:
+        return complete(self.design.values, self.recipe)
 
     @cached_property
     def outcome_correlations(self) -> FloatArray:
-        """Plain correlation of each column with the outcome, shape (n,)."""
-        units = self.world.units
-        assert units is not None
-        return correlations_with_outcome(self.design, units.means, units.scales)
+        """Plain correlation of each column with the outcome, over the cases that know it, (n,)."""
+        found = np.zeros(self.world.size)
+        for i, column in enumerate(self.design.values.T):
+            known = ~np.isnan(column)
+            values, outcome = column[known], self.design.outcome[known]
+            if np.ptp(values) > 0.0 and np.ptp(outcome) > 0.0:
+                found[i] = np.corrcoef(values, outcome)[0, 1]
+        return found
 
     @cached_property
     def signs_that_disagree(self) -> tuple[SignDisagreement, ...]:
         """Columns whose weight has the other sign than their correlation with the outcome."""
-        return signs_that_disagree(
-            self.world.labels,
-            self.world.coefficients,
-            self.outcome_correlations,
-            self.rows,
-            self._spread,
-        )
+        return signs_that_disagree(self)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -271,19 +250,16 @@ class WorldEstimate:
 
     @cached_property
     def _doubts(self) -> tuple[Said, ...]:
-        return (*self.design.doubts, *doubts_about(self))
+        return (*self.design.doubts, *map(Said, doubts_about(self)))
 
     @property
-    def covariance_method(self) -> str:
-        """How the covariance was estimated, in words."""
-        how = _estimator_words(self.recipe.covariance)
-        return how if self.shrinkage is None else f"{how}, shrinkage {self.shrinkage:.3g}"
-
-    @property
-    def regression_method(self) -> str:
-        """How the coefficients were estimated, in words."""
-        how = _estimator_words(self.recipe.regression)
-        return how if self.alpha is None else f"{how}, strength {self.alpha:.3g}"
+    def facts(self) -> list[tuple[str, str]]:
+        """How well tests explain the outcome and how that was estimated: labels and texts."""
+        return [
+            *(self._about_yes_and_no() if self.world.is_binary else self._about_number()),
+            ("Covariance", _with_number(self.recipe.covariance, "shrinkage", self.shrinkage)),
+            ("Weights", _with_number(self.recipe.regression, "strength", self.alpha)),
+        ]
 
     def summary(self) -> str:
         """All of it as text.
@@ -309,29 +285,52 @@ class WorldEstimate:
                 f"{name:<{width}}  {units.means[i]:>10.4g}  {units.scales[i]:>10.4g}  {gaps:>7,}  "
                 f"{world.coefficients[i]:>24.4g}"
             )
-        lines += ["", *(in_words(self) if world.is_binary else self._about_number())]
-        lines.append(
-            f"Covariance: {self.covariance_method}. Coefficients: {self.regression_method}."
-        )
+        lines += ["", *(f"{label}: {text}." for label, text in self.facts)]
         if self.notes:
             lines += ["", "What was done", *(f"- {note}" for note in self.notes)]
         if self.doubts:
             lines += ["", "What is doubtful", *(f"- {doubt}" for doubt in self.doubts)]
         return "\n".join(_wrapped(line) for line in lines)
 
-    def _about_number(self) -> list[str]:
+    def _about_number(self) -> list[tuple[str, str]]:
         """What the tests say about an outcome that is a number."""
         units = self.world.units
         assert units is not None
-        who = "whoever weighs all tests rightly"
+        whoever = "a person who weighs all tests rightly is typically off by"
         if self.is_linear_reading:
-            who = f"among linear readers, {who}"
+            whoever = "no linear reader of all tests is typically off by less than"
         return [
-            f"{units.outcome}: average {units.outcome_mean:.4g}, standard deviation "
-            f"{self.design.outcome.std():.4g}; {who} is typically off by "
-            f"{np.sqrt(self.world.noise_variance):.4g}.",
-            f"Explained: {self.explained:.0%} of the variance, {self.r_squared:.0%} in cases kept "
-            "from the estimate.",
+            (
+                units.outcome,
+                f"average {units.outcome_mean:.4g}, standard deviation "
+                f"{self.design.outcome.std():.4g}; {whoever} "
+                f"{np.sqrt(self.world.noise_variance):.4g}",
+            ),
+            (
+                "Explained",
+                f"{self.explained:.0%} of the variance, {self.r_squared:.0%} in cases kept from "
+                "the estimate",
+            ),
+        ]
+
+    def _about_yes_and_no(self) -> list[tuple[str, str]]:
+        """Prevalence, and how well cases kept from the estimate are foretold."""
+        units, outcome, found = self.world.units, self.design.outcome, self.held_out
+        assert units is not None
+        yes = "" if units.outcome_levels is None else f" ({units.outcome_levels[1]})"
+        intercept, slope = found.calibration
+        return [
+            (
+                units.outcome,
+                f"yes{yes} in {outcome.mean():.1%} of cases ({int(outcome.sum()):,} of "
+                f"{self.rows:,})",
+            ),
+            (
+                "In cases kept from the estimate",
+                f"AUC {found.auc:.3f}; Brier score {found.brier:.3f}, where always saying the "
+                f"prevalence has {found.brier_of_prevalence:.3f}; calibration slope {slope:.2f} (1 "
+                f"is right, less is too extreme) and intercept {intercept:+.2f} (0 is right)",
+            ),
         ]
 
     def bootstrap(self, replicates: int = 200, *, seed: int = 0) -> WorldBootstrap:
@@ -364,7 +363,7 @@ class WorldEstimate:
         return np.asarray(np.isnan(self.design.values).sum(axis=0))
 
     @property
-    def _spread(self) -> float:
+    def spread(self) -> float:
         """Standard deviation of the outcome, or of the score behind yes and no."""
         if self.world.is_binary:
             return float(np.sqrt(self.world.outcome_variance))
@@ -397,6 +396,11 @@ def _estimator_words(estimator: Any) -> str:
     if type(estimator).__module__.startswith("preceptor."):
         return ours[type(estimator).__name__]
     return repr(estimator)
+
+
+def _with_number(estimator: Any, what: str, number: float | None) -> str:
+    how = _estimator_words(estimator)
+    return how if number is None else f"{how}, {what} {number:.3g}"
 
 
 def _wrapped(line: str) -> str:

@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from preceptor.model.score_pairs import ScorePair
-from preceptor.report.in_numbers import reads_linearly
-from preceptor.report.mistake_words import yes_of
-
 if TYPE_CHECKING:
     from preceptor.advice import Advice
 
@@ -94,68 +90,6 @@ def what_was_done(advice: Advice) -> list[str]:
         return []
     left_out = [f"{name} was left out: {reason}." for name, reason in advice.estimate.dropped]
     return list(dict.fromkeys([*left_out, *advice.estimate.notes]))
-
-
-def explained(advice: Advice) -> list[tuple[str, str]]:
-    """How well tests explain the outcome, and how that was estimated."""
-    estimate = advice.estimate
-    if estimate is None:
-        return []
-    world, units = estimate.world, estimate.world.units
-    assert units is not None, "whatever was estimated from a table has its units"
-    if world.is_binary:
-        return _told_apart(advice)
-    whoever = "whoever weighs all tests rightly is typically off by"
-    if reads_linearly(advice):
-        whoever = "no linear reader of all tests is typically off by less than"
-    return [
-        (
-            "Outcome",
-            f"{units.outcome}: average {units.outcome_mean:.4g}, standard deviation "
-            f"{estimate.design.outcome.std():.4g}",
-        ),
-        (
-            "Explained",
-            f"{estimate.explained:.0%} of the variance, {estimate.r_squared:.0%} in cases kept "
-            f"from the estimate; {whoever} {np.sqrt(world.noise_variance):.4g}",
-        ),
-        ("Covariance", estimate.covariance_method),
-        ("Weights", estimate.regression_method),
-    ]
-
-
-def _told_apart(advice: Advice) -> list[tuple[str, str]]:
-    """For yes or no: how common yes is, and how well all tests tell the two apart."""
-    estimate = advice.estimate
-    assert estimate is not None
-    world, units, outcome = estimate.world, estimate.world.units, estimate.world.outcome
-    assert outcome is not None
-    assert units is not None
-    known = np.array([world.score_variance])
-    reader = ScorePair.best_reader(
-        outcome.from_score, world.base_score, world.score_variance, known
-    )
-    unseen = estimate.held_out
-    intercept, slope = unseen.calibration
-    return [
-        (
-            "Outcome",
-            f"{units.outcome}: {yes_of(world)} in {100.0 * outcome.prevalence:.3g}% of all cases",
-        ),
-        (
-            "Told apart",
-            "the area under the receiver operating curve of whoever reads all tests rightly is "
-            f"{float(reader.area()[0]):.3f} in the estimated world",
-        ),
-        (
-            "In cases kept from the estimate",
-            f"area under the curve {unseen.auc:.3f}; Brier score {unseen.brier:.3f} (always "
-            f"saying the prevalence: {unseen.brier_of_prevalence:.3f}); calibration "
-            f"{intercept:+.2f} and {slope:.2f}, where 0 and 1 would be perfect",
-        ),
-        ("Covariance", estimate.covariance_method),
-        ("Weights", estimate.regression_method),
-    ]
 
 
 def signed(value: float) -> str:

@@ -24,7 +24,6 @@ from preceptor.report.data_rows import (
     about_rows,
     chips,
     column_rows,
-    explained,
     in_parts,
     what_was_done,
 )
@@ -210,7 +209,7 @@ def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
         "doubts": [*estimate.doubts, *about_rows(advice, rows=rows)],
         "columns": in_parts(column_rows(advice)),
         "replicates": 0 if advice.resampled is None else advice.resampled.replicates,
-        "explained": explained(advice),
+        "explained": estimate.facts,
     }
     return {"data": data}
 
