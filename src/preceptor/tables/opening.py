@@ -1,4 +1,4 @@
-"""Files before they are read: what they are, how large, and whether their ending tells the truth.
+"""Files before they are taken apart: what they are, how large, and the letters of their bytes.
 
 Everything is looked at before anything is loaded, so that neither a device nor a small file that
 unpacks into a huge one can take the machine.
@@ -6,6 +6,7 @@ unpacks into a huge one can take the machine.
 
 from __future__ import annotations
 
+import codecs
 import stat
 from pathlib import Path
 
@@ -92,6 +93,43 @@ def is_web_page(start: bytes) -> bool:
     """Whether a file begins like HTML, as many "Excel" exports do."""
     text = start.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").lstrip().lower()
     return text.startswith((b"<html", b"<!doctype", b"<table", b"<?xml", b"<meta", b"<head"))
+
+
+def decode(path: Path, raw: bytes, encoding: str | None) -> tuple[str, str]:
+    """The text without a mark, and the encoding that it was read in."""
+    for name in [encoding] if encoding is not None else _likely(raw):
+        try:
+            text = raw.decode(name)
+            text.encode("utf-8")  # some encodings give halves of letters, which nobody can write
+        except (UnicodeError, ValueError):
+            continue
+        text = text.removeprefix("\ufeff")
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise InvalidFile(
+                f"{path}: line {line} holds a zero byte, so it is damaged or no text; export it "
+                "again, or say the `encoding`"
+            )
+        return text, name
+    if encoding is not None:
+        raise InvalidFile(f"{path}: is not text in {encoding} (`encoding`)")
+    raise InvalidFile(f"{path}: is text neither in UTF-8 nor in cp1252; say the `encoding`")
+
+
+def in_words(encoding: str) -> str | None:
+    """An encoding that had to be guessed, for a note; None for the usual one."""
+    if encoding == "utf-8":
+        return None
+    if encoding == "cp1252":
+        return "Windows letters (cp1252)"
+    return f"letters in {encoding.upper()}"
+
+
+def _likely(raw: bytes) -> list[str]:
+    """By a mark at the beginning, or else by trying."""
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ["utf-16"]
+    return ["utf-8", "cp1252"]
 
 
 def _why(error: Exception) -> str:

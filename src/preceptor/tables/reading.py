@@ -1,19 +1,22 @@
-"""What to know about a table that it may not say itself: how it is written and what it means."""
+"""What to know about a table that it may not say itself, and what is assumed where nobody says."""
 
 from __future__ import annotations
 
 import codecs
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from preceptor._base.checks import is_count
+from preceptor._base.words import listed
 from preceptor.errors import InvalidInput
 from preceptor.tables.opening import WORKBOOKS
 
 # How people write a tab where none can be typed.
 _TABS = ("tab", "\\t")
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
 @dataclass(frozen=True)
@@ -118,3 +121,45 @@ def _is_encoding(name: Any) -> bool:
         return "a".encode(name).decode(name) == "a"
     except (LookupError, ValueError, TypeError):
         return False
+
+
+@dataclass
+class Assumed:
+    """Collects what was not plain while a file was read."""
+
+    path: Path
+    parts: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def add(self, what: str, option: str) -> None:
+        """Something that was taken for granted, and the argument that would say otherwise."""
+        self.parts.append(what)
+        if option not in self.options:
+            self.options.append(option)
+
+    def separator(self, sign: str) -> None:
+        """What stands between cells."""
+        self.add(f"{_SEPARATORS.get(sign, repr(sign))} between cells", "separator")
+
+    def say(self, sentence: str) -> None:
+        """Something else that was done, as a sentence of its own."""
+        self.said.append(f"{self.path.name}: {sentence}")
+
+    @contextmanager
+    def beside_faults(self) -> Iterator[None]:
+        """Faults that are met say also what was assumed before, which may be what is wrong."""
+        try:
+            yield
+        except InvalidInput as error:
+            raise error.beside(self.notes) from None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence about what was assumed, if anything was, and those beside it."""
+        if not self.parts:
+            return tuple(self.said)
+        others = ", ".join(f"`{option}`" for option in self.options)
+        verb = "says" if len(self.options) == 1 else "say"
+        first = f"{self.path.name}: read with {listed(self.parts)}; {others} {verb} otherwise"
+        return (first, *self.said)

@@ -1,21 +1,27 @@
-"""JSON lines: a table with names in each line, all of them together one table."""
+"""Files that say themselves what their cells are: JSON lines and Parquet."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from preceptor._base.parsing import parse_json_line
-from preceptor.errors import InvalidFile
-from preceptor.tables.assumed import Assumed
-from preceptor.tables.letters import decode, in_words
-from preceptor.tables.names import clean, first_faults, header_faults
-from preceptor.tables.opening import read_bytes, refuse_other_kinds
-from preceptor.tables.reading import Reading
+from preceptor.errors import InvalidFile, MissingExtra
+from preceptor.tables.columns import clean, first_faults, header_faults
+from preceptor.tables.opening import (
+    MOST_CELLS,
+    check_file,
+    decode,
+    in_words,
+    read_bytes,
+    refuse_other_kinds,
+)
+from preceptor.tables.reading import Assumed, Reading
 
-# Cells that are laid out although nobody wrote them: so many, or so many for each that is there.
-_MOST_BLANK, _MOST_BLANK_EACH = 1_000_000, 10
+# What pandas calls the numbers of rows where it keeps them as a column.
+_ROW_NUMBERS = re.compile(r"__index_level_\d+__")
 
 
 def read_lines(
@@ -51,13 +57,7 @@ def _by_column(
     path: Path, records: Sequence[tuple[str, dict[str, Any]]]
 ) -> tuple[dict[str, list[Any]], list[str]]:
     keys = dict.fromkeys(key for _, record in records for key in record)
-    filled = sum(len(record) for _, record in records)
-    blank = len(keys) * len(records) - filled
-    if blank > _MOST_BLANK and blank > _MOST_BLANK_EACH * filled:
-        raise InvalidFile(
-            f"{path}: {len(records):,} rows with {len(keys):,} names, nearly all of them blank; "
-            "use the same names in every row"
-        )
+    _check_extent(path, len(records), len(keys))
     names = [clean(key) for key in keys]
     InvalidFile.raise_if(f"{path}: {fault}" for fault in header_faults(names, "names"))
     columns = {
@@ -72,3 +72,32 @@ def _written(cell: Any) -> Any:
     if isinstance(cell, str) and not cell.isascii():
         return cell.encode("utf-8", "replace").decode("utf-8")
     return [_written(item) for item in cell] if isinstance(cell, list) else cell
+
+
+def read_parquet(path: Path) -> Any:
+    """The table as a frame; columns that pandas once used to number rows are left out."""
+    check_file(path)
+    try:
+        import pandas  # noqa: F401
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtra("pandas with pyarrow", "data", "Reading Parquet") from None
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            _check_extent(path, file.metadata.num_rows, len(names))
+            kept = [name for name in names if not _ROW_NUMBERS.fullmatch(name)]
+            return file.read(kept).to_pandas(ignore_metadata=True)
+    except InvalidFile:
+        raise
+    except Exception as error:  # Arrow has many kinds of errors, and damaged files find them all
+        reason = " ".join(str(error).split())[:200]
+        raise InvalidFile(f"{path}: not a Parquet file ({reason})") from None
+
+
+def _check_extent(path: Path, rows: int, columns: int) -> None:
+    if rows * columns > MOST_CELLS:
+        raise InvalidFile(
+            f"{path}: {rows:,} rows of {columns:,} columns, at most {MOST_CELLS:,} cells are read; "
+            "give fewer"
+        )

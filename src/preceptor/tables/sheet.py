@@ -9,14 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.tables.assumed import Assumed
-from preceptor.tables.columns import numbers_in_text, tidy
-from preceptor.tables.decimals import Votes, guess_decimal
-from preceptor.tables.names import clean, first_faults, header_faults, named
+from preceptor.tables.columns import (
+    clean,
+    decimal_of,
+    first_faults,
+    header_faults,
+    named,
+    numbers_in_text,
+    tidy,
+)
 from preceptor.tables.opening import LINES, TEXT, WORKBOOKS, check_file, suffix_of
-from preceptor.tables.packed import read_parquet
-from preceptor.tables.reading import Reading
-from preceptor.tables.records import read_lines
+from preceptor.tables.reading import Assumed, Reading
+from preceptor.tables.records import read_lines, read_parquet
 from preceptor.tables.text import open_text
 from preceptor.tables.workbooks import read_workbook
 
@@ -174,7 +178,8 @@ def _cells(path: Path, how: Reading, assumed: Assumed) -> Cells:
             frame = read_parquet(path)
             columns = {str(name): frame[name].tolist() for name in frame.columns}
             places = [f"row {i}" for i in range(len(frame))]
-    decimal = how.decimal or _decimal_of(columns, ";", assumed)
+    texts = (cell for cells in columns.values() for cell in cells if isinstance(cell, str))
+    decimal = how.decimal or decimal_of(texts, ";", assumed)
     return Cells(columns, places, decimal, assumed.notes)
 
 
@@ -254,13 +259,3 @@ def _text_cells(path: Path, how: Reading, assumed: Assumed) -> Cells:
         if not any(cell.strip() for cell in columns[name]):
             del columns[name]
     return Cells(columns, places, text.decimal, assumed.notes)
-
-
-def _decimal_of(columns: Mapping[str, list[Any]], separator: str, assumed: Assumed) -> str:
-    votes = Votes()
-    for cells in columns.values():
-        votes.count(part for cell in cells if isinstance(cell, str) for part in cell.split(";"))
-    decimal = guess_decimal(votes, separator)
-    if decimal == ",":
-        assumed.add("decimal commas", "decimal")
-    return decimal

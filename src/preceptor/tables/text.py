@@ -16,21 +16,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from preceptor.errors import InvalidFile
-from preceptor.tables.assumed import Assumed
-from preceptor.tables.decimals import Votes, guess_decimal, spells_number
-from preceptor.tables.letters import decode, in_words
-from preceptor.tables.names import TITLES, clean
-from preceptor.tables.opening import read_bytes, refuse_other_kinds
-from preceptor.tables.reading import Reading
+from preceptor.tables.columns import TITLES, clean, decimal_of, spells_number
+from preceptor.tables.opening import decode, in_words, read_bytes, refuse_other_kinds
+from preceptor.tables.reading import Assumed, Reading
 
 # Separators, the likeliest last: where two fit equally well, commas may be decimals.
 _SEPARATORS = "\t;|,"
 _SAMPLE, _SAMPLE_ROWS = 65_536, 500
-# Longer cells are a quote that was never closed; the limit of the csv module is the same.
-_LONGEST_CELL = 131_072
 _MOST_FAULTS = 5
 # Cells that a line needs for blank ones to say that it is a title.
 _FEWEST = 3
@@ -65,31 +58,19 @@ class Text:
     def ragged(self, width: int) -> list[str]:
         """Rows with more or fewer cells than the header, a fault each; the first few."""
         faults: list[str] = []
-        for line, cells in self._uneven(width):
+        for line, cells in self.rows():
+            if len(cells) == width:
+                continue
             hint = ""
-            if width == 1 or (line == self.first_line + 1 and cells > 2 * width):
+            if width == 1 or (line == self.first_line + 1 and len(cells) > 2 * width):
                 hint = "; if it is a title, remove it"
             faults.append(
-                f"line {line}: {cells} cells, but the header has {width} column"
+                f"line {line}: {len(cells)} cells, but the header has {width} column"
                 f"{'s' * (width != 1)}{hint}"
             )
             if len(faults) == _MOST_FAULTS:
                 break
         return faults
-
-    def _uneven(self, width: int) -> Iterator[tuple[int, int]]:
-        signs = self.content.encode("utf-8")
-        lines = None if b'"' in signs else _cells_by_line(signs, self.separator)
-        if lines is None:
-            counts = ((line, len(cells)) for line, cells in self.rows())
-            yield from ((line, cells) for line, cells in counts if cells != width)
-            return
-        starts, cells = lines
-        for i in np.flatnonzero(cells != width).tolist():
-            # A line of blanks is no row; only lines that do not fit are looked at one by one.
-            end = int(starts[i + 1]) if i + 1 < starts.size else None
-            if cells[i] > 1 or signs[int(starts[i]) : end].strip():
-                yield self.first_line + i, int(cells[i])
 
 
 def open_text(path: Path, reading: Reading, assumed: Assumed) -> Text:
@@ -118,12 +99,8 @@ def open_text(path: Path, reading: Reading, assumed: Assumed) -> Text:
         assumed.say(f"line {first_line} was taken as the header; what stands above it was left out")
     decimal = reading.decimal
     if decimal is None:
-        votes = Votes()
-        for cells in _some_rows(sample, separator)[1:]:
-            votes.count(part for cell in cells for part in cell.split(";"))
-        decimal = guess_decimal(votes, separator)
-        if decimal == ",":
-            assumed.add("decimal commas", "decimal")
+        rows = _some_rows(sample, separator)[1:]
+        decimal = decimal_of((cell for cells in rows for cell in cells), separator, assumed)
     if spoken is not None:
         assumed.add(spoken, "encoding")
     return Text(path, content, first_line, separator, decimal)
@@ -191,20 +168,3 @@ def _guess_separator(sample: str, usual: str) -> str:
         if score > best_score:
             best, best_score = sign, score
     return best
-
-
-def _cells_by_line(content: bytes, separator: str) -> tuple[Any, Any] | None:
-    """Where each line begins and how many cells it has; None where a line is very long.
-
-    Counted by NumPy: a loop over lines takes longer than reading the table.
-    """
-    signs = np.frombuffer(content, dtype=np.uint8)
-    ends = np.append(np.flatnonzero(signs == ord("\n")), signs.size)
-    starts = np.append(0, ends[:-1] + 1)
-    if np.any(ends - starts > _LONGEST_CELL):
-        return None
-    between = np.flatnonzero(signs == ord(separator))
-    cells = np.diff(np.searchsorted(between, ends), prepend=0) + 1
-    # A line without anything is blank, not a row of one cell.
-    blank = ends == starts
-    return (starts, np.where(blank, cells[0], cells)) if signs.size else (starts[:0], cells[:0])

@@ -1,7 +1,7 @@
 """Workbooks: which sheet, where its header is, and whether it is safe to unpack.
 
 calamine reads them, through pandas. It fills every cell between the first and the last one that is
-used, so how far a sheet reaches is looked up before, in the packed file itself.
+used, so how far a sheet says that it reaches is looked up before, in the packed file itself.
 """
 
 from __future__ import annotations
@@ -10,25 +10,22 @@ import re
 import zipfile
 from pathlib import Path
 from typing import Any, NoReturn
-from xml.etree import ElementTree
 
 from preceptor._base.words import first_few
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.tables.assumed import Assumed
-from preceptor.tables.names import TITLES
+from preceptor.tables.columns import TITLES
 from preceptor.tables.opening import MOST_BYTES, beginning, is_web_page
+from preceptor.tables.reading import Assumed
 
 # Cells that are read at most, blank ones counted.
 _MOST_CELLS = 10_000_000
 # A workbook this large in memory that is packed this well is no table.
 _LARGE, _PACKED = 100 * 2**20, 200
-_CHUNK = 2**20
 # Sheets that are named beside the one that is read.
 _NAMED = 4
-# References of cells and rows, such as r="B12" and r="12".
-_NUMBERS = re.compile(rb""" r=["'][A-Z]{0,3}(\d{1,7})["']""")
-_LETTERS = re.compile(rb""" r=["']([A-Z]{1,3})\d""")
-_CELLS = (b"<c ", b"<c>", b"<c/", b":c ", b":c>", b":c/")
+# Where a sheet says how far it reaches, such as ref="A1:K500", and in how many bytes it must do so.
+_DIMENSION = re.compile(rb"""dimension ref=["'](?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})["']""")
+_HEAD = 8_192
 
 
 def read_workbook(
@@ -166,15 +163,14 @@ def _check_size(path: Path) -> None:
 
 
 def _check_extent(path: Path, packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
-    name = entry.filename.lower()
-    if re.search(r"worksheets/[^/]+\.xml$", name):
-        with packed.open(entry) as stream:
-            rows, columns = _xlsx_extent(stream)
-    elif name == "content.xml":
-        with packed.open(entry) as stream:
-            rows, columns = _ods_extent(stream)
-    else:
+    """Refuse a sheet that says of itself that it reaches too far, as one stray cell makes it."""
+    if not re.search(r"worksheets/[^/]+\.xml$", entry.filename.lower()):
         return
+    with packed.open(entry) as stream:
+        found = _DIMENSION.search(stream.read(_HEAD))
+    if found is None:
+        return
+    rows, columns = int(found[2]), _column(found[1])
     if rows * columns > _MOST_CELLS:
         raise InvalidFile(
             f"{path}: a sheet reaches over {rows:,} rows and {columns:,} columns, at most "
@@ -182,45 +178,8 @@ def _check_extent(path: Path, packed: zipfile.ZipFile, entry: zipfile.ZipInfo) -
         )
 
 
-def _xlsx_extent(stream: Any) -> tuple[int, int]:
-    """How far cells reach, by the references that they carry; those without count one by one."""
-    rows = columns = cells = 0
-    rest = b""
-    while chunk := stream.read(_CHUNK):
-        text = rest + chunk
-        cut = max(text.rfind(b"<"), 0)
-        text, rest = text[:cut], text[cut:][-_CHUNK:]
-        rows = max(rows, max(map(int, set(_NUMBERS.findall(text))), default=0))
-        columns = max(columns, max(map(_column, set(_LETTERS.findall(text))), default=0))
-        cells += sum(map(text.count, _CELLS))
-    return max(rows, 1), max(columns, cells // max(rows, 1), 1)
-
-
 def _column(letters: bytes) -> int:
     number = 0
     for letter in letters:
         number = 26 * number + letter - ord("A") + 1
     return number
-
-
-def _ods_extent(stream: Any) -> tuple[int, int]:
-    """Rows and columns up to the last cell with content, repetitions counted."""
-    rows = columns = most = row_end = column = 0
-    table = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-    try:
-        for event, node in ElementTree.iterparse(stream, events=("start", "end")):
-            if event == "start" and node.tag == f"{table}table-row":
-                column = most = 0
-            elif event == "start" and node.tag == f"{table}table":
-                row_end = 0
-            elif event == "end" and node.tag.startswith(f"{table}") and "table-cell" in node.tag:
-                column += int(node.get(f"{table}number-columns-repeated", 1))
-                most = column if len(node) or len(node.attrib) > 2 else most
-            elif event == "end" and node.tag == f"{table}table-row":
-                row_end += int(node.get(f"{table}number-rows-repeated", 1))
-                if most:
-                    rows, columns = max(rows, row_end), max(columns, most)
-                node.clear()
-    except ElementTree.ParseError as error:
-        raise ValueError(str(error)) from None
-    return max(rows, 1), max(columns, 1)
