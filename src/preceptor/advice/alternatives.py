@@ -9,31 +9,26 @@ everybody), always no, or always the prevalence where answers are probabilities.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from preceptor._base.discounting import (
-    discounted_sum,
     rounds_until,
     total_weight,
-    weight_between,
 )
-from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import expectations, weights_of
+from preceptor.evaluation.expectations import weights_of
 from preceptor.evaluation.mistakes import (
     Mistakes,
     averaged,
     decides,
     mistakes_along,
-    mistakes_from,
-    mistakes_in,
     mistakes_of,
     most_telling,
 )
-from preceptor.evaluation.value import commit_value, evaluate, losses_along, running_counts
+from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import YesNoRisk
@@ -42,18 +37,19 @@ from preceptor.planning.commits import CommitValues
 from preceptor.planning.fixed_sets import best_fixed
 from preceptor.planning.restricted import first_candidates, listed
 from preceptor.planning.shape import shape_of
-from preceptor.policies import Policy, Stationary
+from preceptor.policies import ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
 
 # Rounds are followed one by one until those to come weigh less than this share of all of them,
-# but no further than 2,000; what is later is looked at now and then, until it weighs nothing.
+# but no further than 2,000; a random order then repeats its last ones.
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
-_NEGLIGIBLE_LATER = 1e-12
-_LAST_ROUNDS = 50
+_REPEATED = 50
 _ORDERS, _FEWER_ORDERS = 24, 8
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
+# Answers that are the same for everybody, by the names of their alternatives.
+_SAME_FOR_ALL = ("yes", "no", "prevalence")
 # Where each set has to be played to know its cost, that is done with so many of them at most.
 _MOST_PLAYED = 3_000
 
@@ -151,8 +147,15 @@ def alternatives(
         orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
     if orders < 2:
         raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
-    rivals = tuple(rival(plan, orders, seed) for rival in _RIVALS)
-    return (*rivals, *same_for_all(plan.problem)) if plan.problem.is_binary else rivals
+    problem = plan.problem
+    fixed = best_fixed_set(problem, None if plan.regrets is None else plan.regrets.best)
+    predictive = most_predictive_set(problem)
+    return (
+        _stationary(problem, "fixed", "The best fixed set", fixed),
+        _stationary(problem, "predictive", "The most predictive tests", predictive),
+        _random(plan, orders, seed),
+        *(same_for_all(problem) if problem.is_binary else ()),
+    )
 
 
 def followed_rounds(problem: Problem) -> int:
@@ -216,24 +219,9 @@ def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
     ]
 
 
-def _fixed(plan: Plan, orders: int, seed: int) -> Alternative:
-    best = None if plan.regrets is None else plan.regrets.best
-    shown = best_fixed_set(plan.problem, best)
-    return _stationary(plan.problem, "fixed", "The best fixed set", shown)
-
-
-def _predictive(plan: Plan, orders: int, seed: int) -> Alternative:
-    shown = most_predictive_set(plan.problem)
-    return _stationary(plan.problem, "predictive", "The most predictive tests", shown)
-
-
 def _stationary(problem: Problem, name: str, title: str, shown: TestSet) -> Alternative:
     policy = Stationary(shown)
-    if problem.learns_by_showings:
-        counts = np.array(problem.start_counts, dtype=np.int64)
-        value = commit_value(problem, counts, shown, problem.horizon).value
-    else:
-        value = evaluate(problem, policy)
+    value = evaluate(problem, policy)
     schedule = [shown] * followed_rounds(problem)
     losses = losses_along(problem, schedule)
     if not decides(problem):
@@ -249,33 +237,24 @@ def _random(plan: Plan, orders: int, seed: int) -> Alternative:
     rounds = followed_rounds(problem)
     sets = full_sets(problem, rng)
     picks = rng.integers(len(sets), size=(orders, rounds))
+    schedules = [[sets[i] for i in order] for order in picks]
+    # Nobody can be followed forever; what is late goes on as the last rounds went.
+    values = [
+        evaluate(problem, ExploreThenRepeat(tuple(each[:-_REPEATED]), tuple(each[-_REPEATED:])))
+        for each in schedules
+    ]
     along = None
-    if problem.learns_by_showings:
-        schedules = [[sets[i] for i in order] for order in picks]
-        losses = _losses_of_orders(problem, schedules)
-        if decides(problem):
-            along = _mistakes_of_orders(problem, schedules)
-    else:
-        losses = _expected_losses_of_orders(problem, sets, picks)
-        if decides(problem):
-            along = mistakes_from(
-                problem,
-                lambda other: _expected_losses_of_orders(other, sets, picks).mean(axis=0),
-            )
-    values = np.array([discounted_sum(each, problem.discount) for each in losses])
-    left = weight_between(problem.discount, rounds, problem.horizon)
-    if left > 0.0 and problem.learns_by_showings:
-        counts = np.stack([running_counts(problem, schedule)[-1] for schedule in schedules])
-        values += _later(problem, sets, counts, rounds, rng)
-    elif left > 0.0:
-        # Nobody can be followed forever; what is late goes on as the last rounds went on average.
-        values += left * losses[:, -_LAST_ROUNDS:].mean()
+    if decides(problem):
+        found = [mistakes_along(problem, each) for each in schedules]
+        misses = np.mean([each.misses for each in found], axis=0)
+        alarms = np.mean([each.false_alarms for each in found], axis=0)
+        along = Mistakes(misses, alarms, found[0].prevalence)
     return Alternative(
         "random",
         "A random order",
         None,
         float(np.mean(values)),
-        losses.mean(axis=0),
+        np.mean([losses_along(problem, each) for each in schedules], axis=0),
         float(np.std(values, ddof=1) / math.sqrt(orders)),
         None if along is None else averaged(problem, along),
         along,
@@ -319,89 +298,6 @@ def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
         losses = np.full(rounds, loss)
         rivals.append(Alternative(name, title, None, weight * loss, losses, 0.0, mistakes, along))
     return tuple(rivals)
-
-
-def _expected_losses_of_orders(
-    problem: Problem, sets: list[TestSet], picks: IntArray
-) -> FloatArray:
-    """Losses (orders, rounds), on average over the people of a problem."""
-    among = problem.replace(budget=listed(problem, list(dict.fromkeys(sets))))
-    position = {shown: column for column, shown in enumerate(among.sets)}
-    columns = np.array([position[shown] for shown in sets], dtype=np.int64)
-    weights, everybody = weights_of(among), expectations(among)
-    losses: FloatArray = np.array(
-        [weights @ np.array([each.losses(columns[order]) for each in everybody]) for order in picks]
-    )
-    return losses
-
-
-def _later(
-    problem: Problem, sets: list[TestSet], counts: IntArray, start: int, rng: np.random.Generator
-) -> FloatArray:
-    """What rounds from `start` on cost (orders,), looked at ever more rarely.
-
-    Between two looks showings are drawn all at once, and the loss, which changes slowly by then,
-    is taken to be the mean of its values at both.
-    """
-    member = np.array([[i in shown for i in range(problem.size)] for shown in sets], dtype=np.int64)
-    chance = np.full(len(sets), 1.0 / len(sets))
-    total = np.zeros(len(counts))
-    among = problem.replace(budget=listed(problem, sets))
-    position = {shown: column for column, shown in enumerate(among.sets)}
-    columns = [position[shown] for shown in sets]  # a set that was drawn twice counts twice
-    now, then = start, _mean_losses(among, columns, counts)
-    while weight_between(problem.discount, now, problem.horizon) > _NEGLIGIBLE_LATER * start:
-        step = max(now // 50, 1)
-        if problem.horizon is not None:
-            step = min(step, problem.horizon - now)
-        counts = counts + rng.multinomial(step, chance, size=len(counts)) @ member
-        before, then = then, _mean_losses(among, columns, counts)
-        total += weight_between(problem.discount, now, now + step) * (before + then) / 2.0
-        now += step
-    return total + weight_between(problem.discount, now, problem.horizon) * then
-
-
-def _mean_losses(among: Problem, columns: list[int], counts: IntArray) -> FloatArray:
-    """Expected loss (orders,) of a round in which any of the sets at `columns` may be shown."""
-    errors = among.by_showings.errors(among.world, counts)
-    losses: FloatArray = among.oracle.losses(errors)[:, columns].mean(axis=1)
-    return losses
-
-
-_RIVALS = (_fixed, _predictive, _random)
-_SAME_FOR_ALL = ("yes", "no", "prevalence")
-
-
-def _losses_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> FloatArray:
-    """Losses (orders, rounds)."""
-    losses = np.empty((len(schedules), len(schedules[0])))
-    for places, errors, shown in _states_by_set(problem, schedules):
-        losses[places] = problem.oracle.loss_of(errors, shown)
-    return losses
-
-
-def _mistakes_of_orders(problem: Problem, schedules: list[list[TestSet]]) -> Mistakes:
-    """Misses and false alarms of each round, averaged over orders."""
-    misses, alarms = np.empty((2, len(schedules), len(schedules[0])))
-    for places, errors, shown in _states_by_set(problem, schedules):
-        misses[places], alarms[places] = mistakes_in(problem, errors, shown)
-    assert problem.world.outcome is not None
-    return Mistakes(misses.mean(axis=0), alarms.mean(axis=0), problem.world.outcome.prevalence)
-
-
-def _states_by_set(
-    problem: Problem, schedules: list[list[TestSet]]
-) -> Iterator[tuple[tuple[IntArray, IntArray], FloatArray, TestSet]]:
-    """Every set once: which orders and rounds meet it, the errors by then, and the set."""
-    counts = np.stack([running_counts(problem, schedule)[:-1] for schedule in schedules])
-    meets: dict[TestSet, list[tuple[int, int]]] = {}
-    for order, schedule in enumerate(schedules):
-        for t, shown in enumerate(schedule):
-            meets.setdefault(shown, []).append((order, t))
-    for shown, where in meets.items():
-        rows, columns = np.array(where).T
-        errors = problem.by_showings.errors(problem.world, counts[rows, columns])
-        yield (rows, columns), errors, shown
 
 
 def _listable(problem: Problem) -> Problem:
