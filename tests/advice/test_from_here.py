@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.advice.at_hand import best_at_hand
 from preceptor.advice.from_here import (
     SoFar,
     after_log,
@@ -16,7 +15,7 @@ from preceptor.advice.from_here import (
     since_the_plan,
     so_far_from,
 )
-from preceptor.advice.next_case import next_case
+from preceptor.advice.next_case import best_at_hand, next_case
 from preceptor.logs import Log
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD
 

@@ -9,9 +9,15 @@ import preceptor as pr
 from preceptor._base.deadline import Deadline
 from preceptor.advice import alternatives
 from preceptor.advice.advising import advice_on
-from preceptor.advice.comparing import gain_of, habit_beside
+from preceptor.advice.comparing import (
+    SEARCHED,
+    WORTH_HAVING,
+    gain_of,
+    habit_beside,
+    prefers_habit,
+    with_policy,
+)
 from preceptor.advice.resampling import RESAMPLES, Resampled, resample
-from preceptor.advice.simplify import SEARCHED, WORTH_HAVING, prefers_habit, with_policy
 from preceptor.estimation.sources import fit_source
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.policies import Stationary

@@ -6,7 +6,7 @@ import pytest
 import preceptor as pr
 from preceptor.advice import sensitivity
 from preceptor.advice.improve import improve
-from preceptor.advice.what_if import faster, further_off, more_correlated
+from preceptor.advice.sensitivity import faster, further_off, more_correlated
 from preceptor.errors import InvalidInput
 from preceptor.model.matrices import average_correlation
 from preceptor.verification.slow_value import slow_value

@@ -8,8 +8,8 @@ import pytest
 import preceptor as pr
 from preceptor.advice import alternatives
 from preceptor.advice.alternatives import followed_rounds, most_predictive_set
-from preceptor.advice.charging import risk_for
-from preceptor.advice.what_if import more_correlated
+from preceptor.advice.choices import risk_for
+from preceptor.advice.sensitivity import more_correlated
 from preceptor.errors import InvalidInput
 from preceptor.model.units import Units
 

@@ -138,14 +138,14 @@ def test_costs_need_a_limit_and_exclude_a_number(run, folder):
     [
         ("", "l.json: not valid JSON"),
         ("{}", "`preceptor fit` writes such files"),
-        ('{"format": "preceptor-learner/1"}', "tests, scales, learner missing"),
+        ('{"format": "preceptor-learner/2"}', "tests, scales, person missing"),
         (
-            '{"format": "preceptor-learner/1", "tests": ["a", "b"], "scales": [1, 1], "learner": '
+            '{"format": "preceptor-learner/2", "tests": ["a", "b"], "scales": [1, 1], "person": '
             '{"initial": [0, 0], "curves": {"kind": "geometric", "alpha": 1.1}}}',
             "about the tests a, b, but the table has bmi, bp",
         ),
         (
-            '{"format": "preceptor-learner/1", "tests": ["bmi", "bp"], "scales": [1, 1], "learner":'
+            '{"format": "preceptor-learner/2", "tests": ["bmi", "bp"], "scales": [1, 1], "person":'
             ' {"initial": [0, 0], "curves": {"kind": "magic"}}}',
             "'magic' is not known",
         ),

@@ -125,10 +125,10 @@ def test_from_a_simulated_log_to_a_learner_to_a_plan(run, cases, tmp_path):
 def test_a_learner_is_read_in_the_units_of_the_new_table(run, cases, tmp_path):
     """Weights are for a standard deviation, so another table rescales them."""
     learner = {
-        "format": "preceptor-learner/1",
+        "format": "preceptor-learner/2",
         "tests": ["bmi", "bp", "age"],
         "scales": [1.0, 2.0, 4.0],
-        "learner": {"initial": [1.0, 1.0, 1.0], "curves": {"kind": "geometric", "alpha": 2.0}},
+        "person": {"initial": [1.0, 1.0, 1.0], "curves": {"kind": "geometric", "alpha": 2.0}},
     }
     (tmp_path / "l.json").write_text(json.dumps(learner))
     arguments = ("--learner", "l.json", "--cases", 4, "--dry-run", "--json")

@@ -12,13 +12,19 @@ from preceptor._base.progress import Progress, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.version import VERSION
 from preceptor.advice.advice import Advice, Provenance
-from preceptor.advice.charging import reading_as, risk_for
-from preceptor.advice.choices import Beliefs, budget_for, refuse_choices, time_from
+from preceptor.advice.choices import (
+    Beliefs,
+    budget_for,
+    problem_for,
+    reading_as,
+    refuse_choices,
+    risk_for,
+    time_from,
+)
 from preceptor.advice.comparing import compare
 from preceptor.advice.deciding import plan_for
 from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.advice.from_here import from_here, remembering, so_far_from
-from preceptor.advice.whom import problem_for
 from preceptor.model.budgets import Budget
 from preceptor.model.risks import Risk
 from preceptor.people.person import Person

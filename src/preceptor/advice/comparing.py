@@ -2,26 +2,31 @@
 
 In the order of what matters: the rivals, without which nothing can be said; whether one fixed set
 is as good; changed assumptions. What does not fit is left out, and said.
+
+Nobody should follow a schedule of twelve sets that may be worth nothing. The plan is kept if what
+it saves over the best fixed set is worth having in the estimated world, and more than nothing in
+nearly all worlds that other draws of the cases would have given.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from preceptor._base.deadline import Deadline
-from preceptor._base.progress import Progress, report
+from preceptor._base.progress import Progress, Status, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import Alternative, alternatives
 from preceptor.advice.resampling import Gain, Resampled, crowd_gain, resample
 from preceptor.advice.sensitivity import Change, sensitivity_until
-from preceptor.advice.simplify import prefers_habit, with_policy
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
+from preceptor.planning.people_search import PLAN
 from preceptor.planning.restricted import neighbours
+from preceptor.policies import Policy
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
@@ -30,6 +35,10 @@ if TYPE_CHECKING:
 _CONTENDERS, _CONTENDERS_PLAYED = 24, 6
 # Shares of the time that is left: drawing cases again; then changed assumptions take the rest.
 _RESAMPLE_SHARE = 0.4
+# Savings below this share of the loss are not worth a schedule.
+WORTH_HAVING = 0.005
+# What the searched plan is called among a crowd's policies where a simpler one is the plan.
+SEARCHED = "plan found by search"
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,3 +141,45 @@ def _contenders(plan: Plan, rivals: tuple[Alternative, ...]) -> list[TestSet]:
         small = problem.replace(budget=problem.budget.listing(near))
         ranked = [small.sets[int(i)] for i in np.argsort(small.oracle.floors(), kind="stable")]
     return list(dict.fromkeys([*fixed, *used[: most // 3], *ranked]))[:most]
+
+
+def prefers_habit(benefit: float, resampled: Resampled | None) -> bool:
+    """Whether the habit is as good: the gain is tiny, or the cases cannot tell it from none.
+
+    Parameters
+    ----------
+    benefit
+        What the plan saves in the estimated world, as a share of the habit's loss; for a crowd, on
+        average or for the worst off, whichever is more.
+    resampled
+        The same in worlds estimated from other draws; None if there were none.
+
+    Returns
+    -------
+    bool
+        True where one fixed set should be preferred.
+    """
+    if benefit < WORTH_HAVING:
+        return True
+    return resampled is not None and resampled.least_benefit <= 0.0
+
+
+def with_policy(plan: Plan, policy: Policy, value: float, note: str) -> Plan:
+    """A plan for the same problem that shows something else; the bound holds for it too."""
+    regrets = plan.regrets
+    if regrets is not None:
+        place = regrets.policies.index(PLAN)
+        costs = np.vstack([regrets.costs, regrets.costs[place]])
+        costs[place] = expected_costs(plan.problem, policy)
+        best = np.minimum(regrets.best, costs.min(axis=0))
+        policies = (*regrets.policies, SEARCHED)
+        regrets = replace(regrets, policies=policies, costs=costs, best=best)
+    stopped = plan.status is Status.INTERRUPTED
+    return replace(
+        plan,
+        policy=policy,
+        value=value,
+        status=plan.status if stopped else Status.BOUNDED,
+        notes=(*plan.notes, note),
+        regrets=regrets,
+    ).settled()

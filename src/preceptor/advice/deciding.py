@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from preceptor._base.deadline import Deadline
-from preceptor._base.progress import Progress, Status, Update, report
-from preceptor._base.words import counted, percent
+from preceptor._base.progress import Progress, Status, report
+from preceptor._base.words import counted
 from preceptor.advice.proofs import proofs_to_come, with_proofs
 from preceptor.evaluation.expectations import is_anybody, people_of
 from preceptor.people.crowd import Crowd
@@ -114,27 +114,7 @@ def _plan_for_crowd(
         time_limit=seconds,
         seed=seed,
         objective=objective,
-        progress=_telling_first_find(progress, objective),
+        progress=progress,
     )
     report(progress, "proving")
     return with_proofs(plan, each, seed)
-
-
-def _telling_first_find(progress: Progress | None, objective: str | None) -> Progress | None:
-    """Says once in a sentence how good the first common plan is, for whoever waits."""
-    if progress is None:
-        return None
-    told = False
-
-    def tell(update: Update) -> None:
-        nonlocal told
-        if update.value is not None and not told and objective in (None, "regret"):
-            told = True
-            said = (
-                f"So far: a plan by which nobody loses more than {percent(update.value)} beyond "
-                "the best plan found for them; searching on"
-            )
-            update = update._replace(sentence=said)
-        progress(update)
-
-    return tell

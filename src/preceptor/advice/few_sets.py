@@ -15,8 +15,8 @@ from preceptor._base.checks import is_count
 from preceptor._base.deadline import Deadline
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds, most_predictive_set
+from preceptor.advice.comparing import with_policy
 from preceptor.advice.resampling import fixed_costs_of, judged
-from preceptor.advice.simplify import with_policy
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.evaluation.expectations import expectations, expected_costs, weights_of
 from preceptor.evaluation.value import evaluate
@@ -27,15 +27,13 @@ from preceptor.planning.crowd_plans import objective_of
 from preceptor.planning.objectives import Objective
 from preceptor.planning.people_search import policy_of
 from preceptor.planning.price_search import search_prices
-from preceptor.planning.restricted import first_candidates, listed, neighbours
+from preceptor.planning.restricted import listed, neighbours
 from preceptor.planning.searched_rounds import SearchedRounds
 from preceptor.policies import Policy, Stationary
 
-# Sets to choose from: all if there are no more than the first; else so many of the plan's own,
-# the best fixed ones among the promising.
-_ALL, _USED, _FIXED = 30, 8, 8
-# Sets among which the best fixed ones are looked for.
-_LOOKED_AT, _PLAYED = 1_000, 40
+# Sets to choose from: all if there are no more than the first; else so many of the plan's own, and
+# as many of the best fixed ones among those near the best one of all.
+_ALL, _MOST_USED, _MOST_NEAR = 30, 8, 40
 _KICKS, _SEARCH_SECONDS = 2, 0.3
 # A choice of sets is better if its plan costs this share less.
 _BETTER = 1e-9
@@ -99,16 +97,11 @@ def _pool(free: Plan) -> list[TestSet]:
     first = best_fixed_set(problem, best)
     if problem.budget.count(problem.size) <= _ALL:
         return list(dict.fromkeys([first, *problem.sets]))
-    used = [shown for shown, _ in _shown(free).most_common(_USED)]
-    near = neighbours(problem, [first, *used[:2]])
-    # Playing a set takes longer than looking it up, so fewer are played.
-    if problem.learns_by_showings:
-        others = sorted(near | first_candidates(problem))[:_LOOKED_AT]
-    else:
-        others = sorted(near)[:_PLAYED]
-    costs = judged(free, fixed_costs_of(problem, others))
-    ranked = [others[int(i)] for i in np.argsort(costs, kind="stable")[:_FIXED]]
-    return list(dict.fromkeys([first, *used, most_predictive_set(problem), *ranked]))
+    used = [shown for shown, _ in _shown(free).most_common(_MOST_USED)]
+    near = sorted(neighbours(problem, [first]) - {first, *used})[:_MOST_NEAR]
+    ranked = np.argsort(judged(free, fixed_costs_of(problem, near)), kind="stable")
+    best_near = [near[int(i)] for i in ranked[:_MOST_USED]]
+    return list(dict.fromkeys([first, *used, most_predictive_set(problem), *best_near]))
 
 
 class _Work:

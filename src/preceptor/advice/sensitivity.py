@@ -3,6 +3,9 @@
 For every change the plan's own policy is evaluated exactly in the changed problem, and a quick
 search looks for a better one there. What the search finds is a saving that was missed for
 certain; the instant bound says how large it can be at most.
+
+Learning speed, first beliefs and correlation are what a plan rests on and what nobody knows
+exactly; one function for each gives the problem that would be true instead.
 """
 
 from __future__ import annotations
@@ -10,12 +13,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from preceptor._base.deadline import Deadline
+from preceptor._base.values import FloatArray
 from preceptor.advice.improve import improve
-from preceptor.advice.what_if import faster, further_off, more_correlated
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.evaluation.value import evaluate
+from preceptor.model.matrices import average_correlation
+from preceptor.model.world import World
+from preceptor.people.bayesian import Bayesian
+from preceptor.people.by_showings import Learner
+from preceptor.people.curved import Curved
+from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.planning.bounds import floor_bound, instant_bound
 from preceptor.planning.restricted import first_candidates, floor_over_all_sets, listed
@@ -27,6 +40,8 @@ from preceptor.problem import Problem
 _AT_ONCE = 2
 # Larger families are not looked through whole by a descent, nor bounded by more than their floors.
 _MANY_SETS = 3_000
+# A correlation matrix is never made worse conditioned than this.
+_MOST_CONDITION = 1e8
 # The most that the floor over all sets may take for each changed assumption.
 _FLOOR_SECONDS = 1.0
 
@@ -73,24 +88,6 @@ class Change:
     def saving_at_most(self) -> float:
         """Share of the cost that no plan for the changed problem can save more than."""
         return 1.0 - self.bound / self.kept if self.kept > 0.0 else 0.0
-
-
-# What is assumed; how less and more of it read; the problem with `factor` times as much of it.
-_ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | None]], ...] = (
-    ("learning speed", "the person learns {} slower", "the person learns {} faster", faster),
-    (
-        "first beliefs",
-        "the person starts {} closer to the truth",
-        "the person starts {} further from the truth",
-        further_off,
-    ),
-    (
-        "correlation",
-        "tests are {} less correlated",
-        "tests are {} more correlated",
-        more_correlated,
-    ),
-)
 
 
 def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Change, ...]:
@@ -182,3 +179,114 @@ def _instant_bound(problem: Problem) -> float:
     if problem.budget.count(problem.size) > _MANY_SETS and problem.learns_by_showings:
         return floor_bound(problem)
     return instant_bound(problem)
+
+
+def faster(problem: Problem, factor: float) -> Problem | None:
+    """Learning `factor` times as fast: so many times fewer showings for the same progress.
+
+    For somebody who learns from outcomes, steps that are so many times larger, or a prior that is
+    so much wider; None for somebody who does not learn, or in a way of their own.
+    """
+    if problem.learns_by_showings:
+        return problem.replace(learner=problem.by_showings.faster(factor))
+    person = problem.learner
+    if isinstance(person, Curved):
+        curves = [curve.faster(factor) for curve in person.curve_of]
+        same = all(curve == curves[0] for curve in curves)
+        return _with(problem, curves=curves[0].to_dict() if same else [c.to_dict() for c in curves])
+    if isinstance(person, DeltaRule):
+        return _with(problem, rate=factor * person.rate)
+    if isinstance(person, Bayesian):
+        return _with(problem, prior_variance=(factor * person.prior_variance).tolist())
+    return None
+
+
+def further_off(problem: Problem, factor: float) -> Problem | None:
+    """First beliefs `factor` times as far from the truth, in the same direction."""
+    truth, learner = problem.world.coefficients, problem.learner
+    initial = truth - factor * (truth - learner.initial)
+    if problem.learns_by_showings:
+        known = problem.by_showings
+        return problem.replace(learner=Learner(initial, known.curves, known.imputation))
+    return _with(problem, initial=initial.tolist())
+
+
+def _with(problem: Problem, **fields: Any) -> Problem | None:
+    """The problem with a person who differs in some fields; None for people of one's own."""
+    try:
+        person = Person.from_dict({**problem.learner.to_dict(), **fields})
+    except (NotSerializable, InvalidInput):
+        return None
+    return problem.replace(learner=person)
+
+
+def more_correlated(problem: Problem, factor: float) -> Problem | None:
+    """Tests whose correlations are, on average, `factor` times as large; None if that cannot be.
+
+    Scaling the entries soon leaves the correlation matrices, so the matrix R is raised to a power
+    and brought back to a diagonal of ones: a power below 1 moves it towards independence, above
+    1 towards fewer common causes, and it stays positive definite. Variances, coefficients
+    and noise stay, and so does the prevalence of a yes-or-no outcome.
+    """
+    world = problem.world
+    scale = np.sqrt(np.diag(world.covariance))
+    correlation = world.covariance / np.outer(scale, scale)
+    target = factor * average_correlation(correlation)
+    if target == 0.0:
+        return None
+    changed = _with_average(correlation, target)
+    if changed is None:
+        return None
+    covariance = changed * np.outer(scale, scale)
+    latent = world.latent_correlation
+    if latent is not None:
+        return None  # the covariance follows from the copula, which is not known for this one
+    other = World(
+        world.coefficients,
+        covariance,
+        world.noise_variance,
+        world.names,
+        units=world.units,
+        groups=world.groups,
+        outcome=world.outcome,
+    )
+    return problem.replace(world=other)
+
+
+def _with_average(correlation: FloatArray, target: float) -> FloatArray | None:
+    """The power of the matrix whose average correlation is the target, by bisection."""
+    values, vectors = np.linalg.eigh(correlation)
+    most = np.log(_MOST_CONDITION) / np.log(values[-1] / values[0])
+
+    def power(exponent: float) -> FloatArray:
+        raised = (vectors * values**exponent) @ vectors.T
+        deviations = np.sqrt(np.diag(raised))
+        whole: FloatArray = raised / np.outer(deviations, deviations)
+        return whole
+
+    low, high = 0.0, float(most)
+    if average_correlation(power(high)) < target:
+        return None
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if average_correlation(power(middle)) < target else (low, middle)
+    changed = power(high)
+    return (changed + changed.T) / 2
+
+
+# What is assumed; how less and more of it read; the problem with `factor` times as much of it.
+_ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | None]], ...] = (
+    ("learning speed", "the person learns {} slower", "the person learns {} faster", faster),
+    (
+        "first beliefs",
+        "the person starts {} closer to the truth",
+        "the person starts {} further from the truth",
+        further_off,
+    ),
+    (
+        "correlation",
+        "tests are {} less correlated",
+        "tests are {} more correlated",
+        more_correlated,
+    ),
+)

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from preceptor._base.files import read_text
-from preceptor.advice.charging import reading_as, risk_for
-from preceptor.advice.choices import budget_for, time_from
-from preceptor.advice.whom import problem_for
+from preceptor.advice.choices import budget_for, problem_for, reading_as, risk_for, time_from
 from preceptor.cli._cases import Cases
 from preceptor.cli._console import note_all, spinner
 from preceptor.cli._reading import from_options

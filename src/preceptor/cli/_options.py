@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from preceptor.advice.charging import RISKS
+from preceptor.advice.choices import RISKS
 from preceptor.advice.kinds import KINDS
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidInput

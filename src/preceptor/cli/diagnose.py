@@ -129,7 +129,7 @@ def diagnose(
                 check_ending(output)
         elif resume is not None:
             check_journal(resume, source, read, data, person, dry_run=dry_run)
-        from preceptor.advice.charging import reading_as
+        from preceptor.advice.choices import reading_as
         from preceptor.estimation.sources import fit_source
 
         table = source if read is None else data

@@ -91,7 +91,7 @@ def fit(
             check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
-        from preceptor.advice.charging import reading_as
+        from preceptor.advice.choices import reading_as
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
         from preceptor.estimation.learner_refusals import log_refusals

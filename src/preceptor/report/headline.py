@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from preceptor._base.words import counted, percent
-from preceptor.advice.simplify import WORTH_HAVING
+from preceptor.advice.comparing import WORTH_HAVING
 from preceptor.report.in_numbers import in_numbers, is_one_set, set_of
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined

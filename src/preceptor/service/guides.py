@@ -12,9 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from preceptor._base.threads import one_blas_thread
-from preceptor.advice.at_hand import best_at_hand
 from preceptor.advice.from_here import SoFar, from_here
-from preceptor.advice.next_case import NextCase, how_far_off, is_over, not_available
+from preceptor.advice.next_case import NextCase, best_at_hand, how_far_off, is_over, not_available
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.policies import CountPolicy, ExploreThenRepeat
