@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from preceptor.report.axes import Axis
-from preceptor.report.chart_parts import GAP, GRID, RIGHT_MARGIN, Frame, legend, segment
-from preceptor.report.charts import DASHES, Line, line_chart
+from preceptor.report.charts import (
+    DASHES,
+    GAP,
+    GRID,
+    RIGHT_MARGIN,
+    Frame,
+    Line,
+    legend,
+    line_chart,
+    segment,
+)
 from preceptor.report.svg import LINE_HEIGHT, WIDTH, drawing, element, text, widest
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")

@@ -12,18 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preceptor import report as room
-from preceptor.errors import InvalidInput
 from preceptor.report.axes import Axis
 from preceptor.report.charts import (
     DASHES,
-    Bar,
+    Dots,
     Line,
     Row,
-    bar_chart,
+    Spans,
     line_chart,
+    row_chart,
     timeline_chart,
 )
-from preceptor.report.heat_map import heat_map
 from preceptor.report.svg import WIDTH, fitted, text_width, wrapped
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -42,13 +41,14 @@ def timeline_of(*rows, **options):
     return timeline_chart("rows", "What is shown when", rows, **given)
 
 
-def bars_of(*bars):
-    words = {"x_label": "saved, %", "value_name": "found", "most_name": "at most"}
-    return bar_chart("bars", "What is saved", bars, colour="#0072b2", **words)
-
-
-def map_of(values, labels, framed=()):
-    return heat_map("map", "How tests go together", values, labels, framed=framed, key="r")
+def rows_of(*rows, spans=None):
+    """Rows of marks from a name and two values each."""
+    found, most = [row[1] for row in rows], [row[2] for row in rows]
+    return row_chart(
+        "rows", "What is saved", [row[0] for row in rows],
+        [Dots("found", found, "#0072b2", "circle"), Dots("at most", most, "#d55e00", "diamond")],
+        x_axis=Axis.covering([0.0, *found, *most]), x_label="saved, %", spans=spans,
+    )  # fmt: skip
 
 
 def texts(svg):
@@ -84,19 +84,15 @@ CHARTS = {
     "no lines": lines_of(),
     "a point": lines_of(Line("one", [1], [0.0], "#111111")),
     "nothing known": lines_of(Line("gaps", [1, 2], [math.nan, math.inf], "#111111")),
-    "logarithmic": lines_of(Line("fast", [1, 2], [1e-3, 1e5], "#111111"), is_log=True),
     "timeline": timeline_of(
         Row(NASTY, [(0.5, 2.5)], "#333333"), Row("b", [], "#444444"), note=NASTY, shaded_from=2.5
     ),
     "no rows": timeline_of(),
-    "bars": bars_of(Bar(NASTY, 1.0, "1%", 3.0), Bar("b", 0.0, "0%", 0.0)),
-    "no bars": bars_of(),
-    "only zeros": bars_of(Bar("a", 0.0, "0%", 0.0)),
-    "map": map_of([[1.0, -0.2], [-0.2, 1.0]], [NASTY, "b"], framed=[1]),
-    "empty map": map_of([], []),
-    "one cell": map_of([[1.0]], ["a"], framed=[0]),
-    "large map": map_of([[0.3] * 60] * 60, [f"{LONG}{i}" for i in range(60)], framed=[59]),
-    "40 long names": map_of([[0.3] * 40] * 40, [f"{LONG}{i}" for i in range(40)], framed=[3]),
+    "marks": rows_of((NASTY, 1.0, 3.0), ("b", 0.0, 0.0)),
+    "spans": rows_of((NASTY, 1.0, -3.0), spans=Spans("between", [(-2.0, 2.0)], "#111111")),
+    "no marks": rows_of(),
+    "only zeros": rows_of(("a", 0.0, 0.0)),
+    "long names": rows_of((LONG * 3, 1.0, 2.0)),
 }
 
 
@@ -136,7 +132,7 @@ def test_no_text_leaves_the_picture(svg):
 
 
 def test_words_stay_words():
-    for name in ("lines", "timeline", "bars", "map"):
+    for name in ("lines", "timeline", "marks", "spans"):
         kept = "".join(ElementTree.fromstring(CHARTS[name]).itertext())
         assert "<script>&\"'$x$" in kept
         assert "<script" not in CHARTS[name]
@@ -160,23 +156,6 @@ def test_linear_ticks_cover_the_data_and_are_round(values, unit):
     ratio = axis.low / steps[0]
     assert ratio == pytest.approx(round(ratio), abs=1e-4)
     assert len(set(axis.labels)) == len(axis.labels)
-
-
-@given(st.floats(1e-12, 1e12), st.floats(1.0, 1e9))
-def test_logarithmic_ticks_cover_the_data_and_are_round(low, ratio):
-    axis = Axis.covering([low, low * ratio], is_log=True)
-    assert axis.low <= low * (1 + 1e-6)
-    assert low * ratio <= axis.high * (1 + 1e-6)
-    assert 2 <= len(axis.ticks) <= 8
-    assert all(f"{tick:.6e}"[:8] in ("1.000000", "2.000000", "5.000000") for tick in axis.ticks)
-    assert axis.place(axis.low, 0.0, 10.0) == pytest.approx(0.0)
-    middle = math.sqrt(axis.low * axis.high)
-    assert axis.place(middle, 0.0, 10.0) == pytest.approx(5.0)
-
-
-def test_a_logarithmic_axis_has_no_zero():
-    with pytest.raises(InvalidInput, match="values: 0, must be above 0"):
-        Axis.covering([0.0, 1.0], is_log=True)
 
 
 @pytest.mark.parametrize(
@@ -213,12 +192,6 @@ def test_a_point_lies_between_its_ticks():
     (_, zero), (_, ten) = label_at(svg, "0"), label_at(svg, "10")
     assert y1 - y3 == pytest.approx(zero - ten, abs=0.02)
     assert y1 > y3
-
-
-def test_equal_ratios_are_equal_distances_on_a_logarithmic_axis():
-    svg = lines_of(Line("a", [1, 2, 3], [1.0, 100.0, 10000.0], "#123456"), is_log=True)
-    heights = [float(y) for y in re.findall(r"[ML]\S+ ([\d.]+)", paths(svg, "#123456")[0])]
-    assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.02)
 
 
 def test_a_step_holds_for_the_whole_of_its_case():
@@ -296,34 +269,37 @@ def test_more_rows_need_more_height_and_never_overlap():
     assert [name[-2:].strip(" r") for name in names] == [str(i) for i in range(50)]
 
 
-def test_lengths_of_bars_are_their_values():
-    svg = bars_of(Bar("a", 1.0, "1%", 4.0), Bar("b", 2.0, "2%", 2.0))
-    (_, _, one, _), (_, _, two, _), _ = boxes(svg, "#0072b2")  # the last is in the legend
-    assert two == pytest.approx(2 * one, abs=0.02)
-    assert {"a", "b", "1%", "2%", "found", "at most", "saved, %"} <= set(texts(svg))
+def test_marks_lie_at_their_values_and_within_the_axis():
+    svg = rows_of(("a", 1.0, 4.0), ("b", 2.0, 2.0), ("c", math.inf, math.nan))
+    x = [float(c.get("cx")) for c in ElementTree.fromstring(svg).iter(f"{SVG}circle")]
+    (_, zero), (_, one) = ((label_at(svg, words)) for words in ("0.0", "1.0"))
+    assert zero == one
+    left, unit = label_at(svg, "0.0")[0], label_at(svg, "1.0")[0] - label_at(svg, "0.0")[0]
+    assert x[:2] == pytest.approx([left + unit, left + 2 * unit], abs=0.03)
+    assert len(x) == 3  # what is not finite has no mark, the legend has a sample
+    assert {"a", "b", "c", "found", "at most", "saved, %"} <= set(texts(svg))
+    beyond = row_chart(
+        "rows", "Regrets of two people", ["a"], [Dots("found", [9.0], "#0072b2", "circle")],
+        x_axis=Axis.covering([0.0, 4.0]), x_label="x",
+    )  # fmt: skip
+    edge = next(ElementTree.fromstring(beyond).iter(f"{SVG}circle"))
+    assert float(edge.get("cx")) == pytest.approx(label_at(beyond, "4")[0], abs=0.03)
 
 
-def test_cells_have_their_colours_and_numbers():
-    svg = map_of([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.44], [0.0, 0.44, 1.0]], ["a", "b", "c"])
-    cells = ElementTree.fromstring(svg).find(f"{SVG}g")
-    fills = [path.get("fill") for path in cells]
-    assert len(fills) == len(set(fills)) == 4
-    negative, zero, some, most = (path.get("d") for path in cells)
-    assert negative == "M1 0h1v1h-1zM0 1h1v1h-1z"
-    assert zero == "M2 0h1v1h-1zM0 2h1v1h-1z"
-    assert some == "M2 1h1v1h-1zM1 2h1v1h-1z"
-    assert most.count("M") == 3
-    assert sorted(words for words in texts(svg) if "." in words)[:2] == ["0.0", "0.0"]
-    assert texts(svg).count("−1.0") == 2
-
-
-def test_framed_rows_have_frames_and_bold_names():
-    svg = map_of([[1.0] * 4] * 4, list("abcd"), framed=[1, 3])
+def test_spans_hold_their_values():
+    spans = Spans("between", [(0.5, 2.0), (-2.0, 0.0)], "#0000aa")
+    svg = rows_of(("a", 1.0, 3.0), ("b", -1.0, -1.0), spans=spans)
     root = ElementTree.fromstring(svg)
-    frames = [found for found in root.iter(f"{SVG}rect") if found.get("fill") == "none"]
-    assert len(frames) == 4
-    bold = [found.text for found in root.iter(f"{SVG}text") if found.get("font-weight")]
-    assert bold == ["b", "b", "d", "d"]
+    dots = [float(c.get("cx")) for c in root.iter(f"{SVG}circle")][:2]
+    lines = [
+        (float(each.get("x1")), float(each.get("x2")))
+        for each in root.iter(f"{SVG}line")
+        if each.get("stroke") == "#0000aa"
+    ][:2]
+    for dot, (low, high) in zip(dots, lines, strict=True):
+        assert low < dot < high
+    unit = (lines[0][1] - lines[0][0]) / 1.5
+    assert dots[0] - dots[1] == pytest.approx(2 * unit, abs=0.05)
 
 
 def test_names_are_cut_in_the_middle_and_kept_whole_where_there_is_room():
@@ -338,7 +314,7 @@ def test_names_are_cut_in_the_middle_and_kept_whole_where_there_is_room():
 
 def test_charts_know_nothing_of_plans():
     folder = Path(room.__file__).parent
-    drawing = {"names", "palette", "svg", "axes", "chart_parts", "charts", "heat_map"}
+    drawing = {"names", "palette", "svg", "axes", "charts"}
     allowed = {"preceptor.errors", *(f"preceptor.report.{name}" for name in drawing)}
     for name in drawing:
         for node in ast.walk(ast.parse((folder / f"{name}.py").read_text("utf-8"))):

@@ -12,8 +12,8 @@ from preceptor.evaluation.value import losses_along
 from preceptor.report import figures
 from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.palette import TESTS
-from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import scale_of
+from preceptor.report.showing import commits_in_sight, rounds_shown
 
 COLOURS = [colour.light for colour in TESTS]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -81,7 +81,7 @@ def test_the_timeline_says_how_it_ends(name, note):
     svg = figures.timeline(plan)
     assert note in texts(svg)
     dashed = [f for f in ElementTree.fromstring(svg).iter() if f.get("stroke-dasharray")]
-    assert len(dashed) == figures.commits_in_sight(plan) == (name == "explores")
+    assert len(dashed) == commits_in_sight(plan) == (name == "explores")
 
 
 def test_losses_are_those_of_the_plan_beside_all_others():
@@ -122,22 +122,22 @@ def test_few_tests_differ_in_colour_and_in_dash():
     assert len({path.get("stroke-dasharray") for path in paths}) == 3
 
 
-def test_the_committed_set_is_framed():
-    svg = figures.correlations(PLAN)
-    root = ElementTree.fromstring(svg)
-    assert sum(found.get("fill") == "none" for found in root.iter(f"{SVG}rect")) == 4
-    bold = {found.text for found in root.iter(f"{SVG}text") if found.get("font-weight")}
-    assert bold == {"bmi", "co$t & more"}
-    assert texts(svg).count("0.6") == 6
+def test_the_committed_set_is_bold():
+    heard, rows = figures.correlation_rows(PLAN)
+    assert {row.name for row in rows if row.is_committed} == {"bmi", "co$t & more"}
+    words = [words for row in rows for words, _, _ in row.cells]
+    assert words.count("0.6") == 6
+    assert words.count("1.0") == 3
+    assert "0.60" in heard
 
 
 def test_changes_are_named_with_what_they_save():
     changes = sensitivity(PLAN)
     words = texts(figures.sensitivities(changes))
     for change in changes:
-        assert change.direction[0].upper() + change.direction[1:] in words
         saving = 100.0 * change.saving
-        assert (f"{saving:.2g}%" if saving >= 0.005 else "0%") in words
+        saved = f"{saving:.2g}%" if saving >= 0.005 else "0%"
+        assert f"{change.direction[0].upper()}{change.direction[1:]}: {saved}" in words
 
 
 def test_a_test_of_several_columns_has_one_row():

@@ -10,8 +10,8 @@ from preceptor.evaluation.value import losses_along
 from preceptor.report import figures
 from preceptor.report.heard import correlations_heard, lines_heard, some
 from preceptor.report.html import render_report
-from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import scale_of
+from preceptor.report.showing import rounds_shown
 from preceptor.report.svg import escaped
 from tests.report.test_figures import PLAN, POLICIES, PROBLEM, plan_of
 from tests.report.test_html import Page

@@ -70,7 +70,7 @@ def test_long_names_are_cut_everywhere_and_whole_in_one_table():
 
 def test_names_in_pictures_are_cut_and_whole_when_pointed_at():
     plan = plan_of([*LONG, UNBROKEN])
-    for svg in (figures.timeline(plan), figures.learning(plan), figures.correlations(plan)):
+    for svg in (figures.timeline(plan), figures.learning(plan)):
         root = ElementTree.fromstring(svg)
         titles = {found.text for found in root.iter(f"{SVG}title")}
         assert LONG[0] in titles
@@ -162,7 +162,7 @@ def test_names_cannot_break_pages(name):
     parsed = Page(page)
     assert "script" not in parsed.tags
     assert "49" not in words_of(page)[:400]
-    for svg in (figures.timeline(plan), figures.learning(plan), figures.correlations(plan)):
+    for svg in (figures.timeline(plan), figures.learning(plan)):
         ElementTree.fromstring(svg)
 
 

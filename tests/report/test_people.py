@@ -15,12 +15,12 @@ from preceptor.advice.proofs import with_proofs
 from preceptor.report import figures
 from preceptor.report.assumptions import assumptions
 from preceptor.report.axes import Axis
-from preceptor.report.charts import Dots, dot_chart
+from preceptor.report.charts import Dots, row_chart
 from preceptor.report.html import render_report
 from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.people_words import person_rows, proven, share, worth_of_knowing
-from preceptor.report.plots import plot_plan, rounds_shown
-from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.plots import plot_plan
+from preceptor.report.showing import commits_in_sight, repeated_word, rounds_shown, settles_after
 from preceptor.report.words import explain
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan
 
@@ -159,18 +159,18 @@ def test_dots_stand_where_their_values_are():
 def test_shapes_tell_series_apart_without_colours():
     series = [Dots("a", [1.0], "#000", "circle"), Dots("b", [2.0], "#000", "square")]
     series += [Dots("c", [np.inf], "#000", "triangle"), Dots("d", [0.0], "#000", "diamond")]
-    svg = dot_chart("x", "y", ["row"], series, x_axis=Axis.covering([0.0, 2.0]), x_label="z")
+    svg = row_chart("x", "y", ["row"], series, x_axis=Axis.covering([0.0, 2.0]), x_label="z")
     tree = ElementTree.fromstring(svg)
     assert len(list(tree.iter(f"{SVG}circle"))) == 2  # the dot and its sample
     # The third has no finite value, so only its sample is drawn.
     assert len(list(tree.iter(f"{SVG}polygon"))) == 2 + 1 + 2
 
 
-def test_huge_regrets_are_drawn_on_a_logarithmic_axis():
+def test_huge_regrets_are_drawn_at_the_edge():
     svg = figures.people(with_regrets(40.0, 0.0, 0.01, np.inf))
     tree = ElementTree.fromstring(svg)
     words = [t.text for t in tree.iter(f"{SVG}text")]
-    assert "0.1 or less at the left edge" in " ".join(word for word in words if word)
+    assert "300 or more at the right edge" in " ".join(word for word in words if word)
 
 
 def test_the_report_of_a_crowd():
@@ -213,7 +213,7 @@ def test_a_word_in_words():
 def test_a_word_in_pictures():
     plan = plan_of(WORD, FORGETS)
     assert rounds_shown(plan) == 133
-    assert figures.commits_in_sight(plan)
+    assert commits_in_sight(plan)
     note = "from case 101 over and over: bmi + bp in 6 of 9 cases, bmi in 3"
     assert note in figures.timeline(plan)
     assert plot_plan(plan).axes[0].get_title(loc="left") == note

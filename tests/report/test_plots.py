@@ -12,7 +12,8 @@ import preceptor as pr
 from preceptor.evaluation.value import losses_along
 from preceptor.report import plots
 from preceptor.report.palette import TESTS
-from preceptor.report.plots import plot_plan, rounds_shown
+from preceptor.report.plots import plot_plan
+from preceptor.report.showing import rounds_shown
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "co$t $"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1)), budget=2)
@@ -152,7 +153,7 @@ def test_headline_and_titles_say_how_it_ends():
     title = plots.plot_plan(plan_of(POLICIES["alternating"])).axes[0].get_title(loc="left")
     assert title.startswith("over and over: ")
     assert "in 1 of 2 cases" in title
-    note = plot_plan(bounded).axes[0].texts[0].get_text()
+    note = plot_plan(bounded).axes[0].get_title(loc="left")
     assert note.startswith("from case 14: always bmi + co")
 
 

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -12,12 +11,10 @@ from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.units import Units
 from preceptor.report import run_figures
-from preceptor.report.axes import Axis
 from preceptor.report.run import Run, outcome_given, running
-from preceptor.report.run_charts import Interval, Share, interval_chart, stacked_chart
 from preceptor.report.session import render_session, write_session
 from preceptor.report.svg import escaped
-from tests.report.test_charts import NASTY, SVG, paths, texts
+from tests.report.test_charts import paths, texts
 from tests.report.test_html import Page
 
 WORLD = pr.World(
@@ -128,39 +125,6 @@ def test_running_errors():
     for i in range(1, 40):
         window = [e for e in errors[max(0, i - 2) : i + 1] if np.isfinite(e)]
         assert found[i] == pytest.approx(np.sqrt(np.mean(np.square(window))))
-
-
-def test_layers_of_a_stack_lie_on_each_other():
-    shares = [Share("a", [0.25, 0.5], "#111111"), Share(NASTY, [0.75, 0.5], "#222222")]
-    svg = stacked_chart(
-        "s", "d", shares, x_axis=Axis(0.0, 1.0, (0.0, 1.0)), x=[0, 1], x_label="x", y_label="p"
-    )
-    drawn = {p.get("fill"): p for p in ElementTree.fromstring(svg).iter(f"{SVG}path")}
-    lower, upper = (re.findall(r"[\d.]+ [\d.]+", drawn[c].get("d")) for c in ("#111111", "#222222"))
-    assert lower[:2] == upper[2:][::-1]  # where one ends the other begins
-    heights = [float(point.split()[1]) for point in (*lower, *upper)]
-    bottom, top = max(heights), min(heights)
-    assert heights[0] == pytest.approx(bottom - 0.25 * (bottom - top), abs=0.01)
-    assert heights[1] == pytest.approx(bottom - 0.5 * (bottom - top), abs=0.01)
-    assert "50% in the end" in drawn["#111111"].find(f"{SVG}title").text
-
-
-def test_intervals_hold_their_values():
-    rows = [Interval("a", 1.0, 0.5, 2.0, 3.0), Interval(NASTY, -1.0, -2.0, 0.0, -1.0)]
-    words = {"value_name": "v", "interval_name": "i", "target_name": "t"}
-    look = {"colour": "#0000aa", "target_colour": "#aa0000"}
-    svg = interval_chart("i", "d", rows, x_label="x", **words, **look)
-    root = ElementTree.fromstring(svg)
-    dots = [float(c.get("cx")) for c in root.iter(f"{SVG}circle")][:2]
-    lines = [
-        (float(each.get("x1")), float(each.get("x2")))
-        for each in root.iter(f"{SVG}line")
-        if each.get("stroke") == "#0000aa"
-    ][:2]
-    for dot, (low, high) in zip(dots, lines, strict=True):
-        assert low < dot < high
-    unit = (lines[0][1] - lines[0][0]) / 1.5
-    assert dots[0] - dots[1] == pytest.approx(2 * unit, abs=0.05)
 
 
 def test_the_page_is_whole_safe_and_alone():

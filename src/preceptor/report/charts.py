@@ -1,7 +1,8 @@
-"""Charts as SVG text: lines, a timeline, bars, dots. They know numbers and words, but no plans.
+"""Charts as SVG text: lines, a timeline, rows of marks. They know numbers and words, but no plans.
 
 Every chart has an id and a description, is as wide as `svg.WIDTH`, and as tall as what is in it
-needs. Colours are given; dashes, names and lengths tell the same without them.
+needs: a frame with axes on it, names beside it, a legend below. Colours are given; dashes, shapes
+and names tell the same without them.
 """
 
 from __future__ import annotations
@@ -11,23 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from preceptor.report import palette
 from preceptor.report.axes import Axis
-from preceptor.report.chart_parts import (
-    GAP,
-    GRID,
-    RIGHT_MARGIN,
-    SHADE,
-    TO_BASELINE,
-    Frame,
-    box,
-    box_sample,
-    legend,
-    line_sample,
-    outline,
-    outline_sample,
-    segment,
-)
 from preceptor.report.svg import (
+    FONT_SIZE,
     LINE_HEIGHT,
     WIDTH,
     drawing,
@@ -39,6 +27,19 @@ from preceptor.report.svg import (
     wrapped,
 )
 
+GRID, SHADE, RULE = palette.GRID.light, palette.SHADE.light, palette.RULE.light
+INK = "currentColor"  # that of the page
+GAP = 6.0
+# What sticks out on the right: half of the last number, arrows.
+RIGHT_MARGIN = 18.0
+# From the middle of a line of text down to where its letters stand.
+TO_BASELINE = 0.35 * FONT_SIZE
+
+_SAMPLE = 28.0
+_BETWEEN_ENTRIES = 16.0
+# With more entries than this, names are cut so that there is room for two columns.
+_MOST_IN_ONE_COLUMN = 8
+
 # As many patterns as there are colours, so that lines can differ in both.
 DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "15 4", "4 4", "9 3 2 3 2 3", "15 3 4 3")
 
@@ -47,6 +48,105 @@ _ROW, _FILLED = 20.0, 0.8  # the height of a row, and the share of it that a bar
 _MARK = 4.5  # half the size of a dot
 # Names beside a chart take at most this share of its width.
 _SHARE_OF_NAMES = 0.46
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the data of a chart lie: its edges in units of the picture, and its axes."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    x_axis: Axis
+    y_axis: Axis | None = None
+
+    def x(self, value: float) -> float:
+        """Where a value lies from left to right."""
+        return self.x_axis.place(value, self.left, self.right)
+
+    def y(self, value: float) -> float:
+        """Where a value lies from top to bottom."""
+        assert self.y_axis is not None, "rows have no axis to place a value on"
+        return self.y_axis.place(value, self.bottom, self.top)
+
+    def draw_x_axis(self, label: str) -> tuple[list[str], float]:
+        """Grid, numbers that never touch each other, and the label; and where all this ends."""
+        parts, taken = [], -math.inf
+        for tick, words in zip(self.x_axis.ticks, self.x_axis.labels, strict=True):
+            x, half = self.x(tick), text_width(words) / 2
+            parts.append(segment(x, self.top, x, self.bottom, GRID))
+            if x - half > taken:
+                parts.append(text(words, x, self.bottom + 15.0, text_anchor="middle"))
+                taken = x + half + GAP
+        parts.append(segment(self.left, self.bottom, self.right, self.bottom))
+        end = self.bottom + 15.0
+        for line in wrapped(label, WIDTH):
+            end += LINE_HEIGHT
+            half = text_width(line) / 2
+            middle = min(max((self.left + self.right) / 2, half), WIDTH - half)
+            parts.append(text(line, middle, end, room=WIDTH, text_anchor="middle"))
+        return parts, end + GAP
+
+    def draw_y_axis(self) -> list[str]:
+        """Grid and numbers on the left; a stronger line at zero if values lie on both sides."""
+        assert self.y_axis is not None, "rows have no axis to draw"
+        parts = []
+        for tick, words in zip(self.y_axis.ticks, self.y_axis.labels, strict=True):
+            y = self.y(tick)
+            colour = RULE if tick == 0.0 and self.y_axis.low < 0.0 else GRID
+            parts.append(segment(self.left, y, self.right, y, colour))
+            parts.append(text(words, self.left - GAP, y + TO_BASELINE, text_anchor="end"))
+        parts.append(segment(self.left, self.top, self.left, self.bottom))
+        return parts
+
+    def draw_name(self, name: str, middle: float) -> str:
+        """A name beside the frame, cut if there is too little room on its left."""
+        room = self.left - GAP
+        return text(name, room, middle + TO_BASELINE, room=room, text_anchor="end")
+
+
+def legend(entries: Sequence[tuple[str, str]], top: float) -> tuple[list[str], float]:
+    """Samples with their names, in columns; and where they end.
+
+    A sample is drawn from (0, 0) to the right, around a height of 0.
+    """
+    width = WIDTH if len(entries) <= _MOST_IN_ONE_COLUMN else (WIDTH - _BETWEEN_ENTRIES) / 2
+    room = width - _SAMPLE - GAP
+    pitch = _SAMPLE + GAP + widest([name for _, name in entries], room) + _BETWEEN_ENTRIES
+    columns = max(1, int((WIDTH + _BETWEEN_ENTRIES) // pitch))
+    parts = []
+    for i, (sample, name) in enumerate(entries):
+        x, y = i % columns * pitch, top + LINE_HEIGHT * (i // columns + 0.5)
+        place = f"translate({number(x)} {number(y)})"
+        words = text(name, _SAMPLE + GAP, TO_BASELINE, room=room)
+        parts.append(element("g", sample + words, transform=place))
+    return parts, top + LINE_HEIGHT * math.ceil(len(entries) / columns) + 2.0
+
+
+def line_sample(colour: str, dash: str, width: float) -> str:
+    """A piece of a line, for a legend."""
+    return segment(0.0, 0.0, _SAMPLE, 0.0, colour, dash=dash, width=width)
+
+
+def box(x: float, y: float, width: float, height: float, colour: str) -> str:
+    """A filled rectangle."""
+    return element("rect", x=x, y=y, width=max(width, 0.0), height=height, fill=colour)
+
+
+def segment(
+    x: float,
+    y: float,
+    to_x: float,
+    to_y: float,
+    colour: str = INK,
+    *,
+    dash: str = "",
+    width: float = 1.0,
+) -> str:
+    """A straight line."""
+    look = {"stroke_dasharray": dash} if dash else {}
+    return element("line", x1=x, y1=y, x2=to_x, y2=to_y, stroke=colour, stroke_width=width, **look)
 
 
 @dataclass(frozen=True)
@@ -97,23 +197,22 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Bar:
-    """A row of a bar chart: a value, how it is written, and how large it can be at most."""
-
-    name: str
-    value: float
-    words: str
-    most: float
-
-
-@dataclass(frozen=True)
 class Dots:
-    """A series of a dot chart: what the legend calls it, a value per row, colour and shape."""
+    """A series of a row chart: what the legend calls it, a value per row, colour and shape."""
 
     name: str
     values: Sequence[float]
     colour: str
     shape: str
+
+
+@dataclass(frozen=True)
+class Spans:
+    """From where to where each row of a row chart has a thick line, and what that is called."""
+
+    name: str
+    ends: Sequence[tuple[float, float]]
+    colour: str
 
 
 def line_chart(
@@ -124,13 +223,12 @@ def line_chart(
     x_axis: Axis,
     x_label: str,
     y_label: str,
-    is_log: bool = False,
     marks: Sequence[Mark] = (),
     height: float = _PLOT_HEIGHT,
 ) -> str:
     """Lines over a common axis; the label of the other one above it, a legend below."""
     targets = [line.target for line in lines if line.target is not None]
-    y_axis = Axis.covering(chain(targets, *(line.y for line in lines)), is_log=is_log)
+    y_axis = Axis.covering(chain(targets, *(line.y for line in lines)))
     head = wrapped(y_label, WIDTH)
     parts = [text(row, 0.0, LINE_HEIGHT * i + 13.0, room=WIDTH) for i, row in enumerate(head)]
     left, top = widest(y_axis.labels, WIDTH) + GAP, LINE_HEIGHT * len(head) + 10.0
@@ -183,36 +281,7 @@ def timeline_chart(
     return drawing(name, description, end, parts)
 
 
-def bar_chart(
-    name: str,
-    description: str,
-    bars: Sequence[Bar],
-    *,
-    x_label: str,
-    value_name: str,
-    most_name: str,
-    colour: str,
-) -> str:
-    """Horizontal bars from 0, each within an empty one for how large it can be at most."""
-    x_axis = Axis.covering([0.0, *(bar.value for bar in bars), *(bar.most for bar in bars)])
-    right = WIDTH - max(widest([bar.words for bar in bars], WIDTH) + GAP, RIGHT_MARGIN)
-    pitch = LINE_HEIGHT + _ROW + 2.0
-    left = max(GAP, text_width(x_axis.labels[0]) / 2)
-    frame = Frame(left, 0.0, right, pitch * max(len(bars), 1) + 2.0, x_axis)
-    parts, end = frame.draw_x_axis(x_label)
-    height = _FILLED * _ROW
-    for i, bar in enumerate(bars):
-        # Names are whole sentences, so they stand above their bars.
-        parts.append(text(bar.name, frame.left, pitch * i + 13.0, room=WIDTH - frame.left))
-        top, x = pitch * i + LINE_HEIGHT, frame.x(0.0)
-        parts.append(box(x, top, frame.x(bar.value) - x, height, colour))
-        parts.append(outline(x, top, frame.x(max(bar.most, bar.value)) - x, height))
-        parts.append(text(bar.words, frame.x(bar.value) + 4.0, top + height / 2 + TO_BASELINE))
-    names, end = legend([(box_sample(colour), value_name), (outline_sample(), most_name)], end)
-    return drawing(name, description, end, parts + names)
-
-
-def dot_chart(
+def row_chart(
     name: str,
     description: str,
     rows: Sequence[str],
@@ -220,6 +289,7 @@ def dot_chart(
     *,
     x_axis: Axis,
     x_label: str,
+    spans: Spans | None = None,
 ) -> str:
     """A row for each name with a mark for each series; one that is not finite has no mark.
 
@@ -231,19 +301,25 @@ def dot_chart(
     right = WIDTH - RIGHT_MARGIN - _MARK
     frame = Frame(left, 0.0, right, pitch * max(len(rows), 1) + 2.0, x_axis)
     parts, end = frame.draw_x_axis(x_label)
+    if x_axis.low < 0.0 < x_axis.high:
+        parts.append(segment(frame.x(0.0), frame.top, frame.x(0.0), frame.bottom))
     for i, row in enumerate(rows):
         middle = pitch * i + LINE_HEIGHT + _ROW / 2
         parts.append(text(row, frame.left, pitch * i + 14.0, room=WIDTH - frame.left))
         parts.append(segment(frame.left, middle, frame.right, middle, GRID))
+        if spans is not None:
+            low, high = (frame.x(x_axis.within(place)) for place in spans.ends[i])
+            parts.append(segment(low, middle, high, middle, spans.colour, width=3.0))
         for position, dots in reversed(list(enumerate(series))):
-            value = dots.values[i]
-            if math.isfinite(value):
-                x = frame.x(min(max(value, x_axis.low), x_axis.high))
+            if math.isfinite(dots.values[i]):
+                x = frame.x(x_axis.within(dots.values[i]))
                 parts.append(mark(dots.shape, x, middle, dots.colour, is_filled=position == 0))
     samples = [
         (mark(dots.shape, 14.0, 0.0, dots.colour, is_filled=position == 0), dots.name)
         for position, dots in enumerate(series)
     ]
+    if spans is not None:
+        samples.append((line_sample(spans.colour, "", 3.0), spans.name))
     names, end = legend(samples, end)
     return drawing(name, description, end, parts + names)
 

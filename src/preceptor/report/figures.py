@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from preceptor._base.words import sentence
 from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
@@ -14,16 +15,13 @@ from preceptor.report import palette
 from preceptor.report.axes import Axis
 from preceptor.report.charts import (
     DASHES,
-    Bar,
     Dots,
     Line,
     Row,
-    bar_chart,
-    dot_chart,
     line_chart,
+    row_chart,
     timeline_chart,
 )
-from preceptor.report.colours import colours_of, places_of
 from preceptor.report.heard import (
     correlations_heard,
     learning_heard,
@@ -32,12 +30,18 @@ from preceptor.report.heard import (
     spoken,
     timeline_heard,
 )
-from preceptor.report.heat_map import heat_map
 from preceptor.report.names import isolated
-from preceptor.report.phases import runs
-from preceptor.report.plots import MAX_ROWS, repeated_note, rounds_shown, rows_of
 from preceptor.report.scale import scale_of
-from preceptor.report.settling import settles_after
+from preceptor.report.showing import (
+    bars_of,
+    colours_of,
+    commit_note,
+    commits_in_sight,
+    places_of,
+    rounds_shown,
+    rows_of,
+    settles_after,
+)
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
@@ -61,20 +65,21 @@ _POLICIES = (
     ("Most predictive tests", _PREDICTIVE, "diamond"),
     ("Best fixed set", _FIXED, "square"),
 )
-# Regrets beyond this, in percent, need a logarithmic axis; it begins at the other number.
-_LOG_FROM, _LEAST_ON_LOG = 300.0, 0.1
-# Names of a set that are spelled out above the timeline.
-_MOST_NAMES = 4
+# Regrets beyond this, in percent, lie at the edge of the picture.
+_MOST_REGRET = 300.0
+# Of cells with correlations: blue, nearly white, vermilion, told apart by everybody; and inks.
+_LEAST, _MIDDLE, _MOST = (0, 100, 165), (247, 247, 247), (190, 74, 0)
+_INKS = ("#000000", "#fefefe")
 # Rows of the timeline, lines of the learning, columns of the correlations: beyond these a picture
 # has only what matters most.
-_MOST_ROWS, _MOST_LINES, MOST_CORRELATED = 2 * MAX_ROWS, len(palette.TESTS), 20
+_MOST_ROWS, _MOST_LINES, MOST_CORRELATED = 24, len(palette.TESTS), 20
 
 
 def timeline(plan: Plan) -> str:
     """What is shown when: one row per test, a bar while it is shown."""
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    note = _commit_note(plan, rounds)
+    note = commit_note(plan)
     return timeline_chart(
         "timeline",
         timeline_heard(plan, schedule, note),
@@ -105,12 +110,6 @@ def _rows(plan: Plan, schedule: list[TestSet]) -> list[Row]:
         any_of_them = [(-1,) if others & set(shown) else () for shown in schedule]
         rows.append(Row(f"{len(others)} more tests", bars_of(-1, any_of_them), GREY))
     return rows
-
-
-def commits_in_sight(plan: Plan) -> bool:
-    """Whether the timeline has a shaded part: cases after exploration that are still drawn."""
-    length = settles_after(plan.policy)
-    return length is not None and 0 < length < rounds_shown(plan)
 
 
 def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
@@ -203,20 +202,41 @@ def correlated(plan: Plan) -> list[int]:
     return sorted([*committed, *others][:MOST_CORRELATED])
 
 
-def correlations(plan: Plan) -> str:
-    """How tests go together; the set that the plan commits to has frames and bold names."""
+class CorrelationRow(NamedTuple):
+    """A column of the table: its name, whether the plan commits to it, and a cell for each other.
+
+    A cell is the correlation in words and its colours, ink and ground.
+    """
+
+    name: str
+    is_committed: bool
+    cells: list[tuple[str, str, str]]
+
+
+def correlation_rows(plan: Plan) -> tuple[str, list[CorrelationRow]]:
+    """How tests go together, in words for those who listen and as rows of a table."""
     world, kept = plan.problem.world, correlated(plan)
     values = _correlation(plan)[np.ix_(kept, kept)].tolist()
     labels = [world.labels[test] for test in kept]
-    framed = [i for i, test in enumerate(kept) if test in (plan.policy.commit or ())]
-    return heat_map(
-        "correlations",
-        correlations_heard(values, labels, framed),
-        values,
-        labels,
-        framed=framed,
-        key="correlation",
-    )
+    committed = [i for i, test in enumerate(kept) if test in (plan.policy.commit or ())]
+    rows = [
+        CorrelationRow(
+            label, i in committed, [(f"{r:.1f}".replace("-", "−"), *colours_at(r)) for r in row]
+        )
+        for i, (label, row) in enumerate(zip(labels, values, strict=True))
+    ]
+    return correlations_heard(values, labels, committed), rows
+
+
+def colours_at(correlation: float) -> tuple[str, str]:
+    """Ink and ground of a cell: blue for -1, nearly white for 0, vermilion for 1.
+
+    They are the same on a dark screen.
+    """
+    share, end = min(abs(correlation), 1.0), _MOST if correlation > 0 else _LEAST
+    mixed = (round(m + share * (far - m)) for m, far in zip(_MIDDLE, end, strict=True))
+    ground = "#{:02x}{:02x}{:02x}".format(*mixed)
+    return max(_INKS, key=lambda ink: palette.contrast(ink, ground)), ground
 
 
 def _correlation(plan: Plan) -> np.ndarray:
@@ -227,24 +247,24 @@ def _correlation(plan: Plan) -> np.ndarray:
 
 
 def sensitivities(changes: Sequence[Change]) -> str:
-    """Saving missed under each changed assumption: found (solid), and the most there can be."""
-    bars = []
-    for change in changes:
-        found, most = 100.0 * change.saving, 100.0 * change.saving_at_most
-        words = f"{found:.2g}%" if found >= 0.005 else "0%"
-        direction = change.direction[0].upper() + change.direction[1:]
-        bars.append(Bar(direction, found, words, most))
-    said = [
-        f"if {change.direction}, {bar.words}" for change, bar in zip(changes, bars, strict=True)
-    ]
-    return bar_chart(
+    """Saving missed under each changed assumption: found, and the most there can be."""
+    found = [100.0 * change.saving for change in changes]
+    most = [100.0 * max(change.saving_at_most, change.saving) for change in changes]
+    named = {
+        change.direction: f"{each:.2g}%" if each >= 0.005 else "0%"
+        for change, each in zip(changes, found, strict=True)
+    }
+    said = [f"if {direction}, {saved}" for direction, saved in named.items()]
+    return row_chart(
         "sensitivities",
         f"Expected loss that a plan made for a changed assumption saves: {some(said, 'change')}.",
-        bars,
+        [f"{sentence(direction)[:-1]}: {saved}" for direction, saved in named.items()],
+        [
+            Dots("found by planning again", found, palette.ACCENT.light, "circle"),
+            Dots("at most (proven)", most, GREY, "square"),
+        ],
+        x_axis=Axis.covering([0.0, *found, *most]),
         x_label="expected loss that a plan made for the change saves, %",
-        value_name="found by planning again",
-        most_name="at most (proven)",
-        colour=palette.ACCENT.light,
     )
 
 
@@ -253,24 +273,18 @@ def people(plan: Plan) -> str:
     assert plan.regrets is not None, "only a crowd has people to compare"
     regrets = plan.regrets
     shares = 100.0 * np.maximum(regrets.table[: len(_POLICIES)], 0.0)
-    shown = shares[np.isfinite(shares)]
-    is_log = bool(shown.max(initial=0.0) > _LOG_FROM)
     told = sorted(zip(shares[0], regrets.people, strict=True), key=lambda pair: -pair[0])
     own = [f"{share:.1f}% for {spoken(name)}" for share, name in told]
     worst = [
         f"{values.max():.3g}% by the {title.lower()}"
         for (title, _, _), values in zip(_POLICIES[1:], shares[1:], strict=True)
     ]
-    if is_log:
-        shares = np.maximum(shares, _LEAST_ON_LOG)
-        shown = np.append(shown[shown > _LEAST_ON_LOG], _LEAST_ON_LOG)
-    axis = Axis.covering([*shown.tolist(), *([] if is_log else [0.0])], is_log=is_log)
-    least = f" ({_LEAST_ON_LOG:g} or less at the left edge)" if is_log else ""
+    beyond = f" ({_MOST_REGRET:g} or more at the right edge)" if shares.max() > _MOST_REGRET else ""
     rows = [
         f"{isolated(name)} ({weight:.0%})"
         for name, weight in zip(regrets.people, regrets.weights, strict=True)
     ]
-    return dot_chart(
+    return row_chart(
         "people",
         "What each person loses beyond the best plan found for them, by this plan: "
         f"{some(own, 'person')}. At worst it would be {' and '.join(worst)}.",
@@ -279,43 +293,14 @@ def people(plan: Plan) -> str:
             Dots(title, shares[i].tolist(), colour, shape)
             for i, (title, colour, shape) in enumerate(_POLICIES)
         ],
-        x_axis=axis,
-        x_label=f"loss beyond the best plan found for that person, %{least}",
+        x_axis=Axis.covering([0.0, min(float(shares.max()), _MOST_REGRET)]),
+        x_label=f"loss beyond the best plan found for that person, %{beyond}",
     )
 
 
 def cases_axis(rounds: int) -> Axis:
     """Cases from the first on."""
     return Axis.counting(0.5, rounds + 0.5)
-
-
-def bars_of(test: int, schedule: Sequence[TestSet]) -> list[tuple[float, float]]:
-    """From where to where a test is shown without a break."""
-    bars, at = [], 0.5
-    for has, length in runs([(test,) if test in tests else () for tests in schedule]):
-        if has:
-            bars.append((at, at + length))
-        at += length
-    return bars
-
-
-def _commit_note(plan: Plan, rounds: int) -> str:
-    """What is shown after exploration, and from when on."""
-    commit, length = plan.policy.commit, plan.exploration_length
-    horizon = plan.problem.horizon
-    if horizon is not None and (length is None or length >= horizon):
-        # Whatever a policy would do later, nobody will see it.
-        return f"changes sets until the last case, {horizon:,}"
-    if commit is None or length is None:
-        return repeated_note(plan) or "never commits to one set"
-    names = [spoken(name) for name in plan.problem.world.name_of(commit)]
-    more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-    always = f"always {' + '.join([*names[:_MOST_NAMES], *more]) or 'nothing'}"
-    if length == 0:
-        return always
-    if length >= rounds:
-        return f"changes sets until case {length:,}, then {always}"
-    return f"from case {length + 1:,}: {always}"
 
 
 def distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:

@@ -10,7 +10,7 @@ from preceptor.report.in_numbers import in_numbers, is_one_set, set_of
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
 from preceptor.report.scale import scale_of
-from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.showing import repeated_word, settles_after
 from preceptor.report.words import in_a_sentence
 
 if TYPE_CHECKING:

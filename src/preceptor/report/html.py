@@ -19,7 +19,6 @@ from preceptor.model.yes_no_risks import Decision
 from preceptor.plan import Plan
 from preceptor.report import figures, mistake_figures
 from preceptor.report.assumptions import assumptions
-from preceptor.report.colours import places_of
 from preceptor.report.data_rows import (
     about_rows,
     chips,
@@ -34,9 +33,14 @@ from preceptor.report.pages import template
 from preceptor.report.palette import TESTS, styles
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
 from preceptor.report.phrases import joined
-from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.settling import repeated_word, settles_after
+from preceptor.report.showing import (
+    commits_in_sight,
+    places_of,
+    repeated_word,
+    rounds_shown,
+    settles_after,
+)
 from preceptor.report.tables import (
     certificate_rows,
     change_rows,
@@ -135,8 +139,8 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         assumptions=assumptions(plan),
         figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
-        is_shaded=figures.commits_in_sight(plan),
-        columns_drawn=len(figures.correlated(plan)),
+        is_shaded=commits_in_sight(plan),
+        correlations=figures.correlation_rows(plan),
         columns=world.size,
     )
     return writable(rendered)
@@ -250,12 +254,10 @@ def _figures(
 ) -> dict[str, str]:
     drawn = {
         "timeline": figures.timeline(plan),
-        "correlations": figures.correlations(plan),
     }
     if decides(plan.problem):
         drawn["misses"] = mistake_figures.misses(plan, rivals)
         drawn["alarms"] = mistake_figures.false_alarms(plan, rivals)
-        drawn["rates"] = mistake_figures.rates(plan)
     else:
         drawn["losses"] = figures.losses(plan, rivals)
     if plan.problem.is_binary:

@@ -19,16 +19,14 @@ from preceptor.report.axes import Axis
 from preceptor.report.charts import DASHES, Line, Mark, line_chart
 from preceptor.report.figures import GREY, STYLES, cases_axis, distinct
 from preceptor.report.heard import lines_heard, roc_heard
-from preceptor.report.mistake_words import best_by, in_100, mistakes_in_first
+from preceptor.report.mistake_words import best_by, mistakes_in_first
 from preceptor.report.phrases import joined
-from preceptor.report.plots import rounds_shown
+from preceptor.report.showing import rounds_shown
 
 if TYPE_CHECKING:
     from preceptor.advice import Alternative
 
 _PLAN, _ACCENT = palette.PLAN.light, palette.ACCENT.light
-# A line so many times above all others would leave them no room.
-_FAR_ABOVE = 2.5
 # Limits at which a curve is looked at, for each person.
 _LIMITS = 321
 # Scores that vary less than this never move.
@@ -59,67 +57,24 @@ def _per_100(plan: Plan, rivals: Sequence[Alternative], what: str, of: _Part) ->
 
     own = values(mistakes_in_first(plan, rounds_shown(plan)))
     lines = [Line("This plan", cases, own, _PLAN, width=2.2, is_stepped=True)]
-    highest = max(own)
     for title, rival, along in told:
+        # The same answer for everybody is mostly far above all others, and stands in the table.
         if rival.needs_tests:
             colour, dash = STYLES[rival.name]
             lines.append(Line(title, cases, values(along), colour, dash, width=1.6))
-            highest = max(highest, *values(along))
-    beyond = []
-    for title, rival, along in told:
-        level = values(along)
-        if rival.needs_tests or level[0] == 0.0:
-            continue
-        if level[0] > _FAR_ABOVE * highest:
-            beyond.append(f"{title[0].lower()}{title[1:]} {in_100(level[0] / 100.0)}")
-        else:
-            colour, dash = STYLES[rival.name]
-            lines.append(Line(title, cases, level, colour, dash, width=1.6))
     best = best_by(plan)
     if best is not None:
         level = [100.0 * float(of(best[1]))] * 2
         name = f"Best reader of {joined(plan, best[0])}"
         lines.append(Line(name, [0.5, rounds + 0.5], level, GREY, DASHES[2]))
     said = [(line.name[0].lower() + line.name[1:], line.y) for line in lines]
-    heard = lines_heard(f"{what.capitalize()} per 100 cases", said, rounds)
-    if beyond:
-        heard += f" Beyond the picture: {', '.join(beyond)}."
-    note = f" (beyond the picture: {', '.join(beyond)})" if beyond else ""
     return line_chart(
         what.replace(" ", "-"),
-        heard,
+        lines_heard(f"{what.capitalize()} per 100 cases", said, rounds),
         lines,
         x_axis=cases_axis(rounds),
         x_label="case",
-        y_label=f"{what} per 100 cases{note}",
-    )
-
-
-def rates(plan: Plan) -> str:
-    """Sensitivity and specificity of the plan's decisions, case by case."""
-    rounds = rounds_shown(plan)
-    along, best, cases = mistakes_in_first(plan, rounds), best_by(plan), range(1, rounds + 1)
-    ends: tuple[float | None, float | None] = (None, None)
-    if best is not None:
-        ends = (100.0 * float(best[1].sensitivity), 100.0 * float(best[1].specificity))
-    lines = [
-        Line(
-            "Sensitivity", cases, (100.0 * along.sensitivity).tolist(), _PLAN, is_stepped=True,
-            width=2.2, target=ends[0],
-        ),
-        Line(
-            "Specificity", cases, (100.0 * along.specificity).tolist(), _ACCENT, DASHES[1],
-            is_stepped=True, target=ends[1],
-        ),
-    ]  # fmt: skip
-    heard = lines_heard("Rates in percent", [(line.name.lower(), line.y) for line in lines], rounds)
-    if best is not None:
-        heard += (
-            f" The best reader of {joined(plan, best[0])} has a sensitivity of {ends[0]:.0f} and a "
-            f"specificity of {ends[1]:.0f}."
-        )
-    return line_chart(
-        "rates", heard, lines, x_axis=cases_axis(rounds), x_label="case", y_label="percent"
+        y_label=f"{what} per 100 cases",
     )
 
 

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import Decision
 from preceptor.report import palette
 from preceptor.report.axes import Axis
-from preceptor.report.chart_parts import INK
-from preceptor.report.charts import DASHES, Line, Row, line_chart, timeline_chart
-from preceptor.report.colours import colours_of
-from preceptor.report.figures import bars_of
+from preceptor.report.charts import (
+    DASHES,
+    INK,
+    Dots,
+    Line,
+    Row,
+    Spans,
+    line_chart,
+    row_chart,
+    timeline_chart,
+)
 from preceptor.report.heard import lines_heard, shown_heard, some, spoken
 from preceptor.report.run import Run, running
-from preceptor.report.run_charts import Interval, Share, interval_chart, stacked_chart
+from preceptor.report.showing import bars_of, colours_of
 from preceptor.tutoring import Tutor
 
 # Rounds over which errors are averaged.
 OVER = 10
-# Kinds of person have letters of their own; grey is the colour of nobody in particular.
+# Grey is the colour of nobody in particular.
 _COLOURS = tuple(colour.light for colour in palette.KINDS)
 _GREY = palette.GREY.light
 # Rows of beliefs; of more tests, those that weigh most are drawn.
@@ -29,23 +38,22 @@ _MOST_ROWS = 24
 def kinds(tutor: Tutor, past: Run) -> str:
     """How likely each kind is, after each round."""
     names = list(tutor.kinds)
-    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(names) - 1)] + [_GREY]
-    shares = [
-        Share(name, past.kinds[:, i].tolist(), colour)
-        for i, (name, colour) in enumerate(zip(names, colours, strict=True))
-    ]
+    lines = []
+    for i, name in enumerate(names):
+        colour = _GREY if i == len(names) - 1 else _COLOURS[i % len(_COLOURS)]
+        likely = past.kinds[:, i].tolist()
+        lines.append(Line(name, range(past.rounds + 1), likely, colour, DASHES[i % len(DASHES)]))
     first, last = past.kinds[0], past.kinds[-1]
     said = [
         f"{spoken(names[i])} from {first[i]:.0%} to {last[i]:.0%}"
         for i in np.argsort(-last, kind="stable")
     ]
-    return stacked_chart(
+    return line_chart(
         "kinds",
         f"How likely each kind of person is, from before the first round to round {past.rounds:,}: "
         f"{some(said, 'kind')}.",
-        shares,
+        lines,
         x_axis=Axis.counting(0.0, float(past.rounds)),
-        x=range(past.rounds + 1),
         x_label="after round",
         y_label="probability",
     )
@@ -132,14 +140,24 @@ def errors(tutor: Tutor, past: Run) -> str:
     )
 
 
-def belief_rows(tutor: Tutor) -> list[Interval]:
+class Belief(NamedTuple):
+    """What is known about a weight in the person's mind, and what would be right."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    target: float
+
+
+def belief_rows(tutor: Tutor) -> list[Belief]:
     """Weights now, with 95% intervals, beside the true ones; for one standard deviation."""
     world = tutor.problem.world
     deviations = np.sqrt(np.diag(world.covariance))
     now, truth = tutor.coefficients * deviations, world.coefficients * deviations
     ends = tutor.intervals() * deviations[:, None]
     return [
-        Interval(label, float(now[i]), float(ends[i, 0]), float(ends[i, 1]), float(truth[i]))
+        Belief(label, float(now[i]), float(ends[i, 0]), float(ends[i, 1]), float(truth[i]))
         for i, label in enumerate(world.labels)
     ]
 
@@ -157,15 +175,16 @@ def beliefs(tutor: Tutor) -> str:
         f"{row.target:.2g})"
         for row in sorted(rows, key=lambda row: -abs(row.target))
     ]
-    return interval_chart(
+    return row_chart(
         "beliefs",
         "The weight that the person seems to give to each test now, with its 95% interval: "
         f"{some(said, 'test')}.",
-        rows,
+        [row.name for row in rows],
+        [
+            Dots("estimate", [row.value for row in rows], palette.ACCENT.light, "circle"),
+            Dots("true weight", [row.target for row in rows], palette.PLAN.light, "diamond"),
+        ],
+        spans=Spans("95% interval", [(row.low, row.high) for row in rows], palette.ACCENT.light),
+        x_axis=Axis.covering([0.0, *(end for row in rows for end in row[1:])]),
         x_label=f"weight: change{unit} for one standard deviation of the test",
-        value_name="estimate",
-        interval_name="95% interval",
-        target_name="true weight",
-        colour=palette.ACCENT.light,
-        target_colour=palette.PLAN.light,
     )

@@ -14,8 +14,8 @@ from preceptor.evaluation.value import counts_after
 from preceptor.plan import Plan
 from preceptor.report.mistake_words import against, best_by, in_100, mistakes_by, still_wrong
 from preceptor.report.phrases import joined
-from preceptor.report.plots import rounds_shown
 from preceptor.report.scale import per_case, scale_of
+from preceptor.report.showing import rounds_shown
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.settling import repeated_word, settles_after, shares
+from preceptor.report.showing import repeated_word, settles_after, shares
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from preceptor.report.axes import Axis
-from preceptor.report.charts import DASHES, Bar, Line, bar_chart, line_chart
+from preceptor.report.charts import DASHES, Dots, Line, line_chart, row_chart
 from preceptor.report.palette import ACCENT, TESTS
 from preceptor.study.error_course import ErrorCourse
 from preceptor.study.standing import MINUTES, Standing
@@ -13,22 +13,22 @@ from preceptor.study.standing import MINUTES, Standing
 
 def arms_picture(found: Standing) -> Markup:
     """How far each arm is: who finished, within who is at it."""
-    bars = [
-        Bar(arm.name, float(arm.completed), f"{arm.completed} of {arm.filled}", float(arm.filled))
-        for arm in found.arms
-    ]
     said = "; ".join(
         f"{arm.name}: {arm.completed} finished, {arm.active} at it" for arm in found.arms
     )
+    finished = [float(arm.completed) for arm in found.arms]
+    begun = [float(arm.filled) for arm in found.arms]
     return Markup(
-        bar_chart(
+        row_chart(
             "arms",
             said,
-            bars,
+            [f"{arm.name}: {arm.completed} of {arm.filled}" for arm in found.arms],
+            [
+                Dots("finished", finished, ACCENT.light, "circle"),
+                Dots("finished or at it", begun, ACCENT.light, "square"),
+            ],
+            x_axis=Axis.covering([0.0, *begun]),
             x_label="people",
-            value_name="finished",
-            most_name="finished or at it",
-            colour=ACCENT.light,
         )
     )
 
