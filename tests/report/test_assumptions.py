@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.report.assumptions import assumptions
+from preceptor.report.tables import assumptions
 
 WORLD = pr.World.equicorrelated([1.0, 0.5, 0.5], 0.5, 0.5)
 NOVICE = pr.Learner(np.zeros(3), pr.Geometric.from_half_life(14))

@@ -9,8 +9,8 @@ import pytest
 
 import preceptor as pr
 from preceptor.advice import Advice, Provenance
-from preceptor.report.data_rows import MOST_OPEN, column_rows, in_parts, signed
 from preceptor.report.html import render_report, write_report
+from preceptor.report.tables import MOST_OPEN, column_rows, in_parts, signed
 from tests.report.test_html import Page, words_of
 
 

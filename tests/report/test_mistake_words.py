@@ -8,12 +8,11 @@ import pytest
 import preceptor as pr
 from preceptor.advice.advising import advice_on
 from preceptor.evaluation.mistakes import best_mistakes, mistakes_along, mistakes_of
-from preceptor.report.assumptions import assumptions
+from preceptor.report.headline import in_numbers
 from preceptor.report.html import render_report
-from preceptor.report.in_numbers import reads_linearly
 from preceptor.report.mistake_words import in_100
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.tables import rival_rows, worth
+from preceptor.report.tables import assumptions, rival_rows
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
 # What only makes sense of outcomes that are numbers.
@@ -146,7 +145,7 @@ def test_rows_of_rivals_have_both_mistakes(advice):
     assert rows["Best achievable"].misses == in_100(
         float(best_mistakes(advice.plan.problem, (0,)).misses)
     )
-    assert "of 100: " in worth(advice.plan, advice.rivals)
+    assert in_numbers(advice.plan, advice.rivals)[0].startswith("Per 100 cases: ")
 
 
 def test_plain_data_has_rates(advice):
@@ -200,7 +199,7 @@ def test_a_linear_reading_of_yes_and_no_says_that_it_is_linear():
     table = {"a": x[:, 0], "b": x[:, 1], "ill": ill}
     given = {"tests": 1, "cases": 4, "person": "by-showings", "vary": False}
     advice = pr.advise(table, "ill", as_number=True, **given)
-    assert reads_linearly(advice)
+    assert advice.estimate.is_linear_reading
     least = np.sqrt(advice.plan.problem.oracle.floors().min())
     assert (
         f"No linear reader of what may be shown can be below {least:.4g}; the outcome takes two "
@@ -208,4 +207,4 @@ def test_a_linear_reading_of_yes_and_no_says_that_it_is_linear():
     ) in advice.headline[1]
     assert "no linear reader of all tests is typically off by less than" in render_report(advice)
 
-    assert not reads_linearly(pr.advise(table, "ill", **given))
+    assert not pr.advise(table, "ill", **given).estimate.is_linear_reading

@@ -1,56 +1,40 @@
 """Tomorrow morning: every case has a box, cases that show the same stand together."""
 
 import re
-from types import SimpleNamespace
 
 import preceptor as pr
 from preceptor.advice import Advice, Provenance
 from preceptor.report.html import render_report
-from preceptor.report.morning import Stretch, stretches
+from preceptor.report.morning import stretches
 from tests.report.test_html import PLAN, PROBLEM, Page, plan_of, words_of
 
 
-def row(case, text):
-    return SimpleNamespace(case=case, text=text, shown=(text,))
-
-
 def test_cases_in_a_row_that_show_the_same_stand_together():
-    rows = [row("1", "a"), row("2", "a"), row("3", "b"), row("4", "a")]
-    found = stretches(rows)
-    assert found == [
-        Stretch("a", ("1", "2")),
-        Stretch("b", ("3",)),
-        Stretch("a", ("4",)),
-    ]
+    policy = pr.ExploreThenCommit([(0,), (0,), (1,)], (0,))
+    found = stretches(plan_of(policy, PROBLEM.replace(horizon=4)))
+    assert [list(each.cases) for each in found] == [[1, 2], [3], [4]]
     assert [each.label for each in found] == ["cases 1 to 2", "case 3", "case 4"]
 
 
 def test_a_set_for_good_has_boxes_for_the_next_cases():
-    (later,) = stretches([row("from 1,005 on", "a")])
+    *_, later = stretches(plan_of(pr.ExploreThenCommit([(0,), (1,)] * 50, (0,))))
     assert later.goes_on
-    assert later.has_boxes
-    assert later.cases[:2] == ("1,005", "1,006")
-    assert later.label == "from case 1,005 on"
-    (always,) = stretches([row("every case", "a")])
-    assert always.cases[0] == "1"
+    assert later.cases[:2] == range(101, 103)
+    assert later.label == "from case 101 on"
+    (always,) = stretches(plan_of(pr.Stationary((0,))))
+    assert always.cases[0] == 1
     assert always.label == "every case"
 
 
 def test_remarks_have_no_boxes():
-    rows = [
-        SimpleNamespace(case="from 9 on", text="goes on changing", shown=()),
-        SimpleNamespace(case="10 to 90", text="left out here", shown=()),
-    ]
-    found = stretches(rows)
-    assert [each.has_boxes for each in found] == [False, False]
-    assert [each.label for each in found] == ["from 9 on", "cases 10 to 90"]
-
-
-def test_large_numbers_and_ranges_are_told_apart():
-    found = stretches([row("1,200", "a"), row("1,201", "a"), row("1,202 to 1,300", "left out")])
-    assert found[0].cases == ("1,200", "1,201")
-    assert found[1].cases == ("1,202 to 1,300",)
-    assert stretches([]) == []
+    longer = pr.ExploreThenCommit([(0,), (1,)] * 300, (0,))
+    *_, left_out, _ = stretches(plan_of(longer))
+    assert (left_out.label, left_out.cases) == ("cases 201 to 600", range(0))
+    repeats = pr.ExploreThenRepeat([(0,)], word=[(1,), (2,)])
+    last = stretches(plan_of(repeats))[-1]
+    assert last == ("from case 4 on", "repeat cases 2 to 3", range(0), False)
+    last = stretches(plan_of(longer, PROBLEM.replace(horizon=1_500)))[-1]
+    assert last[:2] == ("from case 201 on", "goes on until case 1,500")
 
 
 def section_of(page):

@@ -13,7 +13,6 @@ import preceptor as pr
 from preceptor.advice import Advice, Provenance, alternatives
 from preceptor.advice.proofs import with_proofs
 from preceptor.report import figures
-from preceptor.report.assumptions import assumptions
 from preceptor.report.axes import Axis
 from preceptor.report.charts import Dots, row_chart
 from preceptor.report.html import render_report
@@ -21,6 +20,7 @@ from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.people_words import person_rows, proven, share, worth_of_knowing
 from preceptor.report.plots import plot_plan
 from preceptor.report.showing import commits_in_sight, repeated_word, rounds_shown, settles_after
+from preceptor.report.tables import assumptions
 from preceptor.report.words import explain
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan
 

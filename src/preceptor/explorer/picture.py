@@ -18,8 +18,9 @@ from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.planning.search import quick_search
 from preceptor.report import figures
+from preceptor.report.headline import in_numbers
 from preceptor.report.scale import scale_of
-from preceptor.report.tables import certificate_rows, rival_rows, worth
+from preceptor.report.tables import certificate_rows, rival_rows
 from preceptor.report.words import sections
 
 # Seconds of search while a slider moves (of computing, so that a busy machine draws the same), and
@@ -74,7 +75,7 @@ def picture(ground: Ground, choice: Choice, plan: Plan, *, is_proven: bool) -> d
     told = dict(sections(plan, code=False))["What to show"]
     return {
         "saving": _saving(plan, rivals),
-        "worth": worth(plan, rivals),
+        "worth": " ".join(in_numbers(plan, rivals)),
         "to_show": [part for part in told if isinstance(part, str)],
         "phases": [list(part) for part in told if not isinstance(part, str)],
         "figures": drawn,

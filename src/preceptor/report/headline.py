@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from preceptor._base.words import counted, percent
+from preceptor._base.words import counted, listed, percent
 from preceptor.advice.comparing import WORTH_HAVING
-from preceptor.report.in_numbers import in_numbers, is_one_set, set_of
+from preceptor.evaluation.mistakes import decides
+from preceptor.model.yes_no_risks import Decision
+from preceptor.report.mistake_words import against, best_set, costs, has_costs, still_wrong
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
-from preceptor.report.scale import scale_of
+from preceptor.report.scale import per_case, scale_of
 from preceptor.report.showing import repeated_word, settles_after
-from preceptor.report.words import in_a_sentence
+from preceptor.report.words import in_a_sentence, least_loss
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice, Alternative
@@ -62,8 +65,7 @@ def _what_to_do(plan: Plan) -> str:
 def _worth(advice: Advice) -> str:
     """What the plan saves, or what the simple habit forgoes."""
     plan, free = advice.plan, advice.free
-    rivals = {rival.name: rival for rival in advice.rivals}
-    fixed, predictive = _habit(advice), rivals.get("predictive")
+    fixed = _habit(advice)
     said = []
     if is_one_set(plan) and free is not None and not is_one_set(free):
         saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
@@ -74,8 +76,9 @@ def _worth(advice: Advice) -> str:
         said.append("No schedule was found that costs less: the simple habit is as good.")
     elif fixed is not None:
         said.append(_beside_habit(plan, fixed))
-    if predictive is not None and fixed is not None:
-        said += in_numbers(advice, fixed, predictive)
+    if fixed is not None:
+        is_linear = advice.estimate is not None and advice.estimate.is_linear_reading
+        said += in_numbers(plan, advice.rivals, is_linear=is_linear)
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
         more = max(plan.value / free.value - 1.0, 0.0)
         limit = counted(advice.simple, "set")
@@ -176,3 +179,91 @@ def _share(value: float) -> str:
 
 def _signed(value: float) -> str:
     return f"{value:.1%}".replace("-0.0%", "0.0%")
+
+
+def in_numbers(plan: Plan, rivals: Sequence[Alternative], *, is_linear: bool = False) -> list[str]:
+    """The loss per case of plan and rivals: in the unit of the outcome, or as mistakes.
+
+    `is_linear` where an outcome that takes two values is read as a number.
+    """
+    problem, scale = plan.problem, scale_of(plan.problem)
+    others = _habits(plan, [rival for rival in rivals if rival.name in ("fixed", "predictive")])
+    same = [(rival, f"by {rival.title.lower()}") for rival in rivals if not rival.needs_tests]
+    said = []
+    if decides(problem):
+        told = [(words, r.mistakes) for r, words in [*others, *same] if r.mistakes is not None]
+        said.append(f"Per 100 cases: {against(plan, told)}.")
+    if not decides(problem) or has_costs(problem) or "prices" in scale.label:
+        unit = f" ({scale.unit})" if scale.unit else ""
+        if isinstance(problem.risk, Decision):
+            unit = f" ({costs(problem.risk)})"
+        each = " per case" if scale.per == 1 else ""
+        cheapest = sorted(same, key=lambda each: each[0].value)[:1]
+        numbers = [f"{per_case(problem, r.value):.4g} {words}" for r, words in others + cheapest]
+        beside = f", against {listed(numbers)}" if numbers else ""
+        own = f"{per_case(problem, plan.value):.4g}"
+        said.append(f"{scale.label.capitalize()}{unit}: {own}{each}{beside}.")
+    if is_linear:
+        said.append(_linear_floor(plan))
+    if problem.is_binary:
+        said += [_floor(plan), _no_use(plan, [rival for rival, _ in same])]
+    return [text for text in said if text]
+
+
+def _habits(plan: Plan, fixed_sets: list[Alternative]) -> list[tuple[Alternative, str]]:
+    """Fixed sets beside the plan, and what to call them; what shows the same is left out."""
+    others: list[tuple[Alternative, str]] = []
+    for rival in fixed_sets:
+        is_fixed = rival.name == "fixed"
+        if is_one_set(plan) and (is_fixed or rival.policy == plan.policy):
+            continue
+        if others and rival.policy == others[0][0].policy:
+            others = [(others[0][0], f"{others[0][1]} (also the most predictive)")]
+        elif is_fixed:
+            others.append((rival, "with the best fixed set"))
+        else:
+            others.append((rival, f"with the most predictive tests ({set_of(plan, rival)})"))
+    return others
+
+
+def _linear_floor(plan: Plan) -> str:
+    """What no linear reader can go below; a reader of yes and no may."""
+    least, scale = least_loss(plan), scale_of(plan.problem)
+    if least is None:
+        return ""
+    return (
+        f"No linear reader of what may be shown can be below {float(scale.of(least)):.4g}; the "
+        "outcome takes two values, and whoever reads it as yes or no may be."
+    )
+
+
+def _no_use(plan: Plan, same: list[Alternative]) -> str:
+    """A warning where the same answer for everybody costs less than showing tests."""
+    best = min(same, key=lambda rival: rival.value, default=None)
+    if best is None or best.value >= plan.value:
+        return ""
+    shows = any(plan.policy.used_sets())
+    than = "showing any tests by this plan" if shows else "what this person says without any test"
+    return f"Beware: {best.title.lower()} costs less than {than}."
+
+
+def _floor(plan: Plan) -> str:
+    """What nobody can go below, where the outcome is yes or no."""
+    if decides(plan.problem):
+        return still_wrong(plan)
+    least, shown = least_loss(plan), best_set(plan.problem)
+    if least is None or shown is None:
+        return ""
+    label = scale_of(plan.problem).label
+    return f"The best reader of {joined(plan, shown)} would still have {least:.4g} ({label})."
+
+
+def is_one_set(plan: Plan) -> bool:
+    """Whether the plan shows one set from the first case to the last."""
+    return plan.policy.commit is not None and plan.exploration_length == 0
+
+
+def set_of(plan: Plan, rival: Alternative) -> str:
+    """What a rival shows, for a sentence."""
+    shown = None if rival.policy is None else rival.policy.commit
+    return joined(plan, shown) if shown else "nothing"

@@ -18,16 +18,8 @@ from preceptor.evaluation.mistakes import decides
 from preceptor.model.yes_no_risks import Decision
 from preceptor.plan import Plan
 from preceptor.report import figures, mistake_figures
-from preceptor.report.assumptions import assumptions
-from preceptor.report.data_rows import (
-    about_rows,
-    chips,
-    column_rows,
-    in_parts,
-    what_was_done,
-)
 from preceptor.report.mistake_words import costs, in_100, mistakes_by
-from preceptor.report.morning import MOST_TICKED, stretches
+from preceptor.report.morning import stretches
 from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
 from preceptor.report.palette import TESTS, styles
@@ -42,12 +34,17 @@ from preceptor.report.showing import (
     settles_after,
 )
 from preceptor.report.tables import (
+    about_rows,
+    assumptions,
     certificate_rows,
     change_rows,
+    chips,
+    column_rows,
+    in_parts,
     most_sensitive,
     rival_rows,
     weight_rows,
-    worth,
+    what_was_done,
 )
 from preceptor.report.words import sections
 
@@ -120,9 +117,8 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         headline=advice.headline,
         provenance=_provenance(advice.provenance),
         command=advice.provenance.command,
-        schedule=stretches(advice.schedule(most=MOST_TICKED)),
+        schedule=stretches(plan),
         words=dict(sections(plan, code=False)),
-        worth=worth(plan, rivals),
         rivals=rival_rows(plan, rivals),
         scale=scale,
         decides=decides(plan.problem),

@@ -2,93 +2,69 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from itertools import groupby
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-# Cases to tick off: more than two or three pages nobody carries around.
-MOST_TICKED = 200
-# Cases to tick off where one set is shown from then on.
-_AND_SO_ON = 20
+from preceptor.model.sets import TestSet
+from preceptor.plan import Plan
+from preceptor.policies import runs
 
-
-class _Row(Protocol):
-    """A case in words ("7", "from 41 on"), and what is shown in it, by name and in words."""
-
-    @property
-    def case(self) -> str: ...
-
-    @property
-    def shown(self) -> tuple[str, ...]: ...
-
-    @property
-    def text(self) -> str: ...
+# Cases to tick off, more than which nobody carries around; and where one set is shown for good.
+_MOST_TICKED, _AND_SO_ON = 200, 20
 
 
 class Stretch(NamedTuple):
-    """What is shown, and in which cases: one after another, each to be ticked off.
+    """What is shown, in which cases, and how these are called; each has a box to be ticked off.
 
-    `goes_on` where these are only the first of all cases that show the same.
+    `goes_on` where these are only the first of all cases that show the same. A remark on other
+    cases has no boxes.
     """
 
+    label: str
     text: str
-    cases: tuple[str, ...]
+    cases: range = range(0)
     goes_on: bool = False
 
-    @property
-    def has_boxes(self) -> bool:
-        """Whether these are single cases, and not a remark on many."""
-        return self.goes_on or all(_is_number(case) for case in self.cases)
 
-    @property
-    def label(self) -> str:
-        """The cases in words.
+def stretches(plan: Plan) -> list[Stretch]:
+    """Cases of a plan, those in a row that show the same taken together.
 
-        >>> Stretch("bmi", ("1", "2", "3")).label, Stretch("bmi", ("4", "5"), goes_on=True).label
-        ('cases 1 to 3', 'from case 4 on')
-        """
-        first, last = self.cases[0], self.cases[-1]
-        if self.goes_on:
-            return "every case" if first == "1" else f"from case {first} on"
-        if not self.has_boxes:
-            return f"cases {first}" if first[:1].isdigit() else first
-        return f"case {first}" if first == last else f"cases {first} to {last}"
-
-
-def stretches(rows: Sequence[_Row]) -> list[Stretch]:
-    """Rows of a schedule, those in a row that show the same taken together.
-
-    Parameters
-    ----------
-    rows
-        What `Advice.schedule` gives: single cases, and whatever is summed up.
-
-    Returns
-    -------
-    list of Stretch
-        In the same order; what is summed up stands alone. One set that is shown from some case on
-        has boxes for the next few.
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=2))
+    >>> [(each.label, each.text) for each in stretches(plan)]
+    [('cases 1 to 2', 'bmi')]
     """
-    found = []
-    for (text, is_case), group in groupby(rows, lambda row: (row.text, _is_number(row.case))):
-        same = list(group)
-        if is_case:
-            found.append(Stretch(text, tuple(row.case for row in same)))
-        else:
-            found += [_summed_up(row) for row in same]
+    horizon, settled = plan.problem.horizon, plan.policy.settles()
+    if horizon is not None or settled is None:
+        found = _in_a_row(plan, plan.policy.schedule(min(horizon or _MOST_TICKED, _MOST_TICKED)))
+        if horizon is None or horizon > _MOST_TICKED:
+            left = "goes on changing" if horizon is None else f"goes on until case {horizon:,}"
+            found.append(Stretch(f"from case {_MOST_TICKED + 1} on", left))
+        return found
+    first, word = settled
+    begin = len(first) + 1
+    several = [*first, *(word if len(set(word)) > 1 else ())]
+    found = _in_a_row(plan, several[:_MOST_TICKED])
+    if len(several) > _MOST_TICKED:
+        label = f"cases {_MOST_TICKED + 1:,} to {len(several):,}"
+        found.append(Stretch(label, "left out here for want of room"))
+    if len(set(word)) > 1:
+        again = f"repeat cases {begin:,} to {len(several):,}"
+        return [*found, Stretch(f"from case {len(several) + 1:,} on", again)]
+    label = f"from case {begin:,} on" if first else "every case"
+    cases = range(begin, begin + _AND_SO_ON)
+    return [*found, Stretch(label, _named(plan, word[0]), cases, goes_on=True)]
+
+
+def _in_a_row(plan: Plan, schedule: list[TestSet]) -> list[Stretch]:
+    found, at = [], 1
+    for shown, length in runs(schedule):
+        cases = range(at, at + length)
+        label = f"case {at:,}" if length == 1 else f"cases {at:,} to {cases[-1]:,}"
+        found.append(Stretch(label, _named(plan, shown), cases))
+        at += length
     return found
 
 
-def _summed_up(row: _Row) -> Stretch:
-    """What is shown from some case on; a remark on cases that are left out stays as it is."""
-    begin = re.fullmatch(r"from ([\d,]+) on|every case", row.case)
-    if begin is None or not row.shown:
-        return Stretch(row.text, (row.case,))
-    first = int((begin.group(1) or "1").replace(",", ""))
-    cases = tuple(f"{case:,}" for case in range(first, first + _AND_SO_ON))
-    return Stretch(row.text, cases, goes_on=True)
-
-
-def _is_number(case: str) -> bool:
-    return case.replace(",", "").isdigit()
+def _named(plan: Plan, shown: TestSet) -> str:
+    return " + ".join(plan.problem.world.name_of(shown)) or "nothing"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -80,53 +82,48 @@ class Names:
 
 
 def shortened(name: str, most: int = MOST_LETTERS) -> str:
-    """A name, or both of its ends: names often differ in the last letters.
+    """A name in at most so many letters.
 
     >>> shortened("one two three four five", 12)
     'one tw…five'
     """
-    if len(name) <= most:
-        return name
-    letters = clusters(name)
-    head, tail = "", ""
-    for letter in letters:
-        if len(head) + len(letter) > 0.55 * most:
-            break
-        head += letter
-    for letter in reversed(letters):
-        if len(head) + len(tail) + len(letter) >= most:
-            break
-        tail = letter + tail
-    return f"{head.rstrip()}…{tail.lstrip()}"
+    return both_ends(name, most, len)
+
+
+def both_ends(
+    words: str, room: float, width: Callable[[str], float], *, first: float = 0.55
+) -> str:
+    """Words, or as much of both ends as there is room for: names often differ in the last letters.
+
+    The beginning gets its share `first` of the room.
+    """
+    if width(words) <= room:
+        return words
+    spare, letters = room - width("…"), clusters(words)
+    head = _longest(letters, first * spare, width)
+    tail = _longest(letters[::-1], spare - sum(map(width, head)), width)[::-1]
+    return f"{''.join(head).rstrip()}…{''.join(tail).lstrip()}"
+
+
+def _longest(letters: list[str], room: float, width: Callable[[str], float]) -> list[str]:
+    used = list(accumulate(map(width, letters)))
+    return letters[: bisect_right(used, room)]
 
 
 def clusters(text: str) -> list[str]:
-    """What a reader takes for one letter each: marks stay with what they mark, emoji whole.
+    """Letters with the marks and joiners that belong to them, so that no cut parts them.
 
     >>> len(clusters("e\\u0301a")), len(clusters("\\U0001F469\\u200D\\u2695\\uFE0F"))
     (2, 1)
     """
     found: list[str] = []
     for letter in text:
-        if found and (
-            _clings(letter) or found[-1].endswith(_JOINER) or _is_half(found[-1], letter)
-        ):
+        clings = unicodedata.category(letter).startswith("M") or letter == _JOINER
+        if found and (clings or found[-1].endswith(_JOINER)):
             found[-1] += letter
         else:
             found.append(letter)
     return found
-
-
-def _clings(letter: str) -> bool:
-    """Combining marks, joiners, variation selectors, shades of skin."""
-    is_mark = unicodedata.category(letter) in ("Mn", "Me", "Mc")
-    return is_mark or letter == _JOINER or "\U0001f3fb" <= letter <= "\U0001f3ff"
-
-
-def _is_half(before: str, letter: str) -> bool:
-    """Flags are pairs of letters of their own."""
-    first, last = "\U0001f1e6", "\U0001f1ff"
-    return len(before) == 1 and first <= before <= last and first <= letter <= last
 
 
 def writable(text: str) -> str:

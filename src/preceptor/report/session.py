@@ -18,11 +18,11 @@ from preceptor.errors import InvalidInput
 from preceptor.model.yes_no_risks import Decision
 from preceptor.problem import Problem
 from preceptor.report import run_figures as figures
-from preceptor.report.data_rows import in_parts
 from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
 from preceptor.report.palette import styles
 from preceptor.report.run import Run
+from preceptor.report.tables import in_parts
 from preceptor.tutoring import Tutor
 
 if TYPE_CHECKING:

@@ -9,11 +9,9 @@ from __future__ import annotations
 import html
 import math
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
-from preceptor.report.names import clusters, writable
+from preceptor.report.names import both_ends, writable
 
 # All pictures are equally wide, in units of their own, so that a page that scales them scales all
 # of their letters alike: on a phone, 390 pixels wide, they are 11 pixels high.
@@ -93,7 +91,7 @@ def text_width(words: str, size: float = FONT_SIZE) -> float:
 
 
 def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
-    """The words, or as much of both ends as there is room for: names often differ in the last.
+    """The words, or as much of both ends as there is room for.
 
     A level of a category matters more than the category's name.
 
@@ -104,12 +102,10 @@ def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
     """
     if text_width(words, size) <= room:
         return words
-    spare = room - text_width("…", size)
     _, equals, level = words.partition("=")
-    beside = spare - text_width(equals + level, size)
-    head = _beginning(words, max(beside, 0.2 * spare) if equals else 0.55 * spare, size)
-    tail = _end(words, spare - text_width(head, size), size)
-    return f"{head.rstrip()}…{tail.lstrip()}"
+    beside = 1.0 - text_width(f"…{equals}{level}", size) / room
+    first = max(beside, 0.2) if equals else 0.55
+    return both_ends(words, room, lambda part: text_width(part, size), first=first)
 
 
 def wrapped(words: str, room: float, size: float = FONT_SIZE) -> list[str]:
@@ -127,20 +123,6 @@ def wrapped(words: str, room: float, size: float = FONT_SIZE) -> list[str]:
 def widest(names: Sequence[str], most: float, size: float = FONT_SIZE) -> float:
     """Room for the widest of some names, though never more than `most`."""
     return min(max((text_width(name, size) for name in names), default=0.0), most)
-
-
-def _beginning(words: str, room: float, size: float) -> str:
-    """As many letters as there is room for."""
-    letters = clusters(words)
-    used = list(accumulate(text_width(letter, size) for letter in letters))
-    return "".join(letters[: bisect_right(used, room)])
-
-
-def _end(words: str, room: float, size: float) -> str:
-    """As many letters from the end as there is room for."""
-    letters = clusters(words)[::-1]
-    used = list(accumulate(text_width(letter, size) for letter in letters))
-    return "".join(letters[: bisect_right(used, room)][::-1])
 
 
 def _letter_width(letter: str) -> float:

@@ -2,51 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from preceptor._base.discounting import total_weight
-from preceptor._base.words import in_seconds, listed, percent, sentence
-from preceptor.evaluation.mistakes import Mistakes, decides
+from preceptor._base.words import in_seconds, percent, sentence
+from preceptor.evaluation.expectations import people_of, weights_of
+from preceptor.evaluation.mistakes import Mistakes, best_mistakes, best_reader, decides
 from preceptor.evaluation.value import counts_after
+from preceptor.model.links import LOGISTIC, PROBIT
+from preceptor.model.yes_no_risks import Decision, YesNoRisk
 from preceptor.plan import Plan
-from preceptor.report.mistake_words import against, best_by, in_100, mistakes_by, still_wrong
-from preceptor.report.phrases import joined
+from preceptor.problem import Problem
+from preceptor.report.mistake_words import best_by, costs, in_100, mistakes_by, named, rates, yes_of
+from preceptor.report.phrases import Row, joined
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.showing import rounds_shown
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
-    from preceptor.advice import Alternative, Change
+    from preceptor.advice import Advice, Alternative, Change
     from preceptor.verification.verify import Verification
-
-
-def worth(plan: Plan, rivals: Sequence[Alternative]) -> str:
-    """What the plan gains over its rivals, in a sentence."""
-    if decides(plan.problem):
-        told = [
-            (f"{'with' if r.needs_tests else 'by'} {r.title.lower()}", r.mistakes)
-            for r in rivals
-            if r.mistakes is not None
-        ]
-        text = f"Over all cases, of 100: {against(plan, told)}."
-        return f"{text} {still_wrong(plan)}".rstrip()
-    problem, scale = plan.problem, scale_of(plan.problem)
-    unit = f" ({scale.unit})" if scale.unit else ""
-    own = f"{per_case(problem, plan.value):.3g}"
-    others = [
-        f"{per_case(problem, r.value):.3g} {'with' if r.needs_tests else 'by'} {r.title.lower()}"
-        for r in rivals
-    ]
-    text = f"Over all cases, the {scale.label} of this plan is {own}{unit}"
-    if others:
-        text += f", against {listed(others)}"
-    floor = least_loss(plan)
-    if floor is not None:
-        text += f"; the best achievable is {float(scale.of(floor)):.3g}"
-    return f"{text}."
 
 
 class RivalRow(NamedTuple):
@@ -237,3 +216,171 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         checked = f"{verdict}. {verification.in_words()}"
     rows.append(("Checked independently", checked))
     return rows
+
+
+# Rows of a long table that are open at once; the others are a click away.
+MOST_OPEN = 20
+# What a page says of a weight whose sign is not that of the plain correlation.
+DISAGREES = "sign disagrees"
+
+
+class ColumnRow(NamedTuple):
+    """A column of the table as estimated: what it is like, what it weighs, and how surely.
+
+    `interval` is empty where nothing was estimated again, `disagrees` where the sign of the weight
+    is that of the plain correlation with the outcome.
+    """
+
+    name: str
+    average: str
+    deviation: str
+    missing: str
+    weight: str
+    interval: str
+    disagrees: str
+
+
+def column_rows(advice: Advice) -> list[ColumnRow]:
+    """One row per column, the largest weight first; none without a table.
+
+    Parameters
+    ----------
+    advice
+        With an estimate, and weights estimated again from cases drawn with replacement, if there
+        was time for that.
+
+    Returns
+    -------
+    list of ColumnRow
+        Weights are for one standard deviation of the test.
+    """
+    estimate, resampled = advice.estimate, advice.resampled
+    if estimate is None:
+        return []
+    world, units = estimate.world, estimate.world.units
+    assert units is not None, "whatever was estimated from a table has its units"
+    weights = world.coefficients * np.sqrt(np.diag(world.covariance))
+    found = {} if resampled is None else {each.name: each for each in resampled.weights}
+    wrong = {each.name: each.correlation for each in estimate.signs_that_disagree}
+    rows = []
+    for i in map(int, np.argsort(-np.abs(weights), kind="stable")):
+        name = world.labels[i]
+        gaps = int(np.isnan(estimate.design.values[:, i]).sum())
+        ends = found.get(name)
+        rows.append(
+            ColumnRow(
+                name,
+                f"{units.means[i]:.4g}",
+                f"{units.scales[i]:.3g}",
+                f"{gaps:,}" if gaps else "",
+                signed(weights[i]),
+                "" if ends is None else f"{signed(ends.low)} to {signed(ends.high)}",
+                f"{DISAGREES} with its correlation, {signed(wrong[name])}" if name in wrong else "",
+            )
+        )
+    return rows
+
+
+def about_rows(advice: Advice, *, rows: bool) -> list[str]:
+    """Sentences that name single rows of the table; without leave, only how many there are."""
+    found = [] if advice.estimate is None else list(advice.estimate.rows_in_doubt)
+    if rows or not found:
+        return found
+    one = len(found) == 1
+    remarks = "A remark" if one else f"{len(found):,} remarks"
+    left_out = f"{remarks} about single rows of the table {'is' if one else 'are'} left out here"
+    return [f"{left_out}; preceptor plan --rows tells them."]
+
+
+def what_was_done(advice: Advice) -> list[str]:
+    """What was left out, filled in or merged, a sentence each, nothing twice."""
+    if advice.estimate is None:
+        return []
+    left_out = [f"{name} was left out: {reason}." for name, reason in advice.estimate.dropped]
+    return list(dict.fromkeys([*left_out, *advice.estimate.notes]))
+
+
+def signed(value: float) -> str:
+    """A number with its sign, in three digits.
+
+    >>> signed(-0.12345), signed(2.0), signed(0.0)
+    ('−0.123', '+2', '0')
+    """
+    return "0" if value == 0.0 else f"{value:+.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def in_parts(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """What is open at once, and the rest."""
+    return (rows, ()) if len(rows) <= MOST_OPEN + 3 else (rows[:MOST_OPEN], rows[MOST_OPEN:])
+
+
+def chips(places: Mapping[int, int], labels: Sequence[str], colours: int) -> dict[str, int]:
+    """By name of column: the number of the chip in the colour of its test."""
+    return {labels[test]: place % colours + 1 for test, place in places.items()}
+
+
+_LINKS = {
+    PROBIT: "probit: yes if the score plus chance is above 0, chance being normal with variance 1",
+    LOGISTIC: "logistic: the score is the log odds of yes",
+}
+
+
+def assumptions(plan: Plan) -> list[Row]:
+    """Label and sentence for each assumption."""
+    problem = plan.problem
+    rows = [
+        ("Tests per case", problem.budget_in_words()),
+        ("Learning", problem.learner.learning_in_words()),
+        ("First beliefs", problem.learner.beliefs_in_words(problem.world)),
+        ("Unseen tests", problem.learner.imputation_in_words()),
+        ("Time", problem.time_in_words()),
+    ]
+    rows += _yes_no_rows(problem) if problem.is_binary else [_noise_row(problem)]
+    if plan.regrets is not None:
+        people = people_of(problem).items()
+        for (name, person), weight in zip(people, weights_of(problem), strict=True):
+            unseen = person.imputation_in_words()
+            learning = person.learning_in_words()
+            rows.append((f"{weight:.0%}", f"{name}: {learning}; unseen tests {unseen}"))
+    return rows
+
+
+def _yes_no_rows(problem: Problem) -> list[Row]:
+    """How common yes is, how answers come about, and what no test tells."""
+    world, risk = problem.world, problem.risk
+    outcome = world.outcome
+    assert outcome is not None
+    assert isinstance(risk, YesNoRisk)
+    common = f"{yes_of(world)} in {100.0 * outcome.prevalence:.3g}% of all cases"
+    if risk.believed_prevalence is not None:
+        common += f"; the person takes it to be {100.0 * risk.believed_prevalence:.3g}%"
+    if isinstance(risk, Decision):
+        answers = f"yes above a probability of {risk.yes_above:.0%}; {costs(risk)}"
+    else:
+        answers = f"probabilities; {risk.in_words()}"
+    everything = tuple(range(world.size))
+    area = float(best_reader(problem, everything).area()[0])
+    left = f"with all tests and all weights known, the area under the ROC curve is {area:.3f}"
+    if isinstance(risk, Decision):
+        least = best_mistakes(problem, everything)
+        left += f"; still {named(least)} per 100 cases ({rates(least)})"
+    return [
+        ("Prevalence", common),
+        ("Answers", answers),
+        ("From score to chance", _LINKS.get(outcome.link, outcome.link)),
+        ("What no test tells", left),
+    ]
+
+
+def _noise_row(problem: Problem) -> Row:
+    unit = scale_of(problem).unit
+    noise = math.sqrt(problem.world.noise_variance)
+    spread = math.sqrt(problem.world.outcome_variance)
+    share = problem.world.explained_share
+    of = f" {unit}" if unit else ""
+    said = (
+        f"with all tests and all weights known, still off by {noise:.3g}{of}; outcomes have a "
+        f"standard deviation of {spread:.3g}, so all tests together explain {share:.0%} of the "
+        "variance"
+    )
+    return ("What no test explains", said)
