@@ -95,7 +95,7 @@ def body_fat_table(people: int = 400) -> str:
     """The block for the table of thirteen tests, and how surely it tells."""
     from body_fat import load_body_fat
 
-    from preceptor.estimation.sources import fit_source
+    from preceptor.estimation.world import fit_source
 
     world = fit_source(load_body_fat(), None).world
     found = diagnose(world, budget=3, simulated=people)

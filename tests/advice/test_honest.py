@@ -18,7 +18,7 @@ from preceptor.advice.comparing import (
     with_policy,
 )
 from preceptor.advice.resampling import RESAMPLES, Resampled, resample
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.policies import Stationary
 from tests.advice.people import crowd_plan

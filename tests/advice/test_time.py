@@ -8,7 +8,7 @@ from preceptor._base.deadline import Deadline
 from preceptor.advice import advising
 from preceptor.advice.choices import time_from
 from preceptor.errors import InvalidInput
-from preceptor.estimation import sources
+from preceptor.estimation import world as sources
 
 
 def test_cases_are_counted_and_about_has_no_end():

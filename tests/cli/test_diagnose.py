@@ -11,7 +11,7 @@ import pytest
 import preceptor as pr
 from preceptor.diagnosis.blocks import Block
 from preceptor.diagnosis.courses import block_of, course_from, decisive, drawn
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.evidence.lockstep import played
 from tests.cli.conftest import no_traceback
 

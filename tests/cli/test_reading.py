@@ -13,7 +13,7 @@ from preceptor.cli._options import beliefs_from
 from preceptor.cli._reading import as_options, from_options
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.tables import Reading
 from tests.cli.conftest import RUNNER, app, no_traceback
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import preceptor as pr
 from preceptor.estimation import fit_world
 from preceptor.estimation.missing_codes import suspected
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.tables import Reading
 from tests.estimation.tables import ROWS, columns, said
 from tests.strategies import examples, seeds

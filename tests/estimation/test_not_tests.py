@@ -162,33 +162,6 @@ def test_measured_whole_numbers_are_not():
     assert fit_world(columns(c=platelets), "y").doubts == ()
 
 
-@pytest.mark.parametrize(
-    "name", ["inst", "Hospital code", "hospital", "ward_id", "study site", "zip", "surgeon"]
-)
-@pytest.mark.parametrize("kind", ["number", "text"])
-def test_codes_of_places_are_doubted(name, kind):
-    codes = RNG.integers(1, 5, size=ROWS)
-    values = codes if kind == "number" else [f"H{code}" for code in codes]
-    (doubt,) = fit_world(columns(**{name: values}), "y").doubts
-    assert doubt.startswith(f"{name} seems to tell where or by whom, which is no result; if so, ")
-    assert f"`drop` '{name}'" in doubt if " " in name else f"`drop` {name}" in doubt
-
-
-@pytest.mark.parametrize("name", ["site", "tumour site", "distance to centre", "steward"])
-def test_results_with_such_names_are_not(name):
-    assert fit_world(columns(**{name: RNG.integers(1, 5, size=ROWS)}), "y").doubts == ()
-
-
-def test_whoever_has_several_rows_is_doubted_by_name():
-    people = np.repeat(np.arange(101, 101 + ROWS // 3), 3)
-    (doubt,) = fit_world(columns(patient_id=people), "y").doubts
-    assert doubt == (
-        "patient_id seems to name whom a case is about, 100 of them in 300 cases; if so, `drop` "
-        "patient_id."
-    )
-    assert fit_world(columns(rate=people), "y").doubts == ()
-
-
 def test_counting_the_rows_is_doubted():
     fitted = fit_world(columns(c=range(5, ROWS + 5)), "y")
     assert "c counts the rows; if it is no test, `drop` c." in fitted.doubts

@@ -113,7 +113,7 @@ def test_tests_of_several_columns_are_shown_whole():
 
 
 def test_body_fat_can_be_told_cheaply_but_not_from_ordinary_practice():
-    from preceptor.estimation.sources import fit_source
+    from preceptor.estimation.world import fit_source
     from tests.body_fat import load_body_fat
 
     world = fit_source(load_body_fat(), None).world

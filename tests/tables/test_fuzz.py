@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preceptor.errors import InvalidInput
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.logs import Log
 from preceptor.model.units import Units
 from preceptor.model.world import World

@@ -11,7 +11,7 @@ import pytest
 
 import preceptor.tables.workbooks as workbooks
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.tables import Reading, opening, read_cells, read_sheet, records
 from tests.tables import writing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import preceptor as pr
-from preceptor.estimation.sources import fit_source
+from preceptor.estimation.world import fit_source
 from preceptor.tables import Reading, read_sheet
 from tests.tables import writing
 

@@ -210,7 +210,7 @@ def advise(
         problem = data
     else:
         from preceptor.estimation import WorldEstimate
-        from preceptor.estimation.sources import fit_source, name_of_source
+        from preceptor.estimation.world import fit_source, name_of_source
 
         report(progress, "estimating")
         time = time_from(cases, about, discount)

@@ -13,8 +13,8 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
-from preceptor.estimation.sources import fit_source, name_of_source, with_points
 from preceptor.estimation.table import read_table
+from preceptor.estimation.world import fit_source, name_of_source, with_points
 from preceptor.tables import Reading, read_sheet
 
 if TYPE_CHECKING:

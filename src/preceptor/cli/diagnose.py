@@ -130,7 +130,7 @@ def diagnose(
         elif resume is not None:
             check_journal(resume, source, read, data, person, dry_run=dry_run)
         from preceptor.advice.choices import reading_as
-        from preceptor.estimation.sources import fit_source
+        from preceptor.estimation.world import fit_source
 
         table = source if read is None else data
         estimate = fit_source(

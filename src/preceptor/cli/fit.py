@@ -95,7 +95,7 @@ def fit(
         from preceptor.advice.learner_file import learner_to_dict
         from preceptor.estimation import fit_learner
         from preceptor.estimation.learner_refusals import log_refusals
-        from preceptor.estimation.sources import fit_source
+        from preceptor.estimation.world import fit_source
         from preceptor.logs import Log
 
         estimate = fit_source(

@@ -23,7 +23,7 @@ from preceptor.estimation.categories import (
 )
 from preceptor.estimation.columns import LARGEST, Column
 from preceptor.estimation.findings import Findings, Said, place
-from preceptor.estimation.not_tests import doubt_number, doubt_place, names_cases
+from preceptor.estimation.not_tests import doubt_number, names_cases
 from preceptor.estimation.outcome import ROUNDING
 from preceptor.estimation.table import Table
 
@@ -104,8 +104,6 @@ def encode(table: Table) -> Design:
     for i in kept:
         if parts.names[i] == parts.tests[i]:
             doubt_number(parts.names[i], values[:, i], numbered, found)
-    for test in dict.fromkeys(parts.tests[i] for i in kept):
-        doubt_place(test, found)
     if table.outcome.levels is None:
         doubt_number(table.outcome.name, outcome, numbered, found)
     for name, reason in found.dropped:

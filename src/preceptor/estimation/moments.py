@@ -115,54 +115,29 @@ def estimate(values: FloatArray, outcome: FloatArray, recipe: Recipe) -> Moments
         _, blurred = fill_in(values, means, plain)
     by_regression = _fitted("regression", recipe.regression, filled, outcome)
     coefficients = _result("regression", by_regression, "coef_", (size,))
-    if recipe.link is not None:
-        return _of_scores(coefficients, covariance, blurred, cases, adjusted, recipe.link,
-                          by_covariance, by_regression, len(outcome))  # fmt: skip
-    residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
     degrees = _degrees_of_freedom(by_regression, coefficients, filled)
-    squares = float(residuals @ residuals)
-    # Part of the residuals is what the gaps hide, which is no noise of the world. A twentieth is
-    # kept in any case: no gap accounts for everything.
-    hidden = min(float(coefficients @ blurred @ coefficients), 0.95 * squares)
+    if recipe.link is None:
+        residuals = (outcome - outcome.mean()) - (filled - filled.mean(axis=0)) @ coefficients
+        squares = float(residuals @ residuals)
+        # Part of the residuals is what the gaps hide, which is no noise of the world. A twentieth
+        # is kept in any case: no gap accounts for everything.
+        gaps = min(float(coefficients @ blurred @ coefficients), 0.95 * squares)
+        noise = (squares - gaps) / max(len(outcome) - degrees, 1.0)
+        hidden = gaps / squares if squares > 0.0 else 0.0
+    else:
+        link = link_of(recipe.link)
+        if not isinstance(by_regression, BinaryRidge):
+            coefficients = coefficients * link.unit / link_of(LOGISTIC).unit
+        more, noise = float(coefficients @ blurred @ coefficients) / len(outcome), link.variance
+        hidden = more / (more + noise)
     return Moments(
         coefficients=coefficients,
         covariance=covariance,
-        noise_variance=(squares - hidden) / max(len(outcome) - degrees, 1.0),
+        noise_variance=noise,
         degrees=degrees,
         information=cases.shape[0],
         adjusted=adjusted,
-        hidden=hidden / squares if squares > 0.0 else 0.0,
-        blurred=blurred,
-        fitted_covariance=by_covariance,
-        fitted_regression=by_regression,
-    )
-
-
-def _of_scores(
-    coefficients: FloatArray,
-    covariance: FloatArray,
-    blurred: FloatArray,
-    cases: FloatArray,
-    adjusted: float,
-    link: str,
-    by_covariance: Any,
-    by_regression: Any,
-    rows: int,
-) -> Moments:
-    """Moments where the outcome is yes or no; `hidden` is what gaps add to the link's variance."""
-    scale = link_of(link)
-    if not isinstance(by_regression, BinaryRidge):
-        coefficients = coefficients * scale.unit / link_of(LOGISTIC).unit
-    more = float(coefficients @ blurred @ coefficients) / rows
-    degrees = getattr(by_regression, "degrees_", 1.0 + np.count_nonzero(coefficients))
-    return Moments(
-        coefficients=coefficients,
-        covariance=covariance,
-        noise_variance=scale.variance,
-        degrees=float(degrees),
-        information=cases.shape[0],
-        adjusted=adjusted,
-        hidden=more / (more + scale.variance),
+        hidden=hidden,
         blurred=blurred,
         fitted_covariance=by_covariance,
         fitted_regression=by_regression,

@@ -25,15 +25,6 @@ _NAMES = re.compile(
     r"(^|[\W_])(id|ids|nr|no|mrn|pid|uid|key|index|(case|patient|subject|record|row|study|hospital)"
     r"([\W_]*(id|nr|no|number|num|code|key))?)$|(?<=[a-z])(ID|Id|Nr|No)$",
 )
-_NUMBERED = r"[\W_]*(id|nr|no|number|num|code|key|name)"
-# A site alone may be where a tumour sits, which is a result.
-_PLACES = re.compile(
-    r"((treating|admitting|referring|study|trial|patient)[\W_]*)?"
-    r"(hospital|hosp|institution|inst|clinic|klinik|cent(re|er)|ward|department|dept|doctor|"
-    rf"physician|surgeon|operator|zip|postcode|postal|plz)({_NUMBERED})?"
-    rf"|(study|trial)[\W_]*site|site{_NUMBERED}"
-)
-_PEOPLE = re.compile(rf"id|mrn|pid|uid|(case|patient|subject|person|participant)({_NUMBERED})?")
 
 
 def names_cases(name: str, values: FloatArray) -> bool:
@@ -61,15 +52,6 @@ def doubt_number(name: str, values: FloatArray, rows: IntArray, found: Findings)
     if not codes:
         _doubt_farthest(name, numbers, rows[known], found)
     _doubt_identifier(name, values, found)
-
-
-def doubt_place(name: str, found: Findings) -> None:
-    """Doubt a test that is called like a hospital or a doctor: it holds names, not results."""
-    if _PLACES.fullmatch(name.strip().casefold()):
-        found.doubt(
-            f"{name} seems to tell where or by whom, which is no result; if so, `drop` "
-            f"{quote(name)}."
-        )
 
 
 def _doubt_two(name: str, values: FloatArray, found: Findings) -> None:
@@ -104,7 +86,6 @@ def _doubt_identifier(name: str, values: FloatArray, found: Findings) -> None:
         found.doubt(f"{name} counts the rows; if it is no test, `drop` {quote(name)}.")
         return
     if not _all_different(values):
-        _doubt_repeated_names(name, values, found)
         return
     known = values[~np.isnan(values)]
     span = float(np.ptp(known)) + 1.0
@@ -116,18 +97,6 @@ def _doubt_identifier(name: str, values: FloatArray, found: Findings) -> None:
         found.doubt(
             f"{name} is a whole number that no two cases share, so it may name cases instead of "
             f"measuring them; if so, `drop` {quote(name)}."
-        )
-
-
-def _doubt_repeated_names(name: str, values: FloatArray, found: Findings) -> None:
-    """Whoever comes several times has several rows; their number is no result either."""
-    known = values[~np.isnan(values)]
-    different = np.unique(known).size
-    called = _PEOPLE.fullmatch(name.strip().casefold())
-    if called and different > _ENOUGH and np.all(known == np.floor(known)):
-        found.doubt(
-            f"{name} seems to name whom a case is about, {different:,} of them in "
-            f"{known.size:,} cases; if so, `drop` {quote(name)}."
         )
 
 

@@ -157,7 +157,7 @@ def ground_of_table(
     `called` is the name that readers know the file by, where that is not its own; `options` are
     further words of a command that reads it in the same way.
     """
-    from preceptor.estimation.sources import fit_source
+    from preceptor.estimation.world import fit_source
 
     name = called or path.name
     try:

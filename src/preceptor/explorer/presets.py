@@ -42,7 +42,7 @@ def _five_tests() -> Ground:
 
 def _diabetes() -> Ground:
     from preceptor.datasets import load_diabetes
-    from preceptor.estimation.sources import fit_source
+    from preceptor.estimation.world import fit_source
 
     data = load_diabetes()
     return Ground(
