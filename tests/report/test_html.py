@@ -95,7 +95,7 @@ def test_any_plan_becomes_a_well_formed_page(policy):
     assert len(parsed.ids) == len(set(parsed.ids))
     assert parsed.tags.count("h1") == 1
     assert parsed.tags.count("h2") == 8
-    assert parsed.tags.count("svg") == 5
+    assert parsed.tags.count("svg") == 4
 
 
 def test_nothing_comes_from_outside(page):
@@ -177,7 +177,7 @@ def test_the_first_paragraph_answers_what_people_ask_first():
 
 def test_without_changes_and_rivals_there_is_still_a_page():
     text = render_report(advice(PLAN))
-    assert Page(text).tags.count("svg") == 4
+    assert Page(text).tags.count("svg") == 3
     assert "No assumption could be changed" in text
 
 
@@ -262,7 +262,7 @@ def test_pictures_are_drawn_without_matplotlib():
         "import sys, preceptor as pr\n"
         "from preceptor.report.html import render_report\n"
         "problem = pr.Problem(pr.World([1.0], [[1.0]]), pr.Learner([0.0], pr.Geometric(1.1)), 1)\n"
-        "assert render_report(pr.solve(problem)).count('<svg') == 5\n"
+        "assert render_report(pr.solve(problem)).count('<svg') == 4\n"
         "assert 'matplotlib' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

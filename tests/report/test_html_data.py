@@ -10,7 +10,8 @@ import pytest
 import preceptor as pr
 from preceptor.advice import Advice, Provenance
 from preceptor.report.html import render_report, write_report
-from preceptor.report.tables import MOST_OPEN, column_rows, in_parts, signed
+from preceptor.report.showing import MOST_ROWS
+from preceptor.report.tables import column_rows, in_parts, signed
 from tests.report.test_html import Page, words_of
 
 
@@ -184,11 +185,11 @@ def test_a_problem_without_a_table_has_true_weights():
     assert column_rows(advice) == []
 
 
-@pytest.mark.parametrize("size", [MOST_OPEN, MOST_OPEN + 3, MOST_OPEN + 4, 80])
+@pytest.mark.parametrize("size", [MOST_ROWS + 3, MOST_ROWS + 4, 80])
 def test_long_tables_are_folded(size):
     first, rest = in_parts(list(range(size)))
     assert [*first, *rest] == list(range(size))
-    assert len(first) <= MOST_OPEN + 3
+    assert len(first) <= MOST_ROWS + 3
     assert len(rest) != 1
 
 

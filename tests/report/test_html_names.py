@@ -16,6 +16,7 @@ from preceptor.report import figures
 from preceptor.report.html import render_report
 from preceptor.report.names import MOST_LETTERS, Names, clusters, isolated, runs_left, shortened
 from preceptor.report.session import render_session
+from preceptor.report.showing import MOST_ROWS
 from preceptor.report.svg import fitted, text_width
 from tests.report.test_html import Page, words_of
 
@@ -112,14 +113,14 @@ def test_eighty_tests_do_not_explode():
     lines = ElementTree.fromstring(figures.learning(plan)).iter(f"{SVG}path")
     looks = [(p.get("stroke"), p.get("stroke-dasharray")) for p in lines if p.get("stroke")]
     assert len(looks) == len(set(looks)) == len({stroke for stroke, _ in looks}) == 8
-    assert len(figures.correlated(plan)) == figures.MOST_CORRELATED
+    assert len(figures.correlated(plan)) == MOST_ROWS
     assert {0, 1} <= set(figures.correlated(plan))
     page = page_of(plan)
     parsed = Page(page)
     heights = [float(g["viewbox"].split()[3]) for tag, g in parsed.attributes if tag == "svg"]
     assert max(heights) < 700
     words = words_of(page)
-    assert "Of 80 columns, the 20 that matter most" in words
+    assert "Of 80 columns these are the 20 that matter most" in words
     assert "Of 80 columns that are shown, the 8 that weigh most" in words
     assert "60 more" in words
     assert len(page) < 250_000

@@ -104,14 +104,17 @@ def test_what_is_proven_and_what_is_not_is_said():
     # No bound is above the best plan's cost.
     regrets = replace(plan.regrets, best=costs, bounds=bounds, bound_kinds=kinds)
     text = " ".join(proven(replace(plan, regrets=regrets)))
-    best = 'Proven: this plan is the best possible for "by showings, with a floor"'
-    assert f'{best} and at most 5.0% above it for "by showings".' in text
-    assert "For the others the only bound" in text
-    assert "50.0% to 100% above that, which says little" in text
+    assert (
+        'Proven: above the best possible plan, this one is 0% for "by showings, with a floor" and '
+        'at most 5.0% for "by showings".' in text
+    )
+    assert "the only bound is what a person who knows every weight would cost" in text
+    assert "(50.0%)" in text
+    assert "(100%)" in text
     assert "found by search, not proven" in text
     alone = replace(regrets, bounds=costs / [2.0, 1.05, 1.0, 1.1])
     text = " ".join(proven(replace(plan, regrets=alone)))
-    assert 'For "ann" the only bound' in text
+    assert 'For "ann" (100%) the only bound' in text
 
 
 def test_words_of_a_crowd():

@@ -157,7 +157,7 @@ def test_small_workbooks_that_unpack_into_huge_ones(tmp_path, monkeypatch):
         read_sheet(tmp_path / "far.xlsx")
     with zipfile.ZipFile(tmp_path / "bomb.xlsx", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/sharedStrings.xml", bytes(2**21))
-    monkeypatch.setattr(workbooks, "_LARGE", 2**20)
+    monkeypatch.setattr(workbooks, "MOST_BYTES", 2**20)
     with pytest.raises(InvalidFile, match=r"unpacks to 2 MB, too much for a workbook of 0\.0 MB"):
         read_sheet(tmp_path / "bomb.xlsx")
 

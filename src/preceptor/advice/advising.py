@@ -22,7 +22,7 @@ from preceptor.advice.choices import (
     time_from,
 )
 from preceptor.advice.comparing import compare
-from preceptor.advice.deciding import plan_for
+from preceptor.advice.deciding import half_of, plan_for
 from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.advice.from_here import from_here, remembering, so_far_from
 from preceptor.model.budgets import Budget
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 # All of it together, where nobody says how long it may take.
 DEFAULT_SECONDS = 15.0
-# What choosing few sets may take of the time that planning leaves.
-_SIMPLE_SHARE = 0.5
 
 
 def advise(
@@ -271,8 +269,7 @@ def advise(
         )
         if simple is not None:
             report(progress, "choosing few sets")
-            part = Deadline(max(_SIMPLE_SHARE * deadline.left, 0.1))
-            plan = plan_with_few_sets(free, simple, deadline=part, seed=seed)
+            plan = plan_with_few_sets(free, simple, deadline=half_of(deadline), seed=seed)
     found = advice_on(
         plan,
         free=free,

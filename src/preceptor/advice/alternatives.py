@@ -45,7 +45,6 @@ from preceptor.problem import Problem
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _REPEATED = 50
-_ORDERS, _FEWER_ORDERS = 24, 8
 # Sets beyond this number are not looked through; so many random ones stand for them.
 _MOST_LISTED, _POOL = 20_000, 200
 # Answers that are the same for everybody, by the names of their alternatives.
@@ -108,9 +107,7 @@ class Alternative:
         return self.value / plan.value - 1.0 if plan.value > 0.0 else 0.0
 
 
-def alternatives(
-    plan: Plan, *, orders: int | None = None, seed: int = 0
-) -> tuple[Alternative, ...]:
+def alternatives(plan: Plan, *, orders: int = 16, seed: int = 0) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
     For a yes-or-no outcome also the same answer for everybody.
@@ -120,8 +117,7 @@ def alternatives(
     plan
         Whose problem they are for.
     orders
-        How many random orders to average over, at least 2. If left out: 24, or 8 where people do
-        not learn by showings, since each has to be followed for every person.
+        How many random orders to average over, at least 2.
     seed
         Seed of these orders.
 
@@ -143,8 +139,6 @@ def alternatives(
     >>> ", ".join(rival.name for rival in alternatives(plan))
     'fixed, predictive, random'
     """
-    if orders is None:
-        orders = _ORDERS if plan.problem.learns_by_showings else _FEWER_ORDERS
     if orders < 2:
         raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
     problem = plan.problem

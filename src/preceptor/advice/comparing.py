@@ -19,6 +19,7 @@ from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import Alternative, alternatives
+from preceptor.advice.deciding import half_of
 from preceptor.advice.resampling import Gain, Resampled, crowd_gain, resample
 from preceptor.advice.sensitivity import Change, sensitivity_until
 from preceptor.evaluation.expectations import expected_costs
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 # Sets that may turn out to be the best fixed one in other draws of the cases.
 _CONTENDERS, _CONTENDERS_PLAYED = 24, 6
-# Shares of the time that is left: drawing cases again; then changed assumptions take the rest.
-_RESAMPLE_SHARE = 0.4
 # Savings below this share of the loss are not worth a schedule.
 WORTH_HAVING = 0.005
 # What the searched plan is called among a crowd's policies where a simpler one is the plan.
@@ -72,8 +71,7 @@ def compare(
     resampled = None
     if estimate is not None and fixed.policy is not None:
         report(progress, "drawing cases again")
-        until = Deadline(max(_RESAMPLE_SHARE * deadline.left, 1e-3))
-        contenders = _contenders(plan, rivals)
+        contenders, until = _contenders(plan, rivals), half_of(deadline)
         resampled = resample(estimate, plan, fixed.policy, contenders, deadline=until, seed=seed)
         if resampled is None:
             notes.append(

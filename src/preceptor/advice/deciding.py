@@ -24,12 +24,19 @@ QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
 _WIDE = 0.05
 # For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
-# Share of a time limit that all of these proofs may take.
-_PROOF_SHARE = 0.25
 # With more sets than this planning is among promising ones, for so long if nobody says.
 _MANY_SETS, MANY_SETS_SECONDS = 20_000, 3.0
-# Share of a limit on the whole advice that planning and proofs may take, and the least they get.
-_SHARE, _LEAST_SECONDS = 0.6, 0.05
+# The least that a step of advice gets, however little time is left.
+_LEAST_SECONDS = 0.05
+
+
+def half_of(deadline: Deadline) -> Deadline:
+    """Half of the time that is left, which every step of advice gets in its turn.
+
+    Planning comes first, then few sets if that was asked for, then drawing cases again; changed
+    assumptions take the rest.
+    """
+    return Deadline(max(deadline.left / 2.0, _LEAST_SECONDS))
 
 
 def plan_for(
@@ -48,7 +55,7 @@ def plan_for(
     """
     check_objective(problem, objective)
     if time_limit is not None:
-        time_limit = max(_SHARE * deadline.left, _LEAST_SECONDS)
+        time_limit = half_of(deadline).left
     if isinstance(problem.learner, Crowd):
         return _plan_for_crowd(problem, objective, time_limit, seed, progress)
     if not problem.learns_by_showings:
@@ -106,7 +113,7 @@ def _plan_for_crowd(
     if time_limit is None:
         seconds, each = PEOPLE_SECONDS, PROOF_SECONDS
     else:
-        each = min(PROOF_SECONDS, _PROOF_SHARE * time_limit / max(proofs, 1))
+        each = min(PROOF_SECONDS, time_limit / (2 * proofs + 1))
         seconds = time_limit - proofs * each
     plan = solve(
         problem,

@@ -35,8 +35,6 @@ from preceptor.policies import Policy, Stationary
 # as many of the best fixed ones among those near the best one of all.
 _ALL, _MOST_USED, _MOST_NEAR = 30, 8, 40
 _KICKS, _SEARCH_SECONDS = 2, 0.3
-# A choice of sets is better if its plan costs this share less.
-_BETTER = 1e-9
 
 
 def check_simple(simple: int | None) -> None:
@@ -160,7 +158,7 @@ def _grow(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], Po
         if not options:
             break
         found = _cheapest(work, options, deadline)
-        if work.judge(found[1]) >= work.judge(best) * (1.0 - _BETTER):
+        if work.judge(found[1]) >= work.judge(best):
             break
         chosen, best = found
     return chosen, best
@@ -179,7 +177,7 @@ def _exchange(
             if not options or deadline.is_over:
                 continue
             sets, policy = _cheapest(work, options, deadline)
-            if work.judge(policy) < work.judge(best) * (1.0 - _BETTER):
+            if work.judge(policy) < work.judge(best):
                 chosen, best, improved = sets, policy, True
     return chosen, best
 

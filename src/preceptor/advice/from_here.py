@@ -32,7 +32,6 @@ from preceptor.tables import Reading
 _HISTORIES = 128
 # After so many rounds another one changes next to nothing.
 _MOST_ROUNDS = 400
-_MOST_SHOWINGS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +180,7 @@ def _counts_by_name(world: World, shown: Mapping[str, int]) -> tuple[int, ...]:
     faults += [
         f"shown: {name!r} {count!r} times, must be a whole number of at least 0"
         for name, count in shown.items()
-        if not is_count(count, least=0) or count > _MOST_SHOWINGS
+        if not is_count(count, least=0)
     ]
     InvalidInput.raise_if(faults)
     counts = [0] * world.size

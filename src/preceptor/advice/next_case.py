@@ -11,6 +11,7 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.words import TOGETHER, counted, listed, times
+from preceptor.advice.alternatives import followed_rounds
 from preceptor.advice.from_here import SoFar, from_here
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate, losses_along
@@ -26,8 +27,6 @@ from preceptor.problem import Problem
 _SECONDS, _PEOPLE_SECONDS = 0.5, 2.0
 # Going on with the plan is as good as planning anew up to this share of the loss.
 _AS_GOOD = 0.002
-# Rounds of a table over counts that are looked at.
-_FOLLOWED = 400
 # Sets of what is at hand that are listed, and those that are weighed over all cases to come.
 _MOST_LISTED, _MOST_WEIGHED = 200, 40
 
@@ -180,7 +179,7 @@ class _Choice:
         """A table over counts has an answer for every state: follow it from here."""
         totals = np.add(self.problem.start_counts, self.so_far.counts).tolist()
         path = []
-        for _ in range(_FOLLOWED):
+        for _ in range(followed_rounds(self.problem)):
             path.append(policy.recommend(totals))
             for i in path[-1]:
                 totals[i] += 1

@@ -30,8 +30,6 @@ from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 
-# A bound is kept where it is at least this share better than the one that is there.
-_BETTER = 1e-9
 # Families larger than this are not looked through whole.
 _MANY_SETS = 3_000
 # States x sets that an exact method gets through in no time.
@@ -120,11 +118,11 @@ def _raised(
     row = f"plan for {regrets.people[i]}"
     if own is not None and row in regrets.policies:
         found = expected_costs(problem, own)
-        if found[i] < best[i] * (1.0 - _BETTER):
+        if found[i] < best[i]:
             costs[regrets.policies.index(row)] = found
             best = np.minimum(best, found)
     bounds, kinds = np.array(regrets.bounds), list(regrets.bound_kinds)
-    if bound > bounds[i] * (1.0 + _BETTER):
+    if bound > bounds[i]:
         bounds[i], kinds[i] = bound, kind
     return replace(
         regrets,

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 RESAMPLES = 40
 # Fewer replicates than this say nothing about how far a gain spreads.
 _FEWEST = 8
-# For people who do not learn by showings, who have to be followed.
-_MOST_PLAYED = 24
 # Share of the draws inside the intervals.
 LEVEL = 0.9
 
@@ -161,8 +159,7 @@ def resample(
         return None
     among = list(dict.fromkeys([fixed, *contenders]))
     gains, winners = [], dict.fromkeys(among, 0)
-    played = drawn.replicates if plan.problem.learns_by_showings else _MOST_PLAYED
-    for replicate in range(min(played, drawn.replicates)):
+    for replicate in range(drawn.replicates):
         if deadline.is_over:
             break
         try:

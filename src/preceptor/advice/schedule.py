@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 # Rows of a file; what comes later is summed up in the last of them.
 _MOST_WRITTEN = 10_000
-# Cases of a plan that neither ends nor settles.
-_ENDLESS = 200
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def schedule_rows(advice: Advice | Plan, most: int = 200) -> list[ScheduleRow]:
         return listed
     settled = plan.policy.settles()
     if settled is None:
-        listed = _rows(plan, plan.policy.schedule(min(_ENDLESS, most)), 1)
+        listed = _rows(plan, plan.policy.schedule(most), 1)
         return [*listed[:-1], ScheduleRow(f"from {len(listed)} on", (), "goes on changing")]
     first, word = settled
     begin = len(first) + 1

@@ -14,11 +14,9 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.estimation.columns import Column
-from preceptor.estimation.findings import Findings, few
+from preceptor.estimation.findings import FEW_CASES, Findings, few
 from preceptor.estimation.moments import location
 
-# Levels of a category with fewer cases are hardly estimated.
-RARE = 5
 # More levels than this and than half of the rows, and it is a name or an id, not a category.
 _FEW_LEVELS = 10
 # Cases that a level needs on average, and the most levels that anybody keeps apart.
@@ -78,7 +76,7 @@ def sorted_out(column: Column, values: FloatArray, found: Findings) -> Category 
             "if they matter",
         )
         return None
-    apart = [code for code in kept if times[code] >= RARE]
+    apart = [code for code in kept if times[code] >= FEW_CASES]
     merged = [int(code) for code in there if code not in set(apart)]
     if len(merged) < 2 or len(apart) < 2:
         apart, merged = [int(code) for code in there], []
@@ -115,10 +113,10 @@ def _made(
         lookup[code] = position
     merged_codes = lookup[codes]
     counts = np.bincount(merged_codes[merged_codes >= 0], minlength=len(levels))
-    rare = [level for level, n in zip(levels, counts, strict=True) if n < RARE]
+    rare = [level for level, n in zip(levels, counts, strict=True) if n < FEW_CASES]
     if rare:
         remarks.doubt(
-            f"{column.name}: {few(rare)} in fewer than {RARE} cases each, too few to "
+            f"{column.name}: {few(rare)} in fewer than {FEW_CASES} cases each, too few to "
             "weigh; consider merging rare levels."
         )
     return Category(column.name, tuple(levels), merged_codes, int(counts.argmax()), became, remarks)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+# Fewer cases say hardly anything: about a level, a rare value, a pair of columns.
+FEW_CASES = 5
 # How the table was read; what was left out of it; which levels were merged; how columns were
 # coded, which nobody needs to hear who only wants a plan.
 Topic = Literal["reading", "left out", "merged", "coded"]

@@ -19,6 +19,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidData, InvalidInput
 from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.defaults import LedoitWolf, Ridge
+from preceptor.estimation.findings import FEW_CASES
 from preceptor.model.links import LOGISTIC, link_of
 
 # Pairwise correlations may contradict each other; eigenvalues below this are raised to it.
@@ -28,8 +29,6 @@ _AT_ONCE = 2_000_000
 # Values of a table that are estimated from again and again, in folds and by the bootstrap; of more
 # cases a random part is taken, which says nearly as much in a fraction of the time.
 _MOST_VALUES = 600_000
-# A correlation of fewer cases is no more than a guess.
-_LEAST_SHARED = 5
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float, FloatA
     With them, by how much correlations had to give way, and the covariance (n, n) that results.
     """
     correlation, shared = pairwise_correlation(values)
-    if shared.min() < _LEAST_SHARED or not np.all(np.isfinite(correlation)):
+    if shared.min() < FEW_CASES or not np.all(np.isfinite(correlation)):
         trouble = np.where(np.isfinite(correlation), shared, 0)
         i, j = (int(v) for v in np.unravel_index(int(trouble.argmin()), shared.shape))
         raise TooFewShared(i, j, int(shared[i, j]))

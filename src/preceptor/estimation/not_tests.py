@@ -8,7 +8,7 @@ from shlex import quote
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.estimation.findings import Findings, place
+from preceptor.estimation.findings import FEW_CASES, Findings, place
 from preceptor.estimation.missing_codes import suspected
 
 # Standard deviations of all other values beyond which one looks like a mistake.
@@ -19,8 +19,6 @@ _ENOUGH = 20
 _EXPECTED_TIES = 5.0
 # Whole numbers of so many digits, all different but of one length, are given, not measured.
 _DIGITS = 6
-# Cases that a value must have to be weighed.
-_RARE = 5
 _NAMES = re.compile(
     r"(^|[\W_])(id|ids|nr|no|mrn|pid|uid|key|index|(case|patient|subject|record|row|study|hospital)"
     r"([\W_]*(id|nr|no|number|num|code|key))?)$|(?<=[a-z])(ID|Id|Nr|No)$",
@@ -58,7 +56,7 @@ def _doubt_two(name: str, values: FloatArray, found: Findings) -> None:
     """A column of two values has no outliers, but one of the two may be too rare to weigh."""
     highest = int(np.sum(values == values.max()))
     often = min(highest, values.size - highest)
-    if often < _RARE:
+    if often < FEW_CASES:
         rarer = values.max() if highest == often else values.min()
         cases = "1 case" if often == 1 else f"{often} cases"
         found.doubt(f"{name} is {rarer:g} in {cases} only, too few to weigh.")

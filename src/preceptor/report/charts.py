@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from preceptor.report import palette
+import preceptor.report.palette as palette
 from preceptor.report.axes import Axis
 from preceptor.report.svg import (
     FONT_SIZE,
@@ -29,23 +29,24 @@ from preceptor.report.svg import (
 
 GRID, SHADE, RULE = palette.GRID.light, palette.SHADE.light, palette.RULE.light
 INK = "currentColor"  # that of the page
-GAP = 6.0
+GAP = 0.5 * FONT_SIZE
 # What sticks out on the right: half of the last number, arrows.
-RIGHT_MARGIN = 18.0
+RIGHT_MARGIN = 1.4 * FONT_SIZE
 # From the middle of a line of text down to where its letters stand.
 TO_BASELINE = 0.35 * FONT_SIZE
 
-_SAMPLE = 28.0
-_BETWEEN_ENTRIES = 16.0
+_SAMPLE = 2.1 * FONT_SIZE
+_BETWEEN_ENTRIES = 1.2 * FONT_SIZE
 # With more entries than this, names are cut so that there is room for two columns.
 _MOST_IN_ONE_COLUMN = 8
 
 # As many patterns as there are colours, so that lines can differ in both.
 DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "15 4", "4 4", "9 3 2 3 2 3", "15 3 4 3")
 
-_PLOT_HEIGHT = 210.0
-_ROW, _FILLED = 20.0, 0.8  # the height of a row, and the share of it that a bar takes
-_MARK = 4.5  # half the size of a dot
+_PLOT_HEIGHT = 16.0 * FONT_SIZE
+_ROW = 1.5 * FONT_SIZE
+_BAR = 0.8 * _ROW
+_MARK = 0.35 * FONT_SIZE  # half the size of a dot
 # Names beside a chart take at most this share of its width.
 _SHARE_OF_NAMES = 0.46
 
@@ -274,7 +275,7 @@ def timeline_chart(
         middle = top + 2.0 + _ROW * (i + 0.5)
         parts.append(frame.draw_name(row.name, middle))
         for begin, until in row.bars:
-            x, height = frame.x(begin), _FILLED * _ROW
+            x, height = frame.x(begin), _BAR
             parts.append(box(x, middle - height / 2, frame.x(until) - x, height, row.colour))
     if shaded_from is not None:
         parts.append(segment(start, top, start, bottom, dash="4 3"))

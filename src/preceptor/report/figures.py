@@ -33,6 +33,7 @@ from preceptor.report.heard import (
 from preceptor.report.names import isolated
 from preceptor.report.scale import scale_of
 from preceptor.report.showing import (
+    MOST_ROWS,
     bars_of,
     colours_of,
     commit_note,
@@ -70,9 +71,6 @@ _MOST_REGRET = 300.0
 # Of cells with correlations: blue, nearly white, vermilion, told apart by everybody; and inks.
 _LEAST, _MIDDLE, _MOST = (0, 100, 165), (247, 247, 247), (190, 74, 0)
 _INKS = ("#000000", "#fefefe")
-# Rows of the timeline, lines of the learning, columns of the correlations: beyond these a picture
-# has only what matters most.
-_MOST_ROWS, _MOST_LINES, MOST_CORRELATED = 24, len(palette.TESTS), 20
 
 
 def timeline(plan: Plan) -> str:
@@ -96,10 +94,10 @@ def _rows(plan: Plan, schedule: list[TestSet]) -> list[Row]:
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
     colours = colours_of(world, schedule)
-    tests = rows_of(plan, schedule, _MOST_ROWS)
+    tests = rows_of(plan, schedule, MOST_ROWS)
     often = {test: sum(test in shown for shown in schedule) for test in tests}
     most = sorted(tests, key=lambda test: -often[test])
-    kept = set(most if len(tests) <= _MOST_ROWS else most[: _MOST_ROWS - 1])
+    kept = set(most if len(tests) <= MOST_ROWS else most[: MOST_ROWS - 1])
     rows = [
         Row(names[test], bars_of(test, schedule), colours.get(test, GREY))
         for test in tests
@@ -144,7 +142,7 @@ def learned(plan: Plan) -> tuple[list[int], int]:
     """Columns whose weights are drawn, those that weigh most, and how many are shown in all."""
     schedule = plan.policy.schedule(rounds_shown(plan))
     places = places_of(plan.problem.world, schedule)
-    kept = sorted(sorted(places, key=lambda test: places[test])[:_MOST_LINES])
+    kept = sorted(sorted(places, key=lambda test: places[test])[: len(palette.TESTS)])
     return kept, len(places)
 
 
@@ -192,14 +190,14 @@ def correlated(plan: Plan) -> list[int]:
     first most closely.
     """
     world = plan.problem.world
-    if world.size <= MOST_CORRELATED:
+    if world.size <= MOST_ROWS:
         return list(range(world.size))
     committed = list(plan.policy.commit or ())
     shown = {test for tests in plan.policy.schedule(rounds_shown(plan)) for test in tests}
     others = [test for test in range(world.size) if test not in committed]
     strength = np.abs(_correlation(plan))[:, committed or list(range(world.size))].max(axis=1)
     others.sort(key=lambda test: (test not in shown, -strength[test]))
-    return sorted([*committed, *others][:MOST_CORRELATED])
+    return sorted([*committed, *others][:MOST_ROWS])
 
 
 class CorrelationRow(NamedTuple):

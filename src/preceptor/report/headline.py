@@ -13,7 +13,7 @@ from preceptor.report.mistake_words import against, best_set, costs, has_costs, 
 from preceptor.report.people_words import worst_off
 from preceptor.report.phrases import cases, joined
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.showing import repeated_word, settles_after
+from preceptor.report.showing import repeated_word, rounds_shown, settles_after
 from preceptor.report.words import in_a_sentence, least_loss
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 # Savings below this share are none.
 _NOTHING = 5e-5
-# Cases of a plan that never settles over which its sets are counted.
-_COUNTED_CASES = 200
-# Schedules with no more changes of set than this are said in one sentence.
-_MOST_RUNS = 3
 
 
 def headline(advice: Advice) -> tuple[str, ...]:
@@ -39,7 +35,7 @@ def _what_to_do(plan: Plan) -> str:
     if commit is not None and is_one_set(plan):
         what = f"always show {joined(plan, commit)}" if commit else "show nothing, ever"
         return f"Nothing to plan: {what}."
-    brief = in_a_sentence(plan, _MOST_RUNS)
+    brief = in_a_sentence(plan)
     if brief:
         return brief
     settled = settles_after(policy)
@@ -58,7 +54,7 @@ def _what_to_do(plan: Plan) -> str:
         many = counted(len(set(word)), "set")
         first_cases = f"Follow the schedule for {cases(settled)}, then r" if settled else "R"
         return f"{first_cases}epeat a cycle of {cases(len(word))} with {many}, over and over."
-    many = counted(len(set(policy.schedule(_COUNTED_CASES))), "set")
+    many = counted(len(set(policy.schedule(rounds_shown(plan)))), "set")
     return f"Follow the schedule, which goes on changing among {many}."
 
 

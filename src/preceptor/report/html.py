@@ -25,7 +25,7 @@ from preceptor.report.pages import template
 from preceptor.report.palette import TESTS, styles
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
 from preceptor.report.phrases import joined
-from preceptor.report.scale import per_case, scale_of
+from preceptor.report.scale import ROUNDING, per_case, scale_of
 from preceptor.report.showing import (
     commits_in_sight,
     places_of,
@@ -50,9 +50,6 @@ from preceptor.report.words import sections
 
 if TYPE_CHECKING:
     from preceptor.advice import Advice, Alternative, Change, Provenance
-
-# Gaps up to this are rounding.
-_ROUNDING = 1e-9
 
 
 def write_report(advice: Advice | Plan, path: str | Path, *, rows: bool = False) -> None:
@@ -240,7 +237,7 @@ def _commit_card(plan: Plan) -> tuple[str, str]:
 def _gap_card(plan: Plan) -> tuple[str, str]:
     if not np.isfinite(plan.gap):
         return "nothing", "about the best possible plan"
-    if plan.gap <= _ROUNDING:
+    if plan.gap <= ROUNDING:
         return "the best", f"no {plan.bounded_plan} can do better"
     return f"at most {percent(plan.gap)}", f"above the best possible {plan.bounded_plan}"
 

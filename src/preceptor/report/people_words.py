@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
 from preceptor._base.words import listed, percent
 from preceptor.evaluation.expectations import people_of
 from preceptor.plan.reading import FIXED_SCHEDULES
@@ -27,14 +25,8 @@ _ROUNDING = 1e-6
 _SAYS_LITTLE, _FLOOR = 0.2, "floor of every case"
 # Regrets below this are shown as none.
 _NOTHING = 5e-4
-# Where the plan and its rivals stand among `regrets.policies`.
-_PLAN, _PREDICTIVE, _FIXED = 0, 1, 2
-
 
 WHO = "Who would lose by this plan"
-# Names that begin so say how somebody learns.
-_TELLING = ("by outcomes", "by showings", "not learning")
-_WIDEST_NAME = 44
 
 
 class PersonRow(NamedTuple):
@@ -55,7 +47,7 @@ def person_rows(plan: Plan) -> list[PersonRow]:
     regrets = plan.regrets
     if regrets is None:
         return []
-    losses = regrets.table
+    ours, predictive, fixed = regrets.table[:3]
     people = people_of(plan.problem)
     worst = worst_off(regrets)
     return [
@@ -63,9 +55,9 @@ def person_rows(plan: Plan) -> list[PersonRow]:
             name,
             people[name].learning_in_words(),
             f"{regrets.weights[i]:.0%}",
-            share(losses[_PLAN, i]),
-            share(losses[_PREDICTIVE, i]),
-            share(losses[_FIXED, i]),
+            share(ours[i]),
+            share(predictive[i]),
+            share(fixed[i]),
             f"{per_case(plan.problem, float(regrets.best[i])):#.3g}".rstrip("."),
             i == worst,
         )
@@ -83,8 +75,8 @@ def average_row(plan: Plan) -> PersonRow:
 
 def worst_off(regrets: Regrets) -> int | None:
     """Who loses most by the plan; None if nobody loses anything."""
-    worst = int(np.argmax(regrets.table[_PLAN]))
-    return worst if regrets.table[_PLAN, worst] > _ROUNDING else None
+    worst = int(np.argmax(regrets.table[0]))
+    return worst if regrets.table[0, worst] > _ROUNDING else None
 
 
 def share(regret: float) -> str:
@@ -116,56 +108,33 @@ def worth_of_knowing(regrets: Regrets) -> list[str]:
 
 
 def proven(plan: Plan) -> list[str]:
-    """What is proven about a plan for a crowd, and what is only found by search."""
+    """What is proven about a plan for a crowd, person by person, and what is found by search."""
     regrets = plan.regrets
     assert regrets is not None, "only a crowd has people to compare"
     with np.errstate(divide="ignore"):  # a bound of 0 says nothing
-        gaps = regrets.costs[_PLAN] / regrets.bounds - 1.0
-    says_little = [
-        kind in (_FLOOR, CONTRADICTED) and not gap <= _SAYS_LITTLE
-        for kind, gap in zip(regrets.bound_kinds, gaps, strict=True)
-    ]
-    return [
-        *_gaps_in_words(plan, [i for i, little in enumerate(says_little) if not little], gaps),
-        *_little(plan, [i for i, little in enumerate(says_little) if little], gaps),
-        "The plan, everybody's own plan and so the regrets are found by search, not proven.",
-    ]
-
-
-def _gaps_in_words(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
-    """Whoever has the best possible plan first, then the others, the smallest gap first."""
-    if not who:
-        return []
-    assert plan.regrets is not None
-    quoted = {i: f'"{plan.regrets.people[i]}"' for i in who}
-    best = [i for i in who if gaps[i] <= _ROUNDING]
-    words = [f"the best possible for {listed([quoted[i] for i in best])}"] if best else []
-    for i in sorted(set(who) - set(best), key=lambda i: float(gaps[i])):
-        above = ("the best possible", "it", "")[min(len(words), 2)]
-        above = f" above {above}" if above else ""
-        words.append(f"at most {percent(gaps[i])}{above} for {quoted[i]}")
-    said = [f"Proven: this plan is {listed(words)}."]
-    fixed = [quoted[i] for i in who if plan.regrets.bound_kinds[i].endswith(FIXED_SCHEDULES)]
+        gaps = regrets.costs[0] / regrets.bounds - 1.0
+    parts, little, fixed = [], [], []
+    for i in np.argsort(gaps, kind="stable"):
+        name, kind, gap = f'"{regrets.people[i]}"', regrets.bound_kinds[i], float(gaps[i])
+        if kind in (_FLOOR, CONTRADICTED) and not gap <= _SAYS_LITTLE:
+            little.append(f"{name} ({percent(gap)})" if math.isfinite(gap) else name)
+            continue
+        above = "0%" if gap <= _ROUNDING else f"at most {percent(gap)}"
+        parts.append(f"{above} for {name}")
+        fixed += [name] if kind.endswith(FIXED_SCHEDULES) else []
+    said = []
+    if parts:
+        said.append(f"Proven: above the best possible plan, this one is {listed(parts)}.")
     if fixed:
         said.append(f"For {listed(fixed)} that compares it with {FIXED_SCHEDULES} only.")
-    return said
-
-
-def _little(plan: Plan, who: Sequence[int], gaps: FloatArray) -> list[str]:
-    if not who:
-        return []
-    assert plan.regrets is not None
-    finite = [float(gaps[i]) for i in who if math.isfinite(gaps[i])]
-    others = "the others" if len(who) < len(gaps) else "each of them"
-    if len(who) == 1 and len(gaps) > 1:
-        others = f'"{plan.regrets.people[who[0]]}"'
-    if not finite:
-        return [f"For {others} nothing is proven."]
-    low, high = percent(min(finite)), percent(max(finite))
-    span = low if low == high else f"{low} to {high}"
+    if little:
+        said.append(
+            f"For {listed(little)} the only bound is what a person who knows every weight would "
+            "cost, which says little."
+        )
     return [
-        f"For {others} the only bound is what somebody who knows every weight would cost, and the "
-        f"plan is {span} above that, which says little."
+        *said,
+        "The plan, everybody's own plan and so the regrets are found by search, not proven.",
     ]
 
 
@@ -175,7 +144,7 @@ def who_would_lose(plan: Plan) -> str:
     rows, scale = person_rows(plan), scale_of(plan.problem)
     head = ("person", "weight", "this plan", "predictive", "fixed set", "own plan")
     cells = [
-        (_named(r), r.weight, r.plan + ("*" if r.is_worst else " "), r.predictive, r.fixed, r.own)
+        (r.name, r.weight, r.plan + ("*" if r.is_worst else " "), r.predictive, r.fixed, r.own)
         for r in rows
     ]
     mean = average_row(plan)
@@ -188,11 +157,3 @@ def who_would_lose(plan: Plan) -> str:
     )
     lines = [WHO, *table([head, *cells]), *wrap(legend, "  ", "  "), ""]
     return "\n".join([*lines, *wrap(" ".join(worth_of_knowing(plan.regrets)), "  ", "  ")])
-
-
-def _named(row: PersonRow) -> str:
-    """A name that says how the person learns stands alone; any other gets a few words."""
-    if row.name.startswith(_TELLING):
-        return row.name
-    how = row.how.split(":")[0].split(";")[0]
-    return f"{row.name} ({how})" if len(row.name) + len(how) <= _WIDEST_NAME else row.name

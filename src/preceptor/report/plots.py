@@ -20,6 +20,7 @@ from preceptor.model.sets import TestSet
 from preceptor.report.palette import TESTS
 from preceptor.report.scale import scale_of
 from preceptor.report.showing import (
+    MOST_ROWS,
     bars_of,
     colours_of,
     commit_note,
@@ -42,8 +43,6 @@ OKABE_ITO = (BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, VERMILION, BLACK, _YELLOW)
 GREY, PALE = "#8C8C8C", "#F2F2F2"
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 
-# With more tests than this, those that are never shown get no row, and a legend is cut.
-MOST_ROWS = 12
 # Losses that differ by more than this factor are drawn on a logarithmic axis.
 _LOG_RATIO = 30.0
 

@@ -23,7 +23,7 @@ from preceptor.report.charts import (
 )
 from preceptor.report.heard import lines_heard, shown_heard, some, spoken
 from preceptor.report.run import Run, running
-from preceptor.report.showing import bars_of, colours_of
+from preceptor.report.showing import MOST_ROWS, bars_of, colours_of
 from preceptor.tutoring import Tutor
 
 # Rounds over which errors are averaged.
@@ -31,8 +31,6 @@ OVER = 10
 # Grey is the colour of nobody in particular.
 _COLOURS = tuple(colour.light for colour in palette.KINDS)
 _GREY = palette.GREY.light
-# Rows of beliefs; of more tests, those that weigh most are drawn.
-_MOST_ROWS = 24
 
 
 def kinds(tutor: Tutor, past: Run) -> str:
@@ -167,8 +165,8 @@ def beliefs(tutor: Tutor) -> str:
     units = tutor.problem.world.units
     unit = f" of {spoken(units.outcome)}" if units is not None else ""
     rows = belief_rows(tutor)
-    if len(rows) > _MOST_ROWS:
-        heavy = sorted(rows, key=lambda row: -abs(row.target))[:_MOST_ROWS]
+    if len(rows) > MOST_ROWS:
+        heavy = sorted(rows, key=lambda row: -abs(row.target))[:MOST_ROWS]
         rows = [row for row in rows if row in heavy]
     said = [
         f"{spoken(row.name)} {row.value:.2g} ({row.low:.2g} to {row.high:.2g}; right would be "

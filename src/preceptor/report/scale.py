@@ -13,6 +13,9 @@ from preceptor.model.risks import SquaredError
 from preceptor.model.yes_no_risks import Decision
 from preceptor.problem import Problem
 
+# Gaps up to this are rounding.
+ROUNDING = 1e-9
+
 
 @dataclass(frozen=True)
 class Scale:

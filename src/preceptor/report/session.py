@@ -28,9 +28,6 @@ from preceptor.tutoring import Tutor
 if TYPE_CHECKING:
     from preceptor.logs import Log
 
-# Rounds at the beginning and at the end that are compared.
-_COMPARED = 10
-
 
 def write_session(
     run: Tutor | tuple[Problem, Log],
@@ -144,7 +141,7 @@ def _cards(tutor: Tutor, past: Run) -> list[tuple[str, str, str]]:
     known = past.errors[np.isfinite(past.errors)]
     cards = [("Likeliest kind", f"{share:.0%}", likeliest)]
     if known.size:
-        few = max(1, min(_COMPARED, known.size // 2))
+        few = max(1, min(figures.OVER, known.size // 2))
         begin, end = (float(np.sqrt(np.mean(part**2))) for part in (known[:few], known[-few:]))
         what = "Typically off"
         if isinstance(tutor.problem.risk, Decision):

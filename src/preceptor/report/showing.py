@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from preceptor.plan import Plan
 
 # Rounds drawn: exploration and some more, never beyond the first; of a fixed set the second.
-_MOST_ROUNDS, _ROUNDS_IF_FIXED = 600, 60
+_MOST_ROUNDS, ROUNDS_IF_FIXED = 600, 60
+# Rows of a picture or of a table; of more, those that matter most are shown, or shown at first.
+MOST_ROWS = 20
 # Tests of a set, and sets of a repeated word, that are named above a picture.
 _MOST_NAMES, _MOST_SETS = 4, 3
 
@@ -51,7 +53,7 @@ def rounds_shown(plan: Plan) -> int:
     """Exploration and a third more, within the horizon and what the eye can take in."""
     length = settles_after(plan.policy)
     more = len(repeated_word(plan.policy))
-    wanted = length + max(15, length // 3, more) if length else max(_ROUNDS_IF_FIXED, more)
+    wanted = length + max(15, length // 3, more) if length else max(ROUNDS_IF_FIXED, more)
     return min(wanted, _MOST_ROUNDS, plan.problem.horizon or _MOST_ROUNDS)
 
 

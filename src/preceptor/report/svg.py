@@ -17,7 +17,7 @@ from preceptor.report.names import both_ends, writable
 # of their letters alike: on a phone, 390 pixels wide, they are 11 pixels high.
 WIDTH = 440.0
 FONT_SIZE = 13.0
-LINE_HEIGHT = 17.0
+LINE_HEIGHT = 1.3 * FONT_SIZE
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 # Widths of letters as shares of the size of the font.

@@ -20,7 +20,7 @@ from preceptor.problem import Problem
 from preceptor.report.mistake_words import best_by, costs, in_100, mistakes_by, named, rates, yes_of
 from preceptor.report.phrases import Row, joined
 from preceptor.report.scale import per_case, scale_of
-from preceptor.report.showing import rounds_shown
+from preceptor.report.showing import MOST_ROWS, rounds_shown
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
@@ -218,8 +218,6 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
     return rows
 
 
-# Rows of a long table that are open at once; the others are a click away.
-MOST_OPEN = 20
 # What a page says of a weight whose sign is not that of the plain correlation.
 DISAGREES = "sign disagrees"
 
@@ -310,8 +308,8 @@ def signed(value: float) -> str:
 
 
 def in_parts(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """What is open at once, and the rest."""
-    return (rows, ()) if len(rows) <= MOST_OPEN + 3 else (rows[:MOST_OPEN], rows[MOST_OPEN:])
+    """Rows of a long table that are open at once, and the others, which are a click away."""
+    return (rows, ()) if len(rows) <= MOST_ROWS + 3 else (rows[:MOST_ROWS], rows[MOST_ROWS:])
 
 
 def chips(places: Mapping[int, int], labels: Sequence[str], colours: int) -> dict[str, int]:

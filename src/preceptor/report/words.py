@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from preceptor._base.discounting import cases_to_come, negligible_after, total_weight
+from preceptor._base.discounting import cases_to_come, total_weight
 from preceptor._base.progress import Status
 from preceptor._base.words import counted, in_seconds, listed, sentence, times
 from preceptor.evaluation.expectations import is_anybody
@@ -31,20 +31,14 @@ from preceptor.report.mistake_words import (
 from preceptor.report.people_words import proven, who_would_lose
 from preceptor.report.phases import Phase, phases, runs, tally
 from preceptor.report.phrases import Row, cases, joined, plus, section
-from preceptor.report.scale import per_case, scale_of
-from preceptor.report.showing import repeated_word, settles_after, shares
+from preceptor.report.scale import ROUNDING, per_case, scale_of
+from preceptor.report.showing import ROUNDS_IF_FIXED, repeated_word, settles_after, shares
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
 
 # Up to so many runs of equal sets fit in one sentence; more become a table of phases.
 _SENTENCE_RUNS = 5
-# Cases that stand for a policy which never commits.
-_SAMPLE_ROUNDS = 60
-# The costs of a fixed set are only worth adding when they take no time.
-_MAX_SUMMED_ROUNDS = 5_000
-# Gaps up to this are rounding; a plan that was proven to a tolerance says how close it is.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -158,13 +152,13 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     return lines
 
 
-def in_a_sentence(plan: Plan, most: int) -> str:
+def in_a_sentence(plan: Plan) -> str:
     """What to show, if it changes so rarely that one sentence says it; else empty."""
     length, horizon = plan.exploration_length, plan.problem.horizon
     if length is None or plan.policy.commit is None:
         return ""
     rounds = length if horizon is None else min(length, horizon)
-    if len(runs(plan.policy.schedule(rounds))) > most:
+    if len(runs(plan.policy.schedule(rounds))) > _SENTENCE_RUNS:
         return ""
     first = _what_to_show(plan)[0]
     return first if isinstance(first, str) else ""
@@ -258,9 +252,9 @@ def _endless_words(plan: Plan, policy: Policy) -> list[_Part]:
     if isinstance(policy, Alternating):
         lines = _schedule_words(plan, list(policy.cycle), "", total=None)
         return [f"Repeat a cycle of {cases(len(policy.cycle))} forever.", *lines]
-    lines = _schedule_words(plan, policy.schedule(_SAMPLE_ROUNDS), "", total=None)
+    lines = _schedule_words(plan, policy.schedule(ROUNDS_IF_FIXED), "", total=None)
     head = "The plan never commits to one set."
-    lines = [f"{head} Its first {_SAMPLE_ROUNDS} cases:", *lines]
+    lines = [f"{head} Its first {ROUNDS_IF_FIXED} cases:", *lines]
     return [*lines, _TABLE_HINT] if isinstance(policy, CountPolicy) else lines
 
 
@@ -282,8 +276,7 @@ def _what_it_costs(plan: Plan) -> list[_Part]:
         lines.append(f"The {scale.label} of a prediction is {off} ({scale.unit}).")
     lines += _along_the_way(plan)
     commit, length = policy.commit, plan.exploration_length
-    summed = problem.horizon or negligible_after(problem.discount)
-    if commit is not None and length and summed <= _MAX_SUMMED_ROUNDS:
+    if commit is not None and length:
         fixed = evaluate(problem, Stationary(commit))
         lines.append(
             f"Showing {joined(plan, commit)} from the first case would cost {fixed:.6g} in total"
@@ -351,7 +344,7 @@ def least_loss(plan: Plan) -> float | None:
 def _certainty(plan: Plan) -> list[_Part]:
     if plan.regrets is not None:
         return [sentence(plan.how_sure()), *proven(plan)]
-    if plan.gap <= _ROUNDING or not math.isfinite(plan.gap):
+    if plan.gap <= ROUNDING or not math.isfinite(plan.gap):
         return [sentence(plan.how_sure())]
     bound = f"no {plan.bounded_plan} can cost less than {plan.lower_bound:.6g}, the lower bound"
     said: list[_Part] = [sentence(f"{plan.how_sure()}: {bound}")]

@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from preceptor.errors import InvalidFile
-from preceptor.tables.columns import TITLES, clean, decimal_of, spells_number
+from preceptor.tables.columns import TITLES, clean, decimal_of, first_faults, spells_number
 from preceptor.tables.opening import decode, in_words, read_bytes, refuse_other_kinds
 from preceptor.tables.reading import Assumed, Reading
 
 # Separators, the likeliest last: where two fit equally well, commas may be decimals.
 _SEPARATORS = "\t;|,"
 _SAMPLE, _SAMPLE_ROWS = 65_536, 500
-_MOST_FAULTS = 5
 # Cells that a line needs for blank ones to say that it is a title.
 _FEWEST = 3
 
@@ -56,7 +55,7 @@ class Text:
         return [clean(name) for _, cells in islice(self.rows(), 1) for name in cells]
 
     def ragged(self, width: int) -> list[str]:
-        """Rows with more or fewer cells than the header, a fault each; the first few."""
+        """Rows with more or fewer cells than the header, a fault each; of many the first few."""
         faults: list[str] = []
         for line, cells in self.rows():
             if len(cells) == width:
@@ -68,9 +67,7 @@ class Text:
                 f"line {line}: {len(cells)} cells, but the header has {width} column"
                 f"{'s' * (width != 1)}{hint}"
             )
-            if len(faults) == _MOST_FAULTS:
-                break
-        return faults
+        return first_faults(faults)
 
 
 def open_text(path: Path, reading: Reading, assumed: Assumed) -> Text:

@@ -19,10 +19,6 @@ from preceptor.tables.reading import Assumed
 
 # Cells that are read at most, blank ones counted.
 _MOST_CELLS = 10_000_000
-# A workbook this large in memory that is packed this well is no table.
-_LARGE, _PACKED = 100 * 2**20, 200
-# Sheets that are named beside the one that is read.
-_NAMED = 4
 # Where a sheet says how far it reaches, such as ref="A1:K500", and in how many bytes it must do so.
 _DIMENSION = re.compile(rb"""dimension ref=["'](?:[A-Z]+\d+:)?([A-Z]{1,3})(\d{1,7})["']""")
 _HEAD = 8_192
@@ -87,7 +83,7 @@ def _sheet(path: Path, sheet: str | int | None, names: list[str], assumed: Assum
         raise InvalidFile(f"{path}: has no sheets")
     if sheet is None:
         if len(names) > 1:
-            others = first_few([repr(name) for name in names[1:]], _NAMED)
+            others = first_few([repr(name) for name in names[1:]], 4)
             assumed.add(f"its first sheet, {names[0]!r} (others: {others})", "sheet")
         return names[0]
     if isinstance(sheet, str) and sheet in names:
@@ -149,7 +145,7 @@ def _check_size(path: Path) -> None:
             entries = packed.infolist()
             whole = sum(entry.file_size for entry in entries)
             wrapped = max(path.stat().st_size, 1)
-            if whole > MOST_BYTES or (whole > _LARGE and whole > _PACKED * wrapped):
+            if whole > MOST_BYTES:
                 raise InvalidFile(
                     f"{path}: unpacks to {whole / 2**20:,.0f} MB, too much for a workbook of "
                     f"{wrapped / 2**20:,.1f} MB; save the table as .csv"
