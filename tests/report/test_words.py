@@ -84,7 +84,6 @@ def test_count_table_that_commits_and_one_that_does_not():
     commits = pr.CountPolicy(table, [(0,), (1,)])
     text = said(plan_of(commits), "What to show")
     assert text.startswith("Show bmi for 2 cases, then always show bp.")
-    assert "recommend(counts)" in text
 
     class Restless(pr.Alternating):
         """A policy of the user's own that never commits."""
@@ -109,17 +108,6 @@ def test_a_policy_of_unknown_kind_that_never_commits():
 
     text = said(plan_of(Drifting()), "What to show")
     assert text.startswith("The plan never commits to one set. Its first 60 cases:")
-
-
-def test_hints_are_for_programmers_alone():
-    named = pr.World([1.0, 0.5], [[1.0, 0.5], [0.5, 1.0]], names=["plan.policy.x", "bp"])
-    problem = pr.Problem(named, pr.Learner([0.0, 0.0], pr.Geometric(1.1)), budget=1)
-    plan = plan_of(pr.ExploreThenCommit([(0,), (1,)] * 4, (0,)), problem)
-    with_hints, without = explain(plan), explain(plan, code=False)
-    assert "plan.policy.schedule(8)" in with_hints
-    assert "plan.policy.schedule" not in without
-    # A test may be called what it likes: hints are marked, not recognised by their words.
-    assert "plan.policy.x (4 cases)" in without
 
 
 def test_start_counts_are_said():
@@ -265,7 +253,7 @@ def test_how_it_ended_is_said():
 )
 def test_no_phase_begins_after_the_last_case(prefix, horizon):
     problem = PROBLEM.replace(discount=1.0, horizon=horizon)
-    text = explain(plan_of(pr.ExploreThenCommit(prefix, (2,)), problem), code=False)
+    text = explain(plan_of(pr.ExploreThenCommit(prefix, (2,)), problem))
     numbers = [int(n) for n in re.findall(r"(?:from case|cases?) (\d+)", text)]
     numbers += [int(n) for n in re.findall(r"cases \d+ to (\d+)", text)]
     assert max(numbers, default=0) <= horizon

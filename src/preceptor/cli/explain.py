@@ -33,7 +33,7 @@ def explain(
         found = load_plan(plan)
         if verify:
             check_again(found)
-        text = in_words(found, code=False)
+        text = in_words(found)
         if as_json:
             commit, names = found.policy.commit, found.problem.world.name_of
             data = {
@@ -44,9 +44,7 @@ def explain(
                 "status": found.status.value,
                 "exploration_length": found.exploration_length,
                 "commit": None if commit is None else list(names(commit)),
-                "sections": [
-                    {"title": title, "text": body} for title, body in sections(found, code=False)
-                ],
+                "sections": [{"title": title, "text": body} for title, body in sections(found)],
             }
             text = json.dumps(data, indent=2, ensure_ascii=False)
     typer.echo(text)

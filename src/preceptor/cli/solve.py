@@ -97,7 +97,7 @@ def solve(
         _write(plan, output, plot)
     from preceptor.report.words import explain
 
-    typer.echo(plan.to_json() if as_json else explain(plan, code=False))
+    typer.echo(plan.to_json() if as_json else explain(plan))
 
 
 def _write(plan: preceptor.Plan, output: Path | None, plot: Path | None) -> None:

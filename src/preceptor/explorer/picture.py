@@ -72,7 +72,7 @@ def picture(ground: Ground, choice: Choice, plan: Plan, *, is_proven: bool) -> d
         "losses": figures.losses(plan, rivals),
         "learning": figures.learning(plan),
     }
-    told = dict(sections(plan, code=False))["What to show"]
+    told = dict(sections(plan))["What to show"]
     return {
         "saving": _saving(plan, rivals),
         "worth": " ".join(in_numbers(plan, rivals)),

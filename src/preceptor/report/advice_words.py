@@ -25,7 +25,7 @@ _MOST_WEIGHTS = 8
 
 def explain_advice(advice: Advice) -> str:
     """What `preceptor plan` prints; for a crowd the table of its people has the rivals too."""
-    parts = [section("In short", list(advice.headline)), explain(advice.plan, code=False)]
+    parts = [section("In short", list(advice.headline)), explain(advice.plan)]
     if advice.plan.regrets is None:
         parts.append(_compared(advice))
     parts += [part for part in (_weights(advice), _left_out(advice)) if part]

@@ -179,16 +179,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A place on a line chart: where it is, and in which colour and shape it is marked."""
-
-    x: float
-    y: float
-    colour: str
-    shape: str
-
-
-@dataclass(frozen=True)
 class Row:
     """A row of a timeline: a name, and from where to where there are bars."""
 
@@ -224,7 +214,6 @@ def line_chart(
     x_axis: Axis,
     x_label: str,
     y_label: str,
-    marks: Sequence[Mark] = (),
     height: float = _PLOT_HEIGHT,
 ) -> str:
     """Lines over a common axis; the label of the other one above it, a legend below."""
@@ -238,10 +227,6 @@ def line_chart(
     parts += numbers + frame.draw_y_axis()
     for line in lines:
         parts += _drawn(line, frame)
-    # The first is the one that matters: it is filled, and drawn on top of the others.
-    for i, place in reversed(list(enumerate(marks))):
-        x, y = frame.x(place.x), frame.y(place.y)
-        parts.append(mark(place.shape, x, y, place.colour, is_filled=i == 0))
     samples = [(line_sample(line.colour, line.dash, line.width), line.name) for line in lines]
     names, end = legend(samples, end)
     return drawing(name, description, end, parts + names)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._base.words import sentence
+from preceptor._base.values import FloatArray
+from preceptor._base.words import counted, sentence
+from preceptor.evaluation.mistakes import Mistakes
 from preceptor.evaluation.value import losses_along, running_counts
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
@@ -26,11 +28,11 @@ from preceptor.report.heard import (
     correlations_heard,
     learning_heard,
     lines_heard,
+    often_heard,
     some,
-    spoken,
-    timeline_heard,
 )
-from preceptor.report.names import isolated
+from preceptor.report.mistake_words import best_by, mistakes_in_first
+from preceptor.report.phrases import joined
 from preceptor.report.scale import scale_of
 from preceptor.report.showing import (
     MOST_ROWS,
@@ -43,6 +45,7 @@ from preceptor.report.showing import (
     rows_of,
     settles_after,
 )
+from preceptor.report.svg import shortened
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 GREY = palette.GREY.light
 _PLAN, _FIXED = palette.PLAN.light, palette.FIXED.light
 _PREDICTIVE, _RANDOM = palette.PREDICTIVE.light, palette.RANDOM.light
-STYLES = {
+_STYLES = {
     "fixed": (_FIXED, DASHES[1]),
     "predictive": (_PREDICTIVE, DASHES[3]),
     "random": (_RANDOM, DASHES[5]),
@@ -80,7 +83,8 @@ def timeline(plan: Plan) -> str:
     note = commit_note(plan)
     return timeline_chart(
         "timeline",
-        timeline_heard(plan, schedule, note),
+        f"What is shown in the first {counted(rounds, 'case')}: "
+        f"{often_heard(plan.problem.world, schedule)}; {note}.",
         _rows(plan, schedule),
         x_axis=cases_axis(rounds),
         x_label="case",
@@ -112,29 +116,64 @@ def _rows(plan: Plan, schedule: list[TestSet]) -> list[Row]:
 
 def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
     """Each case of the plan beside its rivals, and the best achievable."""
-    problem, scale = plan.problem, scale_of(plan.problem)
-    rounds = min([rounds_shown(plan), *(rival.losses.size for rival in rivals)])
-    cases = range(1, rounds + 1)
-    own = scale.of(losses_along(problem, plan.policy.schedule(rounds))).tolist()
-    # First and wider, so that a rival that does the same can still be seen on top of it.
-    lines = [Line("This plan", cases, own, _PLAN, width=2.2, is_stepped=True)]
-    for title, rival in distinct(rivals):
-        colour, dash = STYLES[rival.name]
-        values = scale.of(rival.losses[:rounds]).tolist()
-        lines.append(Line(title, cases, values, colour, dash, width=1.6))
+    scale = scale_of(plan.problem)
+    own = losses_along(plan.problem, plan.policy.schedule(rounds_shown(plan)))
     floor = least_loss(plan)
+    return _case_by_case(
+        "losses",
+        scale.axis,
+        scale.of(own),
+        [(title, rival, scale.of(rival.losses)) for title, rival in _distinct(rivals)],
+        None if floor is None else ("Best achievable", float(scale.of(floor))),
+    )
+
+
+def mistakes(plan: Plan, rivals: Sequence[Alternative], what: str) -> str:
+    """Misses or false alarms per 100 cases, case by case; `what` says which."""
+
+    def per_100(found: Mistakes) -> FloatArray:
+        return 100.0 * (found.misses if what == "misses" else found.false_alarms)
+
+    best = best_by(plan)
+    return _case_by_case(
+        what.replace(" ", "-"),
+        f"{what} per 100 cases",
+        per_100(mistakes_in_first(plan, rounds_shown(plan))),
+        [
+            (title, rival, per_100(rival.mistakes_along))
+            for title, rival in _distinct(rivals)
+            # The same answer for everybody is mostly far above all others, and is in the table.
+            if rival.mistakes_along is not None and rival.needs_tests
+        ],
+        best and (f"Best reader of {joined(plan, best[0])}", float(per_100(best[1]))),
+    )
+
+
+def _case_by_case(
+    name: str,
+    what: str,
+    own: FloatArray,
+    rivals: list[tuple[str, Alternative, FloatArray]],
+    floor: tuple[str, float] | None,
+) -> str:
+    """The plan's own numbers beside those of its rivals, and what nobody can go below."""
+    rounds = min([own.size, *(values.size for _, _, values in rivals)])
+    cases = range(1, rounds + 1)
+    # First and wider, so that a rival that does the same can still be seen on top of it.
+    lines = [Line("This plan", cases, own[:rounds].tolist(), _PLAN, width=2.2, is_stepped=True)]
+    for title, rival, values in rivals:
+        colour, dash = _STYLES[rival.name]
+        lines.append(Line(title, cases, values[:rounds].tolist(), colour, dash, width=1.6))
     if floor is not None:
-        level = [float(scale.of(floor))] * 2
-        ends = [0.5, rounds + 0.5]
-        lines.append(Line("Best achievable", ends, level, GREY, DASHES[2]))
+        lines.append(Line(floor[0], [0.5, rounds + 0.5], [floor[1]] * 2, GREY, DASHES[2]))
     said = [(line.name[0].lower() + line.name[1:], line.y) for line in lines]
     return line_chart(
-        "losses",
-        lines_heard(f"{scale.axis[0].upper()}{scale.axis[1:]} of each case", said, rounds),
+        name,
+        lines_heard(f"{what[0].upper()}{what[1:]} of each case", said, rounds),
         lines,
         x_axis=cases_axis(rounds),
         x_label="case",
-        y_label=scale.axis,
+        y_label=what,
     )
 
 
@@ -170,7 +209,7 @@ def learning(plan: Plan) -> str:
         )
         for position, test in enumerate(kept)
     ]
-    unit = f" of {spoken(scale_of(problem).unit)}" if scale_of(problem).unit else ""
+    unit = f" of {shortened(scale_of(problem).unit)}" if scale_of(problem).unit else ""
     if problem.is_binary:
         unit = " of the score"
     return line_chart(
@@ -272,14 +311,14 @@ def people(plan: Plan) -> str:
     regrets = plan.regrets
     shares = 100.0 * np.maximum(regrets.table[: len(_POLICIES)], 0.0)
     told = sorted(zip(shares[0], regrets.people, strict=True), key=lambda pair: -pair[0])
-    own = [f"{share:.1f}% for {spoken(name)}" for share, name in told]
+    own = [f"{share:.1f}% for {shortened(name)}" for share, name in told]
     worst = [
         f"{values.max():.3g}% by the {title.lower()}"
         for (title, _, _), values in zip(_POLICIES[1:], shares[1:], strict=True)
     ]
     beyond = f" ({_MOST_REGRET:g} or more at the right edge)" if shares.max() > _MOST_REGRET else ""
     rows = [
-        f"{isolated(name)} ({weight:.0%})"
+        f"{name} ({weight:.0%})"
         for name, weight in zip(regrets.people, regrets.weights, strict=True)
     ]
     return row_chart(
@@ -301,7 +340,7 @@ def cases_axis(rounds: int) -> Axis:
     return Axis.counting(0.5, rounds + 0.5)
 
 
-def distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
+def _distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
     """Rivals that show the same are drawn once, under both titles."""
     found: list[tuple[str, Alternative]] = []
     for rival in rivals:

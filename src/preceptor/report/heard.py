@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from preceptor._base.words import counted, listed
 from preceptor.evaluation.value import running_counts
 from preceptor.model.sets import TestSet
+from preceptor.model.world import World
 from preceptor.plan import Plan
-from preceptor.report.names import isolated, shortened
+from preceptor.report.svg import shortened
 
 # Things that are told one by one; of more, only the first are.
 _MOST = 8
@@ -28,28 +29,14 @@ def some(parts: Sequence[str], noun: str) -> str:
     return listed([*parts[:_MOST], f"{rest} more {noun}{'s' * (rest > 1)}"] if rest > 1 else parts)
 
 
-def spoken(name: str) -> str:
-    """A name that does not take half a minute to hear."""
-    return isolated(shortened(name))
-
-
-def timeline_heard(plan: Plan, schedule: Sequence[TestSet], note: str) -> str:
-    """How often each test is shown, the most frequent first, and how it ends."""
-    world = plan.problem.world
+def often_heard(world: World, schedule: Sequence[TestSet]) -> str:
+    """How often each test is shown, the most frequent first."""
     often = {
         name: sum(block[0] in shown for shown in schedule)
         for name, block in zip(world.tests, world.blocks, strict=True)
     }
     seen = sorted((name for name in often if often[name]), key=lambda name: -often[name])
-    parts = [f"{spoken(name)} in {often[name]:,}" for name in seen]
-    return f"What is shown in the first {counted(len(schedule), 'case')}: {_all(parts)}; {note}."
-
-
-def shown_heard(names: Mapping[str, int], rounds: int) -> str:
-    """How often each test was shown."""
-    seen = sorted((name for name in names if names[name]), key=lambda name: -names[name])
-    parts = [f"{spoken(name)} in {names[name]:,}" for name in seen]
-    return f"What was shown in {counted(rounds, 'round')}: {_all(parts)}."
+    return some([f"{shortened(name)} in {often[name]:,}" for name in seen], "test")
 
 
 def lines_heard(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: int) -> str:
@@ -64,23 +51,6 @@ def lines_heard(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: i
     return f"{what}, from the first to number {last:,}: {listed(parts) if parts else 'nothing'}."
 
 
-def roc_heard(curves: Sequence[tuple[str, float, tuple[float, float] | None]]) -> str:
-    """The area under each curve, and the rates at which decisions are made.
-
-    >>> roc_heard([("Best reader of bmi", 0.8123, (0.125, 0.75))])
-    'Receiver operating curves, area under each: best reader of bmi 0.812 (decides with \
-sensitivity 75%, specificity 88%).'
-    """
-    parts = []
-    for name, area, at in curves:
-        words = f"{name[0].lower()}{name[1:]} {area:.3f}"
-        if at is not None:
-            rate, found = at
-            words += f" (decides with sensitivity {found:.0%}, specificity {1.0 - rate:.0%})"
-        parts.append(words)
-    return f"Receiver operating curves, area under each: {listed(parts)}."
-
-
 def learning_heard(plan: Plan, schedule: Sequence[TestSet], tests: Sequence[int]) -> str:
     """Where the weight of each test begins and ends, and what would be right."""
     problem = plan.problem
@@ -91,7 +61,7 @@ def learning_heard(plan: Plan, schedule: Sequence[TestSet], tests: Sequence[int]
     )
     truth = problem.world.coefficients * deviations
     parts = [
-        f"{spoken(problem.world.labels[test])} from {first[test]:.2g} to {last[test]:.2g} "
+        f"{shortened(problem.world.labels[test])} from {first[test]:.2g} to {last[test]:.2g} "
         f"(right would be {truth[test]:.2g})"
         for test in tests
     ]
@@ -103,7 +73,7 @@ def correlations_heard(
 ) -> str:
     """The strongest correlations either way, and those within the set that is framed."""
     pairs = [
-        (float(values[i][j]), f"{spoken(labels[i])} with {spoken(labels[j])}")
+        (float(values[i][j]), f"{shortened(labels[i])} with {shortened(labels[j])}")
         for i in range(len(labels))
         for j in range(i)
     ]
@@ -115,9 +85,5 @@ def correlations_heard(
     if within:
         text += f"; among those that the plan commits to {min(within):.2f} to {max(within):.2f}"
     elif framed:
-        text += f"; the plan commits to {spoken(labels[framed[0]])}"
+        text += f"; the plan commits to {shortened(labels[framed[0]])}"
     return f"{text}."
-
-
-def _all(parts: Sequence[str]) -> str:
-    return some(parts, "test")

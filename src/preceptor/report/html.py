@@ -17,10 +17,9 @@ from preceptor._base.words import counted, percent
 from preceptor.evaluation.mistakes import decides
 from preceptor.model.yes_no_risks import Decision
 from preceptor.plan import Plan
-from preceptor.report import figures, mistake_figures
+from preceptor.report import figures
 from preceptor.report.mistake_words import costs, in_100, mistakes_by
 from preceptor.report.morning import stretches
-from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
 from preceptor.report.palette import TESTS, styles
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
@@ -33,6 +32,7 @@ from preceptor.report.showing import (
     rounds_shown,
     settles_after,
 )
+from preceptor.report.svg import writable
 from preceptor.report.tables import (
     about_rows,
     assumptions,
@@ -102,20 +102,16 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
     plan, rivals, changes = advice.plan, advice.rivals, advice.changes
     world = plan.problem.world
     scale = scale_of(plan.problem)
-    names = Names([*world.tests, *world.labels, scale.unit])
     rendered = page.render(
         **_heading(plan, rivals),
         **_learning(plan),
         **_data(advice, rows=rows),
-        brief=names.html,
-        short=names.short,
-        names_in_full=names.cut,
         styles=styles(),
         headline=advice.headline,
         provenance=_provenance(advice.provenance),
         command=advice.provenance.command,
         schedule=stretches(plan),
-        words=dict(sections(plan, code=False)),
+        words=dict(sections(plan)),
         rivals=rival_rows(plan, rivals),
         scale=scale,
         decides=decides(plan.problem),
@@ -249,12 +245,10 @@ def _figures(
         "timeline": figures.timeline(plan),
     }
     if decides(plan.problem):
-        drawn["misses"] = mistake_figures.misses(plan, rivals)
-        drawn["alarms"] = mistake_figures.false_alarms(plan, rivals)
+        drawn["misses"] = figures.mistakes(plan, rivals, "misses")
+        drawn["alarms"] = figures.mistakes(plan, rivals, "false alarms")
     else:
         drawn["losses"] = figures.losses(plan, rivals)
-    if plan.problem.is_binary:
-        drawn["roc"] = mistake_figures.roc(plan)
     if plan.problem.learns_by_showings:
         drawn["learning"] = figures.learning(plan)
     if plan.regrets is not None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from preceptor._base.words import counted
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import Decision
 from preceptor.report import palette
@@ -21,9 +22,10 @@ from preceptor.report.charts import (
     row_chart,
     timeline_chart,
 )
-from preceptor.report.heard import lines_heard, shown_heard, some, spoken
+from preceptor.report.heard import lines_heard, often_heard, some
 from preceptor.report.run import Run, running
 from preceptor.report.showing import MOST_ROWS, bars_of, colours_of
+from preceptor.report.svg import shortened
 from preceptor.tutoring import Tutor
 
 # Rounds over which errors are averaged.
@@ -43,7 +45,7 @@ def kinds(tutor: Tutor, past: Run) -> str:
         lines.append(Line(name, range(past.rounds + 1), likely, colour, DASHES[i % len(DASHES)]))
     first, last = past.kinds[0], past.kinds[-1]
     said = [
-        f"{spoken(names[i])} from {first[i]:.0%} to {last[i]:.0%}"
+        f"{shortened(names[i])} from {first[i]:.0%} to {last[i]:.0%}"
         for i in np.argsort(-last, kind="stable")
     ]
     return line_chart(
@@ -67,17 +69,13 @@ def shown(tutor: Tutor) -> str:
         for name, block in zip(world.tests, world.blocks, strict=True)
         if block[0] in colours
     ]
-    often = {
-        name: sum(block[0] in entry for entry in schedule)
-        for name, block in zip(world.tests, world.blocks, strict=True)
-    }
     untold = [i for i, entry in enumerate(tutor.record) if entry.outcome is None]
     bars = [(i + 0.5, i + 1.5) for i in untold]
     if untold:
         rows.append(Row("truth not told", bars, _GREY))
     return timeline_chart(
         "shown",
-        shown_heard(often, len(schedule)),
+        f"What was shown in {counted(len(schedule), 'round')}: {often_heard(world, schedule)}.",
         rows,
         x_axis=Axis.counting(0.5, len(schedule) + 0.5),
         x_label="round",
@@ -126,7 +124,7 @@ def errors(tutor: Tutor, past: Run) -> str:
         Line("with the right weights", rounds, least.tolist(), _GREY, DASHES[2]),
     ]
     units = tutor.problem.world.units
-    unit = f" ({spoken(units.outcome)})" if units is not None else ""
+    unit = f" ({shortened(units.outcome)})" if units is not None else ""
     what = f"Root-mean-square error{unit} of the last {OVER} answers, round by round"
     return line_chart(
         "errors",
@@ -163,13 +161,13 @@ def belief_rows(tutor: Tutor) -> list[Belief]:
 def beliefs(tutor: Tutor) -> str:
     """What the person seems to believe now."""
     units = tutor.problem.world.units
-    unit = f" of {spoken(units.outcome)}" if units is not None else ""
+    unit = f" of {shortened(units.outcome)}" if units is not None else ""
     rows = belief_rows(tutor)
     if len(rows) > MOST_ROWS:
         heavy = sorted(rows, key=lambda row: -abs(row.target))[:MOST_ROWS]
         rows = [row for row in rows if row in heavy]
     said = [
-        f"{spoken(row.name)} {row.value:.2g} ({row.low:.2g} to {row.high:.2g}; right would be "
+        f"{shortened(row.name)} {row.value:.2g} ({row.low:.2g} to {row.high:.2g}; right would be "
         f"{row.target:.2g})"
         for row in sorted(rows, key=lambda row: -abs(row.target))
     ]

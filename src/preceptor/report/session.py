@@ -18,10 +18,10 @@ from preceptor.errors import InvalidInput
 from preceptor.model.yes_no_risks import Decision
 from preceptor.problem import Problem
 from preceptor.report import run_figures as figures
-from preceptor.report.names import Names, writable
 from preceptor.report.pages import template
 from preceptor.report.palette import styles
 from preceptor.report.run import Run
+from preceptor.report.svg import writable
 from preceptor.report.tables import in_parts
 from preceptor.tutoring import Tutor
 
@@ -99,14 +99,9 @@ def render_session(
     units = run.problem.world.units
     advice = run.recommendation()
     outcome = "" if units is None else units.outcome
-    world = run.problem.world
-    names = Names([*world.tests, *world.labels, outcome, name, *run.kinds])
     rendered = page.render(
         name=name,
         outcome=outcome,
-        brief=names.html,
-        short=names.short,
-        names_in_full=names.cut,
         styles=styles(),
         version=VERSION,
         rounds=run.rounds,

@@ -11,8 +11,8 @@ import numpy as np
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.policies import Policy, runs
-from preceptor.report.names import isolated, shortened
 from preceptor.report.palette import TESTS
+from preceptor.report.svg import shortened
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
@@ -117,7 +117,7 @@ def _repeated_note(plan: Plan) -> str:
 def _names_of(plan: Plan, shown: TestSet) -> str:
     """E.g. "bmi + bp"."""
     names = plan.problem.world.name_of(shown)
-    labels = [isolated(shortened(name)) for name in names[:_MOST_NAMES]]
+    labels = [shortened(name) for name in names[:_MOST_NAMES]]
     more = [f"{len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
     return " + ".join(labels + more) or "nothing"
 

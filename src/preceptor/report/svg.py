@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-
-from preceptor.report.names import both_ends, writable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 # All pictures are equally wide, in units of their own, so that a page that scales them scales all
 # of their letters alike: on a phone, 390 pixels wide, they are 11 pixels high.
@@ -20,6 +21,11 @@ FONT_SIZE = 13.0
 LINE_HEIGHT = 1.3 * FONT_SIZE
 FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
+# Letters of a name that is heard; more take too long.
+_MOST_LETTERS = 48
+_JOINER = "\N{ZERO WIDTH JOINER}"
+# Pages and pictures have no way to write these, escaped or not.
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Widths of letters as shares of the size of the font.
 _WIDTHS = {
     letter: width
@@ -133,3 +139,53 @@ def _letter_width(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return _WIDE
     return _CAPITAL if letter.isupper() else _OTHER
+
+
+def shortened(name: str, most: int = _MOST_LETTERS) -> str:
+    """A name in at most so many letters, for those who hear it.
+
+    >>> shortened("one two three four five", 12)
+    'one tw…five'
+    """
+    return both_ends(name, most, len)
+
+
+def both_ends(
+    words: str, room: float, width: Callable[[str], float], *, first: float = 0.55
+) -> str:
+    """Words, or as much of both ends as there is room for: names often differ in the last letters.
+
+    The beginning gets its share `first` of the room.
+    """
+    if width(words) <= room:
+        return words
+    spare, letters = room - width("…"), clusters(words)
+    head = _longest(letters, first * spare, width)
+    tail = _longest(letters[::-1], spare - sum(map(width, head)), width)[::-1]
+    return f"{''.join(head).rstrip()}…{''.join(tail).lstrip()}"
+
+
+def _longest(letters: list[str], room: float, width: Callable[[str], float]) -> list[str]:
+    used = list(accumulate(map(width, letters)))
+    return letters[: bisect_right(used, room)]
+
+
+def clusters(text: str) -> list[str]:
+    """Letters with the marks and joiners that belong to them, so that no cut parts them.
+
+    >>> len(clusters("e\\u0301a")), len(clusters("\\U0001F469\\u200D\\u2695\\uFE0F"))
+    (2, 1)
+    """
+    found: list[str] = []
+    for letter in text:
+        clings = unicodedata.category(letter).startswith("M") or letter == _JOINER
+        if found and (clings or found[-1].endswith(_JOINER)):
+            found[-1] += letter
+        else:
+            found.append(letter)
+    return found
+
+
+def writable(text: str) -> str:
+    """A text with a sign in place of whatever no page can hold."""
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from preceptor._base.discounting import cases_to_come, total_weight
@@ -18,7 +17,7 @@ from preceptor.evaluation.mistakes import decides
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
 from preceptor.plan.reading import FIXED_SCHEDULES
-from preceptor.policies import Alternating, CountPolicy, Policy, Stationary
+from preceptor.policies import Alternating, Policy, Stationary
 from preceptor.problem import Problem
 from preceptor.report.mistake_words import (
     MAX_LISTED,
@@ -41,20 +40,11 @@ if TYPE_CHECKING:
 _SENTENCE_RUNS = 5
 
 
-@dataclass(frozen=True)
-class Hint:
-    """A sentence for programmers: what to call to learn more. Other readers never see it."""
-
-    text: str
+_Part = str | Row
 
 
-_Part = str | Row | Hint
-
-
-def explain(plan: Plan, *, code: bool = True) -> str:
+def explain(plan: Plan) -> str:
     """What to show, what that costs, how sure we are and how it was found, as plain text.
-
-    Without `code`, sentences that tell programmers what to call are left out.
 
     >>> import preceptor as pr
     >>> world = pr.World([1.0, 0.5], [[1.0, 0.0], [0.0, 1.0]], names=["bmi", "bp"])
@@ -64,18 +54,15 @@ def explain(plan: Plan, *, code: bool = True) -> str:
       Always show bmi.
     """
     parts = []
-    for title, body in sections(plan, code=code):
+    for title, body in sections(plan):
         parts.append(section(title, body))
         if title == "What to show" and plan.regrets is not None:
             parts.append(who_would_lose(plan))
     return "\n\n".join(parts)
 
 
-def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str | Row]]]:
-    """Titles with their paragraphs and table rows; the first section has no title.
-
-    Without `code`, sentences that tell programmers what to call are left out.
-    """
+def sections(plan: Plan) -> list[tuple[str, Sequence[_Part]]]:
+    """Titles with their paragraphs and table rows; the first section has no title."""
     everything: list[tuple[str, Sequence[_Part]]] = [
         ("", [_setting(plan)]),
         ("What to show", _what_to_show(plan)),
@@ -84,14 +71,7 @@ def sections(plan: Plan, *, code: bool = True) -> list[tuple[str, Sequence[str |
         ("How it was found", [_how_found(plan)]),
         ("Notes", list(plan.notes)),
     ]
-    told = [(title, _told(body, code=code)) for title, body in everything]
-    return [(title, body) for title, body in told if body]
-
-
-def _told(body: Sequence[_Part], *, code: bool) -> list[str | Row]:
-    """Hints become sentences, or are left out."""
-    kept = [part for part in body if code or not isinstance(part, Hint)]
-    return [part.text if isinstance(part, Hint) else part for part in kept]
+    return [(title, body) for title, body in everything if body]
 
 
 def _setting(plan: Plan) -> str:
@@ -147,8 +127,6 @@ def _what_to_show(plan: Plan) -> list[_Part]:
         lines: list[_Part] = [sentence(closing)]
     else:
         lines = _schedule_words(plan, policy.schedule(length), closing, total=horizon)
-    if isinstance(policy, CountPolicy):
-        lines.append(_TABLE_HINT)
     return lines
 
 
@@ -173,12 +151,6 @@ def _word_in_words(plan: Plan, word: tuple[TestSet, ...]) -> str:
     return f"over and over: {listed(parts)}"
 
 
-_TABLE_HINT = Hint(
-    "This is for a person who starts now and follows the plan. For anyone else, "
-    "plan.policy.recommend(counts) says what to show next."
-)
-
-
 def _schedule_words(
     plan: Plan, schedule: list[TestSet], closing: str, *, total: int | None
 ) -> list[_Part]:
@@ -199,7 +171,6 @@ def _schedule_words(
     found = phases(schedule)
     if len(found) > 1 or (len(counts) == 2 and found[0].longest_run <= 3):
         lines += _table(plan, found, closing)
-    lines.append(Hint(f"Case by case: plan.policy.schedule({len(schedule)})."))
     return lines
 
 
@@ -254,8 +225,7 @@ def _endless_words(plan: Plan, policy: Policy) -> list[_Part]:
         return [f"Repeat a cycle of {cases(len(policy.cycle))} forever.", *lines]
     lines = _schedule_words(plan, policy.schedule(ROUNDS_IF_FIXED), "", total=None)
     head = "The plan never commits to one set."
-    lines = [f"{head} Its first {ROUNDS_IF_FIXED} cases:", *lines]
-    return [*lines, _TABLE_HINT] if isinstance(policy, CountPolicy) else lines
+    return [f"{head} Its first {ROUNDS_IF_FIXED} cases:", *lines]
 
 
 def _what_it_costs(plan: Plan) -> list[_Part]:
