@@ -31,7 +31,7 @@ def test_every_case_of_a_horizon_and_none_after_it():
 
 def test_open_ended_teaching_ends_in_a_line_for_the_rest():
     rows = schedule_rows(plan_of(pr.ExploreThenCommit([(0,), (1,)], (0, 2))))
-    assert [row.case for row in rows] == ["1", "2", "from 3 on"]
+    assert [row.case for row in rows] == ["1", "2", "from case 3 on"]
     assert rows[-1].shown == ("bmi", "-x")
     (only,) = schedule_rows(plan_of(pr.Stationary((1,))))
     assert only.case == "every case"
@@ -39,18 +39,18 @@ def test_open_ended_teaching_ends_in_a_line_for_the_rest():
 
 def test_a_cycle_is_written_once_and_repeated_in_words():
     rows = schedule_rows(plan_of(ExploreThenRepeat([(0,)], word=[(1,), (2,)])))
-    assert [row.case for row in rows] == ["1", "2", "3", "from 4 on"]
+    assert [row.case for row in rows] == ["1", "2", "3", "from case 4 on"]
     assert rows[-1].text == "repeat cases 2 to 3"
 
 
 def test_long_schedules_are_cut_and_say_so():
     plan = plan_of(pr.ExploreThenCommit([(0,), (1,)] * 20, (2,)))
     rows = schedule_rows(plan, most=10)
-    assert len(rows) == 10
-    assert rows[-1].case == "from 41 on"
-    assert (rows[-2].case, rows[-2].shown) == ("9 to 40", ())
+    assert len(rows) == 12
+    assert rows[-1].case == "from case 41 on"
+    assert (rows[-2].case, rows[-2].shown) == ("cases 11 to 40", ())
     long = plan_of(pr.Stationary((0,)), horizon=50, discount=1.0)
-    assert schedule_rows(long, most=10)[-1].case == "from 10 on"
+    assert schedule_rows(long, most=10)[-1].case == "from case 11 on"
 
 
 def test_a_file_for_spreadsheets_has_no_formulas():

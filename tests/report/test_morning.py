@@ -4,8 +4,8 @@ import re
 
 import preceptor as pr
 from preceptor.advice import Advice, Provenance
+from preceptor.advice.schedule import stretches
 from preceptor.report.html import render_report
-from preceptor.report.morning import stretches
 from tests.report.test_html import PLAN, PROBLEM, Page, plan_of, words_of
 
 
@@ -32,7 +32,7 @@ def test_remarks_have_no_boxes():
     assert (left_out.label, left_out.cases) == ("cases 201 to 600", range(0))
     repeats = pr.ExploreThenRepeat([(0,)], word=[(1,), (2,)])
     last = stretches(plan_of(repeats))[-1]
-    assert last == ("from case 4 on", "repeat cases 2 to 3", range(0), False)
+    assert last == ("from case 4 on", "repeat cases 2 to 3", (), range(0), False)
     last = stretches(plan_of(longer, PROBLEM.replace(horizon=1_500)))[-1]
     assert last[:2] == ("from case 201 on", "goes on until case 1,500")
 

@@ -116,7 +116,7 @@ class Advice:
         Parameters
         ----------
         most
-            Rows at most; what comes later is summed up in the last of them.
+            Cases at most that are listed one by one; what comes later is summed up.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Advice:
         """
         from preceptor.advice.schedule import schedule_rows
 
-        return schedule_rows(self, most=most)
+        return schedule_rows(self.plan, most)
 
     def save_schedule(self, path: str | Path) -> None:
         """Write the schedule as a table (CSV) that spreadsheets open.

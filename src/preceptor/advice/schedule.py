@@ -1,21 +1,36 @@
-"""Tomorrow morning: what to show, case by case, as rows that can be printed and ticked off."""
+"""Tomorrow morning: what to show, case by case, to be printed, ticked off and kept in a file."""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from preceptor._base.spreadsheets import as_text
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
+from preceptor.policies import runs
 
 if TYPE_CHECKING:
     from preceptor.advice.advice import Advice
 
-# Rows of a file; what comes later is summed up in the last of them.
-_MOST_WRITTEN = 10_000
+# Cases of a file; and those that get a box where one set is shown for good.
+_MOST_WRITTEN, _AND_SO_ON = 10_000, 20
+
+
+class Stretch(NamedTuple):
+    """Cases in a row that show the same, what these are called, and the names of their tests.
+
+    `goes_on` where these are only the first of all cases that show the same. A remark on other
+    cases has no cases of its own.
+    """
+
+    label: str
+    text: str
+    shown: tuple[str, ...] = ()
+    cases: range = range(0)
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -25,7 +40,7 @@ class ScheduleRow:
     Attributes
     ----------
     case
-        The case in words: "7", or "from 41 on".
+        The case in words: "7", or "from case 41 on".
     shown
         Names of the tests to show, in the order of the table; empty for none.
     text
@@ -37,56 +52,60 @@ class ScheduleRow:
     text: str
 
 
-def schedule_rows(advice: Advice | Plan, most: int = 200) -> list[ScheduleRow]:
-    """What to show case by case.
+def stretches(plan: Plan, most: int = 200) -> list[Stretch]:
+    """Cases of a plan, those in a row that show the same taken together.
 
     Parameters
     ----------
-    advice
-        Advice, or a bare plan.
+    plan
+        What to show.
     most
-        Rows at most; what comes later is summed up in the last of them.
+        Cases at most that are listed one by one; what comes later is summed up.
 
     Returns
     -------
-    list of ScheduleRow
-        Every case up to the last, or up to where nothing changes any more, and one row for the
-        rest.
+    list of Stretch
+        Up to the last case, or up to where nothing changes any more, and one for the rest.
 
     Examples
     --------
     >>> import preceptor as pr
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
     >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=2))
-    >>> [row.case + ": " + row.text for row in schedule_rows(plan)]
-    ['1: bmi', '2: bmi']
+    >>> [(each.label, each.text) for each in stretches(plan)]
+    [('cases 1 to 2', 'bmi')]
     """
-    plan = advice if isinstance(advice, Plan) else advice.plan
-    horizon = plan.problem.horizon
-    if horizon is not None:
-        listed = _rows(plan, plan.policy.schedule(min(horizon, most)), 1)
-        if horizon > most:
-            left = f"goes on until case {horizon:,}; write it with --schedule"
-            listed[-1] = ScheduleRow(f"from {most} on", (), left)
-        return listed
-    settled = plan.policy.settles()
-    if settled is None:
-        listed = _rows(plan, plan.policy.schedule(most), 1)
-        return [*listed[:-1], ScheduleRow(f"from {len(listed)} on", (), "goes on changing")]
+    horizon, settled = plan.problem.horizon, plan.policy.settles()
+    if horizon is not None or settled is None:
+        found = _in_a_row(plan, plan.policy.schedule(min(horizon or most, most)), 1)
+        if horizon is None or horizon > most:
+            rest = "goes on changing" if horizon is None else f"goes on until case {horizon:,}"
+            found.append(Stretch(f"from case {most + 1:,} on", rest))
+        return found
     first, word = settled
-    begin = len(first) + 1
-    if len(set(word)) > 1:
-        listed = _rows(plan, [*first, *word], 1)
-        again = f"repeat cases {begin} to {len(listed)}"
-        last = ScheduleRow(f"from {len(listed) + 1} on", (), again)
-    else:
-        listed = _rows(plan, first, 1)
-        (row,) = _rows(plan, [word[0]], begin)
-        last = replace(row, case=f"from {begin} on" if first else "every case")
-    if len(listed) + 1 > most:
-        cut = ScheduleRow(f"{most - 1} to {len(listed)}", (), "left out here for want of room")
-        listed = [*listed[: max(most - 2, 0)], cut]
-    return [*listed, last]
+    changes = len(set(word)) > 1
+    before = [*first, *word] if changes else list(first)
+    found = _in_a_row(plan, before[:most], 1)
+    if len(before) > most:
+        label = f"cases {most + 1:,} to {len(before):,}"
+        found.append(Stretch(label, "left out here for want of room"))
+    if changes:
+        again = f"repeat cases {len(first) + 1:,} to {len(before):,}"
+        return [*found, Stretch(f"from case {len(before) + 1:,} on", again)]
+    (last,) = _in_a_row(plan, [word[0]] * _AND_SO_ON, len(first) + 1)
+    label = f"from case {len(first) + 1:,} on" if first else "every case"
+    return [*found, last._replace(label=label, goes_on=True)]
+
+
+def schedule_rows(plan: Plan, most: int = 200) -> list[ScheduleRow]:
+    """The same with a row for each case; arguments are those of `stretches`."""
+    rows = []
+    for each in stretches(plan, most):
+        if each.goes_on or not each.cases:
+            rows.append(ScheduleRow(each.label, each.shown, each.text))
+        else:
+            rows += [ScheduleRow(str(case), each.shown, each.text) for case in each.cases]
+    return rows
 
 
 def schedule_csv(advice: Advice | Plan) -> str:
@@ -94,7 +113,8 @@ def schedule_csv(advice: Advice | Plan) -> str:
 
     Names that a spreadsheet would take for a formula are marked as text.
     """
-    rows = schedule_rows(advice, most=_MOST_WRITTEN)
+    plan = advice if isinstance(advice, Plan) else advice.plan
+    rows = schedule_rows(plan, most=_MOST_WRITTEN)
     widest = max((len(row.shown) for row in rows), default=0)
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
@@ -105,9 +125,12 @@ def schedule_csv(advice: Advice | Plan) -> str:
     return text.getvalue()
 
 
-def _rows(plan: Plan, schedule: list[TestSet], first: int) -> list[ScheduleRow]:
-    names = [plan.problem.world.name_of(shown) for shown in schedule]
-    return [
-        ScheduleRow(f"{first + i}", tuple(each), " + ".join(each) or "nothing")
-        for i, each in enumerate(names)
-    ]
+def _in_a_row(plan: Plan, schedule: list[TestSet], first: int) -> list[Stretch]:
+    found, at = [], first
+    for shown, length in runs(schedule):
+        cases = range(at, at + length)
+        label = f"case {at:,}" if length == 1 else f"cases {at:,} to {cases[-1]:,}"
+        names = tuple(plan.problem.world.name_of(shown))
+        found.append(Stretch(label, " + ".join(names) or "nothing", names, cases))
+        at += length
+    return found

@@ -14,12 +14,12 @@ import numpy as np
 
 from preceptor._base.files import write_text
 from preceptor._base.words import counted, percent
+from preceptor.advice.schedule import stretches
 from preceptor.evaluation.mistakes import decides
 from preceptor.model.yes_no_risks import Decision
 from preceptor.plan import Plan
 from preceptor.report import figures
 from preceptor.report.mistake_words import costs, in_100, mistakes_by
-from preceptor.report.morning import stretches
 from preceptor.report.pages import template
 from preceptor.report.palette import TESTS, styles
 from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
