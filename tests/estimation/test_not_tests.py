@@ -291,6 +291,6 @@ def test_warnings_say_everything_once_and_in_order():
         far=[*RNG.normal(size=ROWS - 1), 99.0],
     )
     warnings = fit_world(table, "y", notes=["cases.csv: read with semicolons."]).warnings
-    order = ["semicolons", "pct: '%'", "day was left out", "missing (gaps", "merged", "row 300"]
+    order = ["semicolons", "pct: '%'", "merged", "day was left out", "missing (gaps", "row 300"]
     assert [next(i for i, text in enumerate(warnings) if w in text) for w in order] == [*range(6)]
     assert len(warnings) == 6

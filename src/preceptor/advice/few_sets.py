@@ -65,9 +65,7 @@ def plan_with_few_sets(free: Plan, most: int, *, deadline: Deadline, seed: int =
     if len(_shown(free)) <= most:
         return free
     work = _Work(free, _pool(free), seed)
-    chosen, best = _grow(work, most, deadline)
-    if most > 1:
-        chosen, best = _exchange(work, chosen, best, deadline)
+    chosen, best = _chosen(work, most, deadline)
     policy = min((best, _polished(work, chosen, deadline)), key=work.judge)
     value = evaluate(free.problem, policy)
     more = percent(max(value / free.value - 1.0, 0.0)) if free.value > 0.0 else "nothing"
@@ -149,37 +147,25 @@ class _Work:
         return objective_of(regrets.objective, weights_of(self.free.problem), regrets.best)
 
 
-def _grow(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], Policy]:
-    """One set after the other, each time the one with which a plan gets cheapest."""
+def _chosen(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], Policy]:
+    """Sets are added one by one, then exchanged, each time so that a plan gets cheapest."""
     chosen = [work.pool[0]]
     best = work.plan(chosen)
-    while len(chosen) < most and not (deadline.is_over and len(chosen) > 1):
-        options = [[*chosen, shown] for shown in work.pool if shown not in chosen]
-        if not options:
+    while len(chosen) < 2 or not deadline.is_over:
+        kept = [chosen] if len(chosen) < most else [_without(chosen, out) for out in chosen]
+        new = [shown for shown in work.pool if shown not in chosen]
+        options = [[*each, shown] for each in kept for shown in new]
+        if most == 1 or not options:
             break
-        found = _cheapest(work, options, deadline)
-        if work.judge(found[1]) >= work.judge(best):
+        sets, policy = _cheapest(work, options, deadline)
+        if work.judge(policy) >= work.judge(best):
             break
-        chosen, best = found
+        chosen, best = sets, policy
     return chosen, best
 
 
-def _exchange(
-    work: _Work, chosen: list[TestSet], best: Policy, deadline: Deadline
-) -> tuple[list[TestSet], Policy]:
-    """One set for another as long as that helps and there is time."""
-    improved = True
-    while improved and not deadline.is_over:
-        improved = False
-        for out in list(chosen):
-            kept = [shown for shown in chosen if shown != out]
-            options = [[*kept, shown] for shown in work.pool if shown not in chosen]
-            if not options or deadline.is_over:
-                continue
-            sets, policy = _cheapest(work, options, deadline)
-            if work.judge(policy) < work.judge(best):
-                chosen, best, improved = sets, policy, True
-    return chosen, best
+def _without(chosen: list[TestSet], out: TestSet) -> list[TestSet]:
+    return [shown for shown in chosen if shown != out]
 
 
 def _cheapest(

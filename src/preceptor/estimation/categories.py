@@ -107,7 +107,7 @@ def _made(
         into = f"were merged into {levels[at]!r}, {int(times[merged].sum()):,} cases."
         # A level of one case may tell who it is.
         which = few(written[code] for code in merged)
-        remarks.note(f"{rare_ones} {into}", "merged", placed=f"{rare_ones} ({which}) {into}")
+        remarks.note(f"{rare_ones} {into}", placed=f"{rare_ones} ({which}) {into}")
     lookup = np.full(len(written) + 1, -1, dtype=np.int64)  # the last for missing ones
     for code, position in target.items():
         lookup[code] = position

@@ -204,9 +204,8 @@ def _numbers(
         return None
     if not (np.isnan(plain) & kept).any():
         if kept.any() and any(isinstance(cell, str) for cell in seen.cells):
-            found.note(
-                f"{seen.name}: numbers that were stored as text were read as numbers.", "coded"
-            )
+            said = f"{seen.name}: numbers that were stored as text were read as numbers."
+            found.note(said, is_detail=True)
         return list(np.where(kept, plain, np.nan))
     read: list[Spelled | None] = []
     for text, number, keep in zip(seen.texts, plain.tolist(), kept.tolist(), strict=True):
@@ -281,7 +280,7 @@ def _category(seen: _Texts, kept: npt.NDArray[np.bool_], found: Findings) -> Col
     chosen = {key: max(these, key=lambda text: these[text]) for key, these in spellings.items()}
     joined = [chosen[key] for key, these in spellings.items() if len(these) > 1]
     if joined:
-        found.note(f"{seen.name}: spellings of {few(sorted(joined))} were taken as one.", "merged")
+        found.note(f"{seen.name}: spellings of {few(sorted(joined))} were taken as one.")
     levels = tuple(sorted(chosen.values()))
     position = {level: float(i) for i, level in enumerate(levels)}
     coded = [

@@ -91,7 +91,7 @@ def encode(table: Table) -> Design:
     if without:
         said = f"{_rows(without)} without an outcome {'was' if without == 1 else 'were'} left out"
         first = place(table.outcome.name, int(np.flatnonzero(~used)[0]))
-        found.note(f"{said}.", "left out", placed=f"{said} (first: {first}).")
+        found.note(f"{said}.", placed=f"{said} (first: {first}).")
     outcome, numbered = table.outcome.values[used], np.flatnonzero(used)
     for column, category in _worth_having(table, used, outcome, found):
         if category is None:
@@ -107,7 +107,7 @@ def encode(table: Table) -> Design:
     if table.outcome.levels is None:
         doubt_number(table.outcome.name, outcome, numbered, found)
     for name, reason in found.dropped:
-        found.note(f"{name} was left out: {reason}.", "left out")
+        found.note(f"{name} was left out: {reason}.")
     names, tests = (tuple(of[i] for i in kept) for of in (parts.names, parts.tests))
     return Design(
         values=values if len(kept) == values.shape[1] else values[:, kept],
@@ -194,7 +194,7 @@ def _add_levels(parts: _Parts, category: Category) -> None:
     parts.found.note(
         f"{category.name} is a category of {len(category.levels)} levels: shown and counted as one "
         f"test, {columns} against {reference!r}, its most common level.",
-        "coded",
+        is_detail=True,
     )
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
 
 # Fewer cases say hardly anything: about a level, a rare value, a pair of columns.
 FEW_CASES = 5
-# How the table was read; what was left out of it; which levels were merged; how columns were
-# coded, which nobody needs to hear who only wants a plan.
-Topic = Literal["reading", "left out", "merged", "coded"]
 
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence that can be shown to anybody; `placed` also names a row and what stands there."""
+    """A sentence that can be shown to anybody; `placed` also names a row and what stands there.
+
+    A detail is how a column was coded, which nobody needs to hear who only wants a plan.
+    """
 
     text: str
     placed: str = ""
-    topic: Topic = "reading"
+    is_detail: bool = False
 
     @property
     def in_full(self) -> str:
@@ -36,9 +35,9 @@ class Findings:
     doubts: list[Said] = field(default_factory=list)
     dropped: list[tuple[str, str]] = field(default_factory=list)
 
-    def note(self, text: str, topic: Topic = "reading", *, placed: str = "") -> None:
+    def note(self, text: str, *, placed: str = "", is_detail: bool = False) -> None:
         """Say what was done."""
-        self.notes.append(Said(text, placed, topic))
+        self.notes.append(Said(text, placed, is_detail))
 
     def doubt(self, text: str, *, placed: str = "") -> None:
         """Say what a careful reader should look at."""

@@ -15,7 +15,7 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.encoding import Design
-from preceptor.estimation.findings import Said, Topic
+from preceptor.estimation.findings import Said
 from preceptor.estimation.held_out import HeldOut
 from preceptor.estimation.moments import (
     Moments,
@@ -238,15 +238,10 @@ class WorldEstimate:
         who have the table: rows are named.
         """
         return (
-            *self._said("reading"),
-            *self._said("left out"),
+            *(note.in_full for note in self.design.notes if not note.is_detail),
             *self._about_missing(),
-            *self._said("merged"),
             *(doubt.in_full for doubt in self._doubts),
         )
-
-    def _said(self, topic: Topic) -> list[str]:
-        return [note.in_full for note in self.design.notes if note.topic == topic]
 
     @cached_property
     def _doubts(self) -> tuple[Said, ...]:
