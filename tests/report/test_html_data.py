@@ -172,7 +172,7 @@ def test_without_draws_there_are_weights_but_no_intervals():
 
 def test_signs_that_disagree_are_marked_in_their_row():
     page = render_report(advice_on(FITTED, Doubtful(FITTED)))
-    (marked,) = re.findall(r"<tr><th[^>]*>(\w+)<small class=\"mark\">(.*?)</small>", page)
+    (marked,) = re.findall(r"<tr><th[^>]*><bdi>(\w+)</bdi><small class=\"mark\">(.*?)</small>", page)
     assert marked[0] == "t2"
     assert "sign disagrees with its correlation, −0.25" in marked[1]
 

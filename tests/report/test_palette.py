@@ -115,7 +115,7 @@ def test_a_test_has_one_colour_in_pictures_and_beside_its_name():
     for svg in (figures.timeline(PLAN), figures.learning(PLAN)):
         assert set(colours.values()) <= set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', svg))
     page = render_report(PLAN)
-    chips = dict(re.findall(r'<span class="chip (chip-\d)"></span>([^<]+)</th>', page))
+    chips = dict(re.findall(r'<span class="chip (chip-\d)"></span><bdi>([^<]+)</bdi></th>', page))
     numbers = {f"chip-{i}": colour for i, colour in enumerate(palette.TESTS, start=1)}
     found = {name: numbers[chip].light for chip, name in chips.items()}
     assert found["bmi"] == colours[0]

@@ -282,7 +282,20 @@ def problem_for(
         known_from = read_known(learner, world, participant, pooled=bool(newcomer))
         report(progress, "estimating", sentence=f"Note: {known_from.in_words()}")
         learner, participant = known_from.person, None
-    known = _person(world, person, learner, participant, beliefs, standardised, half_life, alpha)
+    if participant is not None:
+        raise InvalidInput(
+            "participant: names somebody in a learner file or a log; give `learner` or `log`"
+        )
+    known = person if isinstance(person, Person) else learner
+    if known is None:
+        first = "zero" if beliefs is None else beliefs
+        known = person_for(
+            world, beliefs=first, standardised=standardised, half_life=half_life, alpha=alpha
+        )
+    else:
+        refuse_choices(
+            beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
+        )
     try:
         problem = Problem(world, known, budget, time.discount, time.horizon, risk)
         if kind is None:
@@ -327,33 +340,3 @@ def _kind(
             f"half_life: says how fast somebody learns, which {person!r} is not about; leave it out"
         )
     return person
-
-
-def _person(
-    world: World,
-    person: str | Person | None,
-    learner: Person | None,
-    participant: str | None,
-    beliefs: Beliefs | None,
-    standardised: bool,
-    half_life: float | None,
-    alpha: float | None,
-) -> Person:
-    """The person who was given, or who is made of first beliefs and speed."""
-    if participant is not None:
-        raise InvalidInput(
-            "participant: names somebody in a learner file or a log; give `learner` or `log`"
-        )
-    given = person if isinstance(person, Person) else learner
-    if given is None:
-        return person_for(
-            world,
-            beliefs="zero" if beliefs is None else beliefs,
-            standardised=standardised,
-            half_life=half_life,
-            alpha=alpha,
-        )
-    refuse_choices(
-        beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
-    )
-    return given

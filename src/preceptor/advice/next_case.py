@@ -27,8 +27,8 @@ from preceptor.problem import Problem
 _SECONDS, _PEOPLE_SECONDS = 0.5, 2.0
 # Going on with the plan is as good as planning anew up to this share of the loss.
 _AS_GOOD = 0.002
-# Sets of what is at hand that are listed, and those that are weighed over all cases to come.
-_MOST_LISTED, _MOST_WEIGHED = 200, 40
+# Sets of what is at hand that are weighed over all cases to come.
+_MOST_LISTED = 100
 
 
 @dataclass(frozen=True)
@@ -294,19 +294,12 @@ def best_at_hand(
             f"available: {listed(names) if names else 'nothing'}; {now.budget_in_words()} may be "
             "shown, and no set of these fits; make more of them available"
         )
-    first = np.array([losses_along(now, [shown])[0] for shown in sets])
-    shared = np.array([len(set(shown) & set(wanted)) for shown in sets])
-    order = np.lexsort((first, -shared))[:_MOST_WEIGHED]
-    order = np.unique(np.concatenate([order, np.argsort(first, kind="stable")[:_MOST_WEIGHED]]))
     if rest is None:
-        return sets[int(np.argmin(first))]
+        return min(sets, key=lambda shown: float(losses_along(now, [shown])[0]))
     found = rest.settles()
     assert found is not None, "a schedule repeats something in the end"
     prefix, word = found
-    costs = [
-        evaluate(now, ExploreThenRepeat((sets[i], *prefix), tuple(word))) for i in order.tolist()
-    ]
-    return sets[int(order[int(np.argmin(costs))])]
+    return min(sets, key=lambda s: evaluate(now, ExploreThenRepeat((s, *prefix), tuple(word))))
 
 
 def _within(now: Problem, available: Sequence[int], wanted: TestSet) -> Iterator[TestSet]:
