@@ -128,18 +128,6 @@ def test_what_was_done_to_the_table_comes_first_in_its_section():
     assert "<pre>" not in page
 
 
-def test_what_is_said_twice_stands_there_once():
-    said = "fixed was left out: it is 1 in every case."
-
-    class Twice(Doubtful):
-        dropped = (("fixed", "it is 1 in every case"),)
-        notes = (said, "Nothing else.")
-
-    page = render_report(advice_on(FITTED, Twice(FITTED)))
-    assert page.count(said) == 1
-    assert "Nothing else." in page
-
-
 def test_what_there_was_no_time_for_is_said():
     words = words_of(render_report(advice_on(FITTED, notes=("The time was up.",))))
     assert "Notes The time was up." in words
@@ -172,7 +160,9 @@ def test_without_draws_there_are_weights_but_no_intervals():
 
 def test_signs_that_disagree_are_marked_in_their_row():
     page = render_report(advice_on(FITTED, Doubtful(FITTED)))
-    (marked,) = re.findall(r"<tr><th[^>]*><bdi>(\w+)</bdi><small class=\"mark\">(.*?)</small>", page)
+    (marked,) = re.findall(
+        r"<tr><th[^>]*><bdi>(\w+)</bdi><small class=\"mark\">(.*?)</small>", page
+    )
     assert marked[0] == "t2"
     assert "sign disagrees with its correlation, −0.25" in marked[1]
 

@@ -44,7 +44,6 @@ from preceptor.report.tables import (
     most_sensitive,
     rival_rows,
     weight_rows,
-    what_was_done,
 )
 from preceptor.report.words import sections
 
@@ -198,7 +197,7 @@ def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
     if estimate is None:
         return {"data": None}
     data = {
-        "done": what_was_done(advice),
+        "done": estimate.notes,
         "doubts": [*estimate.doubts, *about_rows(advice, rows=rows)],
         "columns": in_parts(column_rows(advice)),
         "replicates": 0 if advice.resampled is None else advice.resampled.replicates,

@@ -290,14 +290,6 @@ def about_rows(advice: Advice, *, rows: bool) -> list[str]:
     return [f"{left_out}; preceptor plan --rows tells them."]
 
 
-def what_was_done(advice: Advice) -> list[str]:
-    """What was left out, filled in or merged, a sentence each, nothing twice."""
-    if advice.estimate is None:
-        return []
-    left_out = [f"{name} was left out: {reason}." for name, reason in advice.estimate.dropped]
-    return list(dict.fromkeys([*left_out, *advice.estimate.notes]))
-
-
 def signed(value: float) -> str:
     """A number with its sign, in three digits.
 
