@@ -30,13 +30,13 @@ _MANY_SETS, MANY_SETS_SECONDS = 20_000, 3.0
 _LEAST_SECONDS = 0.05
 
 
-def half_of(deadline: Deadline) -> Deadline:
-    """Half of the time that is left, which every step of advice gets in its turn.
+def half_left(deadline: Deadline) -> float:
+    """Seconds that a step of advice gets in its turn: half of those that are left.
 
     Planning comes first, then few sets if that was asked for, then drawing cases again; changed
     assumptions take the rest.
     """
-    return Deadline(max(deadline.left / 2.0, _LEAST_SECONDS))
+    return max(deadline.left / 2.0, _LEAST_SECONDS)
 
 
 def plan_for(
@@ -55,7 +55,7 @@ def plan_for(
     """
     check_objective(problem, objective)
     if time_limit is not None:
-        time_limit = half_of(deadline).left
+        time_limit = half_left(deadline)
     if isinstance(problem.learner, Crowd):
         return _plan_for_crowd(problem, objective, time_limit, seed, progress)
     if not problem.learns_by_showings:
