@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from preceptor._base.typed import Spelled, spelled
 from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import counted
 from preceptor.estimation.cells import (
     ALWAYS_MISSING,
     MISSING_AMONG_NUMBERS,
@@ -265,8 +266,7 @@ def _is_refused(
 def _say_missing(seen: _Texts, gaps: npt.NDArray[np.bool_], found: Findings) -> None:
     if gaps.any():
         which = few(text for text, gap in zip(seen.texts, gaps, strict=True) if gap)
-        times = seen.count(gaps)
-        cells = "1 cell" if times == 1 else f"{times:,} cells"
+        cells = counted(seen.count(gaps), "cell")
         found.note(f"{seen.name}: {cells} {which} read as missing.")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from preceptor._base.values import FloatArray
+from preceptor._base.words import counted
 from preceptor.errors import InvalidData
 from preceptor.estimation.categories import (
     JUDGED,
@@ -89,7 +90,8 @@ def encode(table: Table) -> Design:
     parts = _Parts(found)
     without = int(np.sum(~used))
     if without:
-        said = f"{_rows(without)} without an outcome {'was' if without == 1 else 'were'} left out"
+        were = "was" if without == 1 else "were"
+        said = f"{counted(without, 'row')} without an outcome {were} left out"
         first = place(table.outcome.name, int(np.flatnonzero(~used)[0]))
         found.note(f"{said}.", placed=f"{said} (first: {first}).")
     outcome, numbered = table.outcome.values[used], np.flatnonzero(used)
@@ -261,7 +263,3 @@ def _without_repetition(parts: _Parts, values: FloatArray) -> list[int]:
             reason = f"it follows exactly from {', '.join(sources[:-1])} and {sources[-1]}"
         parts.found.drop(parts.names[j], reason)
     return kept
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

@@ -8,6 +8,7 @@ from shlex import quote
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import counted
 from preceptor.estimation.findings import FEW_CASES, Findings, place
 from preceptor.estimation.missing_codes import suspected
 
@@ -58,8 +59,7 @@ def _doubt_two(name: str, values: FloatArray, found: Findings) -> None:
     often = min(highest, values.size - highest)
     if often < FEW_CASES:
         rarer = values.max() if highest == often else values.min()
-        cases = "1 case" if often == 1 else f"{often} cases"
-        found.doubt(f"{name} is {rarer:g} in {cases} only, too few to weigh.")
+        found.doubt(f"{name} is {rarer:g} in {counted(often, 'case')} only, too few to weigh.")
 
 
 def _doubt_farthest(name: str, values: FloatArray, rows: IntArray, found: Findings) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
 from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.encoding import Design
@@ -268,8 +269,8 @@ class WorldEstimate:
         assert units is not None
         width = max(len(name) for name in (*world.labels, "test"))
         lines = [
-            f"A world of {_count(len(world.tests), 'test')} for {units.outcome}, from "
-            f"{_count(self.rows, 'case')}",
+            f"A world of {counted(len(world.tests), 'test')} for {units.outcome}, from "
+            f"{counted(self.rows, 'case')}",
             "",
             f"{'test':<{width}}  {'average':>10}  {'sd':>10}  {'missing':>7}  "
             "estimated weight of 1 sd",
@@ -374,7 +375,7 @@ class WorldEstimate:
             return []
         total = sum(self.missing.values())
         listed = ", ".join(f"{name} {gaps:,}" for name, gaps in self.missing.items())
-        said = f"{_count(total, 'value')} missing ({listed}): "
+        said = f"{counted(total, 'value')} missing ({listed}): "
         if not isinstance(self.recipe.missing, str):
             return [said + f"imputed by {self.recipe.missing!r}."]
         return [
@@ -403,7 +404,3 @@ def _wrapped(line: str) -> str:
         return line
     indent = "  " if line.startswith("- ") else ""
     return textwrap.fill(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
