@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.files import write_all, write_text
+from preceptor._base.files import write_all
 from preceptor._base.words import labelled
 from preceptor.advice.alternatives import Alternative
 from preceptor.advice.resampling import Resampled
@@ -126,18 +126,6 @@ class Advice:
         from preceptor.advice.schedule import schedule_rows
 
         return schedule_rows(self.plan, most)
-
-    def save_schedule(self, path: str | Path) -> None:
-        """Write the schedule as a table (CSV) that spreadsheets open.
-
-        Parameters
-        ----------
-        path
-            Where to write it.
-        """
-        from preceptor.advice.schedule import schedule_csv
-
-        write_text(path, schedule_csv(self))
 
     def explain(self) -> str:
         """The advice in short, the plan in words, and a table of its rivals.
