@@ -13,11 +13,15 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.errors import InvalidInput
 from preceptor.explorer import Ground, preset, read_choice
-from preceptor.explorer.carrying import as_text, from_text
-from preceptor.explorer.choice import first_choice
-from preceptor.explorer.ground import MOST_TESTS, ground_of_problem, ground_of_table
+from preceptor.explorer.choice import first_choice, problem_of
+from preceptor.explorer.ground import (
+    MOST_TESTS,
+    as_text,
+    from_text,
+    ground_of_problem,
+    ground_of_table,
+)
 from preceptor.explorer.picture import picture, quick_plan
-from preceptor.explorer.problems import problem_of
 from tests.body_fat import TABLE
 
 

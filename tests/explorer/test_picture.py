@@ -14,10 +14,9 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.cli import app
 from preceptor.explorer import preset, read_choice
-from preceptor.explorer.choice import first_choice
+from preceptor.explorer.choice import command_of, first_choice, problem_of, toml_of
 from preceptor.explorer.losers import losers
 from preceptor.explorer.picture import picture, proven_plan, quick_plan
-from preceptor.explorer.problems import command_of, problem_of, toml_of
 from preceptor.policies import ExploreThenCommit
 from preceptor.report.people_words import share
 from tests.commands import CliRunner
@@ -58,7 +57,7 @@ def test_what_is_drawn_is_the_best_of_all_schedules(two_tests):
     drawn = picture(ground, choice, plan, is_proven=True)
     assert_allclose(drawn["value"], best)
     assert drawn["lower_bound"] <= best + 1e-9
-    assert drawn["gap"] == "Proven: no plan can do better."
+    assert drawn["gap"] == "No plan can do better."
     assert f"saves {1 - best / fixed:.1%} of the squared error" in drawn["saving"]
 
 

@@ -56,7 +56,7 @@ def who(http: httpx.Client) -> str:
 
 @pytest.fixture
 def serve(tmp_path: Path, plan_file: Path) -> Iterator[Callable[..., Server]]:
-    """Start servers of one's own: `serve("--workers", 2)`; all of them end with the test."""
+    """Start servers of one's own: `serve("--rate", 0)`; all of them end with the test."""
     started: list[Server] = []
 
     def one(*arguments: object, **options: object) -> Server:

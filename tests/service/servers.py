@@ -88,7 +88,7 @@ def caller(address: str, **options: Any) -> httpx.Client:
 class Server:
     """A process that serves; `http` calls it."""
 
-    process: subprocess.Popen[str] | Forked
+    process: Forked
     address: str
     log: Path
     http: httpx.Client = field(init=False)
@@ -137,8 +137,7 @@ def start(
     log = folder / f"{name}-{time.monotonic_ns()}.log"
     given = [command, "--port", "0", *map(str, arguments)]
     log.touch()
-    forks = "--workers" not in given  # a daemon has no children
-    process = Forked(log, folder, given) if forks else _started(log, folder, given)
+    process = Forked(log, folder, given)
     end = time.monotonic() + _PATIENCE
     while True:
         found = re.search(r"Listening at (http://\S+)", log.read_text())
@@ -151,15 +150,6 @@ def start(
     if ready:
         server.wait_until_ready()
     return server
-
-
-def _started(log: Path, folder: Path, given: list[str]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "preceptor", *given]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    with log.open("w") as file:
-        return subprocess.Popen(
-            command, stdout=file, stderr=subprocess.STDOUT, text=True, env=environment, cwd=folder
-        )
 
 
 def play_round(

@@ -7,7 +7,6 @@ import pytest
 import preceptor as pr
 from preceptor.service.wording import Wording
 
-ROUND = {"round": 0, "shown": ["bmi"], "values": [1.0], "prediction": 1.0}
 NAME = "must be a name of 1 to 128 letters, digits and . _ : @ -, the first a letter or a digit"
 HASH = "must be the SHA-256 of a plan file: 64 hexadecimal digits"
 
@@ -42,11 +41,7 @@ HASH = "must be the SHA-256 of a plan file: 64 hexadecimal digits"
          "prediction: NaN, must be a finite number"),
         ("PUT /v1/people/ann/rounds/0/prediction", '{"prediction": ',
          "body: is not JSON (Expecting value)"),
-        ("POST /v1/people/ann/log", {"rounds": []}, "rounds: [], must be at least 1, here are 0"),
-        ("POST /v1/people/ann/log", {"rounds": [ROUND | {"when": "2026-01-31T09:30:00"}]},
-         "rounds.0.when: '2026-01-31T09:30:00', must have a time zone, such as "
-         "2026-01-31T09:30:00Z"),
-        ("POST /v1/tokens", {"scope": "read", "days": 0}, "days: 0, must be more than 0"),
+        ("PUT /v1/cases/x", {"cases": []}, "cases: [], must be at least 1, here are 0"),
         ("GET /v1/log?limit=0", None, "limit: '0', must be at least 1"),
     ],
 )  # fmt: skip
@@ -68,10 +63,10 @@ def test_a_body_that_does_not_say_what_it_is(http):
 def test_all_faults_come_at_once_but_not_thousands(http):
     faults = http.put("/v1/people/ann", json={"policy": 1, "start": 2, "plan": 3}).json()["errors"]
     assert [fault.split(":")[0] for fault in faults] == ["plan", "policy", "start"]
-    many = {"rounds": [{"round": -1}] * 500}
-    faults = http.post("/v1/people/ann/log", json=many).json()["errors"]
+    many = {"cases": [{"values": 1}] * 500}
+    faults = http.put("/v1/cases/x", json=many).json()["errors"]
     assert len(faults) == 21
-    assert faults[-1] == "body: 1,980 more faults"
+    assert faults[-1] == "body: 980 more faults"
     assert all("should" not in fault for fault in faults)
 
 

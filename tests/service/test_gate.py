@@ -79,16 +79,6 @@ def test_each_scope_may_do_what_it_may(guarded, secrets, scope, statuses):
     assert [each.status_code for each in got] == statuses
 
 
-def test_a_token_made_over_http_works_at_once_and_ends_at_once(guarded, secrets):
-    admin = bearer(secrets[1]["admin"])
-    made = said(guarded.http.post("/v1/tokens", json={"scope": "read"}, headers=admin))
-    assert guarded.http.get(PERSON, headers=bearer(made["token"])).status_code in (200, 404)
-    listed = said(guarded.http.get("/v1/tokens", headers=admin))
-    assert made["token"] not in json.dumps(listed)
-    said(guarded.http.delete(f"/v1/tokens/{made['id']}", headers=admin))
-    assert guarded.http.get(PERSON, headers=bearer(made["token"])).status_code == 401
-
-
 def test_too_many_calls_are_told_to_wait(guarded, secrets):
     """Each token has a bucket of its own; those who look after the service need none."""
     mine = bearer(secrets[1]["write"])

@@ -125,7 +125,6 @@ def test_a_participant_reaches_their_own_rounds_and_nothing_else(client, page):
             ("PUT", "/v1/people/me/rounds/0/outcome"),
             ("PUT", "/v1/people/me"),
             ("POST", "/v1/people/node/rounds"),
-            ("POST", "/v1/tokens"),
         ):
             assert visitor.request(method, path).status_code in (403, 404), path
         told = visitor.put("/v1/people/me/rounds/0/prediction", json={"prediction": 1.0}).json()

@@ -1,4 +1,4 @@
-"""Running it: stopping under load, several processes that count together, lines of the log."""
+"""Running it: stopping under load, numbers that are counted, lines of the log."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(server: Server, name: str, acknowledged: list[str], other: list[int]) -
 
 
 def test_told_to_stop_under_load_it_answers_what_it_took_and_refuses_the_rest(serve, tmp_path):
-    server = serve("--workers", 2, "--rate", 0)
+    server = serve("--rate", 0)
     acknowledged: list[str] = []
     other: list[int] = []
     threads = [
@@ -45,11 +45,6 @@ def test_told_to_stop_under_load_it_answers_what_it_took_and_refuses_the_rest(se
         thread.start()
     while len(acknowledged) < 100:
         time.sleep(0.01)
-    # Several processes count together, whichever of them is asked.
-    numbers = [httpx.get(f"{server.address}/metrics", verify=False).text for _ in range(4)]
-    counted = 'preceptor_requests_total{method="PUT",route="/v1/people/{who}",status="201"} '
-    lines = [line for text in numbers for line in text.splitlines() if line.startswith(counted)]
-    assert [float(line.removeprefix(counted)) >= 100 for line in lines] == [True] * 4
     server.process.send_signal(signal.SIGTERM)
     for thread in threads:
         thread.join(60.0)
@@ -76,9 +71,6 @@ def test_numbers_for_prometheus(http, who):
     for name in (
         'preceptor_requests_total{method="PUT",route="/v1/people/{who}",status="201"}',
         'preceptor_request_seconds_bucket{le="0.1",method="PUT",route="/v1/people/{who}"}',
-        'preceptor_jobs{state="queued"} 0.0',
-        'preceptor_jobs{state="failed"} 0.0',
-        "preceptor_job_queue_length 0.0",
     ):
         assert name in text
 

@@ -30,15 +30,6 @@ def test_what_cannot_be_is_refused(http):
     assert http.post("/v1/people/nobody/rounds").status_code == 404
 
 
-def test_an_etag_saves_the_answer(http, who):
-    first = http.get(f"/v1/people/{who}")
-    same = http.get(f"/v1/people/{who}", headers={"If-None-Match": first.headers["etag"]})
-    assert same.status_code == 304
-    http.post(f"/v1/people/{who}/rounds")
-    moved = http.get(f"/v1/people/{who}", headers={"If-None-Match": first.headers["etag"]})
-    assert moved.status_code == 200
-
-
 def as_often_as_told(call):
     """The answer; a tutor on a busy machine may ask the caller to come back."""
     for _ in range(60):
@@ -110,33 +101,3 @@ def everything(connection):
         for table in metadata.sorted_tables
         for row in connection.execute(select(table))
     ]
-
-
-def test_rounds_done_elsewhere_are_added_once(http, who):
-    """Somebody with a past is advised as somebody who had it here."""
-    played = [play_round(http, who, CASE, 0.1 * t, 0.2 * t) for t in range(3)]
-    past = [
-        {
-            "round": each["round"],
-            "shown": list(each["values"]),
-            "values": list(each["values"].values()),
-            "prediction": each["prediction"],
-            "outcome": each["outcome"],
-        }
-        for each in played
-    ]
-    other = f"{who}-elsewhere"
-    said(http.put(f"/v1/people/{other}", json={}))
-    assert said(http.post(f"/v1/people/{other}/log", json={"rounds": past}))["added"] == 3
-    assert said(http.post(f"/v1/people/{other}/log", json={"rounds": past}))["added"] == 0
-    here, there = (said(http.get(f"/v1/people/{name}")) for name in (who, other))
-    for field in ("counts", "weights", "kinds", "rounds", "answers"):
-        assert here[field] == there[field]
-    names = [said(http.post(f"/v1/people/{name}/rounds"))["recommended"] for name in (who, other)]
-    assert names[0] == names[1]
-    changed = [{**past[0], "prediction": 9.0}]
-    assert http.post(f"/v1/people/{other}/log", json={"rounds": changed}).status_code == 409
-    wrong = [{**past[0], "round": 9, "shown": ["bmj", "age"]}]
-    refused = http.post(f"/v1/people/{other}/log", json={"rounds": wrong})
-    assert refused.status_code == 422
-    assert refused.json()["errors"][0].startswith("round 9, tests: 'bmj' is not known")

@@ -10,10 +10,9 @@ from sqlalchemy import delete, update
 import preceptor as pr
 from preceptor.cli import app
 from preceptor.errors import InvalidInput
-from preceptor.store import Store, chain, elsewhere, erasing, people, plans, rounds
+from preceptor.store import Store, chain, erasing, people, plans, rounds
 from preceptor.store.backup import back_up
 from preceptor.store.checking import Columns, check
-from preceptor.store.elsewhere import Done
 from preceptor.store.engines import url_of
 from preceptor.store.rounds import Offer
 from preceptor.store.tables import event, person, plan, round_
@@ -37,7 +36,7 @@ def columns_of(connection, name):
 
 
 def lived(store: Store) -> None:
-    """Two people with every kind of round; ann was planned for anew in the middle of it."""
+    """Two people with every kind of round."""
     first, _ = store.write(lambda c: plans.keep(c, BODY))
     for who, start in (("ann", {"bp": 2}), ("bob", None)):
         said = {"plan": first, "policy": "plan"} | ({} if start is None else {"start": start})
@@ -48,16 +47,8 @@ def lived(store: Store) -> None:
                 enrolled_with=said,
             )
         )  # fmt: skip
-        store.write(lambda c, who=who: _past(c, who))
-        for number in range(1, 8):
+        for number in range(8):
             store.write(lambda c, who=who, number=number: _round(c, who, number))
-    store.write(_planned_anew)
-    store.write(lambda c: _round(c, "ann", 8))
-
-
-def _past(c, who):
-    done = Done(0, ["age"], [0.3], 0.1, 0.2, True, None, [0, 0, 1])
-    elsewhere.add(c, people.find(c, who, to_change=True), [done])
 
 
 def _round(c, who, number):
@@ -76,21 +67,14 @@ def _round(c, who, number):
         c, now(), there, labels, [0.1 + 0.2, -1 / 3], "why" if number == 2 else None
     )
     if number == 7:
-        return rounds.abandon(c, now(), there, "expired")
+        return rounds.abandon(c, now(), there)
     held = 0.25 if number == 4 else None
     there = rounds.predict(c, now(), there, 0.5, taught, held)
-    if number in (2, 8):
+    if number in (0, 2):
         return rounds.tell(c, now(), there, 0.75, taught, told=True)
     if number == 5:  # they were going to hear the truth, and are not
         return rounds.tell(c, now(), there, 0.75, taught, told=False)
     return there
-
-
-def _planned_anew(c):
-    ann = people.find(c, "ann", to_change=True)
-    name, _ = plans.keep(c, BODY.replace('"auto"', '"search"') + "\n", "ann")
-    assert name != ann.plan
-    people.give_plan(c, ann, name, since=ann.rounds, counts=[0, 0, 0], position=0)
 
 
 def found(store: Store) -> tuple[str, ...]:
@@ -101,14 +85,13 @@ def test_whatever_happens_in_the_ordinary_way_follows(store):
     lived(store)
     checked = store.read(lambda c: check(c, columns_of))
     assert checked.faults == ()
-    assert (checked.people, checked.rounds) == (2, 17)
+    assert (checked.people, checked.rounds) == (2, 16)
     ann = store.read(lambda c: people.find(c, "ann"))
-    assert (ann.plan_since, ann.counts, ann.position) == (8, [1, 1, 0], 1)
+    assert (ann.counts, ann.position, ann.answers) == ([4, 6, 0], 4, 6)
     bob = store.read(lambda c: people.find(c, "bob"))
-    assert (bob.counts, bob.position, bob.answers) == ([3, 3, 1], 4, 6)
+    assert (bob.counts, bob.position, bob.answers) == ([4, 4, 0], 4, 6)
     # Erasing is the ordinary way, too.
-    gone = store.write(lambda c: erasing.erase(c, "ann"))
-    assert len(gone) == 1
+    store.write(lambda c: erasing.erase(c, "ann"))
     assert found(store) == ()
 
 
@@ -117,7 +100,6 @@ CHANGES = [
     (update(person).where(person.c.id == "bob").values(position=1), "'bob': position is 1"),
     (update(person).where(person.c.id == "bob").values(answers=1), "'bob': answers is 1"),
     (update(person).where(person.c.id == "bob").values(rounds=99), "'bob': rounds is 99"),
-    (update(person).where(person.c.id == "ann").values(plan_since=0), "'ann': plan_since is 0"),
     (update(person).where(person.c.id == "ann").values(enrolled_with={}), "'ann': enrolled_with"),
     (update(round_).where(round_.c.number == 2).values(prediction=0.6), "round 2: prediction is"),
     (update(round_).where(round_.c.number == 2).values(outcome=0.6), "round 2: outcome is 0.6"),

@@ -19,8 +19,7 @@ from preceptor.store import Store, participants, plans, studies
 from preceptor.store.refusals import Conflict
 from preceptor.study.arms import kept_arms
 from preceptor.web.studies_live import LiveStudy
-from preceptor.web.study_moves import advance
-from preceptor.web.study_rounds import answer_round, shown
+from preceptor.web.study_moves import advance, answer_round, shown
 from tests.postgres import cluster, fresh_database
 from tests.study.opened import open_study, small_study
 
@@ -88,12 +87,12 @@ def test_a_tab_that_comes_late_opens_no_other_round(tmp_path):
         who = store.write(enter)
 
     async def late():
-        live = Live(Settings(database, expire_after=0.0), Store(database))
+        live = Live(Settings(database), Store(database))
         try:
             opened = [
                 await open_round(live, who.id, Opening(), Advice((0,), ""), 0) for _ in range(2)
             ]
-            assert [each.is_new for each in opened] == [True, False]  # and it does not expire
+            assert [each.is_new for each in opened] == [True, False]
             live.store.write(lambda c: _answered(c, here, who.id))
             with pytest.raises(Conflict, match="round 0: is over; round 1 is next"):
                 await open_round(live, who.id, Opening(), Advice((0,), ""), 0)

@@ -397,14 +397,11 @@ def test_programs_neither_move_nor_look_at_participants(somebody, opened, databa
     [name] = [each.id for each in read(database, lambda c: participants.everyone(c, study))]
     number = read(database, lambda c: rounds.open_of(c, name)).number
     there = f"{site.address}/v1/people/{name}"
-    done = {"round": 99, "shown": [], "values": [], "prediction": 1.0}
     calls = [
         httpx.get(there),
         httpx.get(f"{there}/rounds/{number}"),
         httpx.post(f"{there}/rounds"),
         httpx.put(f"{there}/rounds/{number}/prediction", json={"prediction": 55.0}),
-        httpx.post(f"{there}/replan"),
-        httpx.post(f"{there}/log", json={"rounds": [done]}),
     ]
     assert [call.status_code for call in calls] == [409] * len(calls)
     assert "only its pages move them" in calls[0].json()["errors"][0]

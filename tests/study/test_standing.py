@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from preceptor.service.book import Book
+from preceptor.service.guides import Book
 from preceptor.store import Store, participants, studies
 from preceptor.study import Study
 from preceptor.study.allocated import assignments

@@ -14,9 +14,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from preceptor.bots import StudyBots
+from preceptor.cli import app
 from preceptor.simulation.named import human_named
-from preceptor.store import Store, chain, participants, studies, tokens
+from preceptor.store import Store, chain, studies, tokens
 from preceptor.study import Study
+from tests.commands import CliRunner
 from tests.service.servers import Server, start
 from tests.study.files import small_file
 from tests.study.played import opened, play
@@ -122,13 +124,12 @@ def test_results_are_blinded_until_it_is_logged_why(visitor: Visitors, folder: P
     expect(page.get_by_role("img", name=re.compile("all arms: "))).to_be_visible()
     assert page.get_by_role("link", name="Download, anonymous").count() == 0
     assert page.request.get(f"{STUDY}/export.zip").status == 422
-    # By keyboard alone.
-    page.get_by_text("Unblind: show results").focus()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    page.keyboard.type("all are there")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("status")).to_contain_text("Results are shown by arm")
+    given = ["--reason", "all are there", "--database", str(folder / "live.db")]
+    told = page.get_by_text("preceptor study unblind two-tests --reason")
+    expect(told).to_be_visible()
+    assert CliRunner().invoke(app, ["study", "unblind", "two-tests", *given]).exit_code == 0
+    page.reload()
+    expect(told).not_to_be_visible()
     expect(page.get_by_role("img", name=re.compile("by round. plan: .* fixed: "))).to_be_visible()
     with Store(str(folder / "live.db")) as store:
         kept = store.read(lambda c: studies.find(c, "two-tests"))
@@ -146,53 +147,9 @@ def test_results_are_blinded_until_it_is_logged_why(visitor: Visitors, folder: P
     assert psych_ds_faults(target / "two-tests-data") == []
 
 
-def test_previews_begin_at_the_first_page_and_never_count(visitor: Visitors, folder: Path) -> None:
-    page = visitor()
-    page.goto(STUDY)
-    before = number(page, "at it now")
-    page.get_by_role("button", name="Preview as a participant").click()
-    expect(page).to_have_url(re.compile("/s/two-tests/"))
-    page.goto(STUDY)
-    assert number(page, "at it now") == before
-    with Store(str(folder / "live.db")) as store:
-        made = store.read(lambda c: participants.everyone(c, "two-tests", "preview"))
-    assert len(made) == 1
-
-
-def test_what_may_change_changes_with_a_reason(visitor: Visitors, folder: Path) -> None:
-    page = visitor()
-    page.goto(STUDY)
-    page.get_by_text("Raise the number of people").click()
-    page.get_by_label("How many shall finish").fill("24")
-    page.get_by_label("Why").locator("visible=true").fill("more money")
-    page.get_by_role("button", name="Raise").click()
-    expect(page.get_by_role("status")).to_contain_text("More people may finish")
-    page.get_by_text("Close an arm").click()
-    page.get_by_label("Arm", exact=True).select_option("fixed")
-    page.get_by_label("Why").locator("visible=true").fill("it hurts")
-    page.get_by_role("button", name="Close the arm").click()
-    expect(page.get_by_role("status")).to_contain_text("The arm is closed")
-    page.goto(f"{STUDY}/check")
-    expect(page.get_by_role("status")).to_contain_text("Everything follows")
-    with Store(str(folder / "live.db")) as store:
-        assert store.read(lambda c: studies.find(c, "two-tests")).people == 24
-
-
-def test_forms_of_other_sites_change_nothing(site: Server, visitor: Visitors) -> None:
-    page = site.http.get(STUDY)
-    csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', page.text)
-    assert csrf is not None
-    change = {"what": "closed", "reason": "because", "csrf": csrf.group(1)}
-    with httpx.Client(base_url=site.address, headers={"Accept": "text/html"}) as stranger:
-        refused = stranger.post(f"{STUDY}/change", data=change)
-        assert refused.status_code == 403
-        elsewhere = {"Origin": "https://elsewhere.example"}
-        assert stranger.post(f"{STUDY}/change", data=change, headers=elsewhere).status_code == 403
-        assert stranger.get(STUDY, headers={"Host": "elsewhere.example"}).status_code == 403
-    empty = site.http.post(f"{STUDY}/change", data={**change, "reason": " "})
-    assert empty.status_code == 400
-    assert "reason: is empty" in empty.text
-    assert "Close the study" in site.http.get(STUDY).text
+def test_other_sites_see_nothing(site: Server) -> None:
+    for headers in ({"Origin": "https://elsewhere.example"}, {"Host": "elsewhere.example"}):
+        assert site.http.get(STUDY, headers=headers).status_code == 403
 
 
 def test_tampering_is_shown(tmp_path: Path, visitor: Visitors) -> None:

@@ -1,16 +1,15 @@
 """One simulated participant, who goes through the very pages that people see.
 
 They read forms and numbers off the pages, and answer as in `simulation.rollout`: what they meet in
-training and how they slip comes from the streams of the place that they were given. Whoever was
-stopped goes on, from the page on which they find themselves.
+training and how they slip comes from the streams of the place that they were given.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import IntEnum
 from typing import Any
 
 import httpx
@@ -27,11 +26,15 @@ from preceptor.study import Study
 from preceptor.study.cases import CaseList, case_list
 from preceptor.study.protocol import Step, Trial
 
-# A stream of chance for slips outside of training, apart from all others.
-_SLIPS = 300
 # Seconds between two attempts while nobody answers.
 _PAUSE = 0.2
-Rows = Callable[[str], Mapping[int, Mapping[str, Any]]]
+
+
+class OwnStream(IntEnum):
+    """Streams of chance of participants, apart from those of `simulation.cases.Stream`."""
+
+    SLIPS = 300  # outside of training; the number of the case is added
+    LEAVING = 400
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,6 @@ class Participant:
         The recruiter's name of them.
     human
         Answers and learns; nobody else's.
-    rows
-        Gives the rounds that the service has of somebody, for those who were stopped.
     leaves_after
         Cases after which they leave without a word; None for never.
     patience
@@ -69,7 +70,6 @@ class Participant:
     study: Study
     name: str
     human: Human
-    rows: Rows
     leaves_after: int | None = None
     patience: float = 30.0
     place: Place | None = None
@@ -79,25 +79,24 @@ class Participant:
     _cases: CaseList | None = None
     _pending: tuple[int, Trial, TestSet] | None = None
 
-    def play(self, stop: Callable[[], bool] = lambda: False) -> bool:
+    def play(self) -> bool:
         """Go through the study; gives whether they reached the end."""
         address = f"/s/{self.study.id}"
         form = {"kind": "bot", "recruiter": self.name}
         page = self._ask("POST", address, form)
-        began = True
-        while page.stage is not None and not stop():
-            self._learn_of_place(page, began)
-            began = False
+        if page.stage:
+            raise InvalidInput(f"{self.name} has begun before; choose another prefix")
+        while page.stage is not None:
+            self._learn_of_place(page)
             self._settle(page.stage)
             step = self.study.protocol.steps[page.stage]
             if self._has_left(step):
                 return False
             assert page.form is not None
             page = self._ask("POST", page.form.action, page.form.filled(**self._filled(page, step)))
-        if page.stage is None:
-            self._settle(self.study.protocol.end)
-        self.code = page.data.get("code", self.code)
-        return page.stage is None
+        self._settle(self.study.protocol.end)
+        self.code = page.data.get("code")
+        return True
 
     def _has_left(self, step: Step) -> bool:
         if self.leaves_after is None or step.kind != "ask":
@@ -133,7 +132,7 @@ class Participant:
         if trial.training is not None or not isinstance(self.human, Acting):
             return self.human
         assert self.place is not None
-        key = (self.place.number, _SLIPS + trial.number)
+        key = (self.place.number, OwnStream.SLIPS + trial.number)
         seeds = np.random.SeedSequence(self.study.configuration.seed, spawn_key=key)
         return self.human.slipping(np.random.default_rng(seeds))
 
@@ -168,29 +167,14 @@ class Participant:
             features = self._cases.features[trial.number, list(shown)]
             self.human.feedback(shown, features, float(self._cases.outcomes[trial.number]))
 
-    def _learn_of_place(self, page: ReadPage, began: bool) -> None:
-        """Their place is known once they have an arm; whoever comes back lives through it again."""
+    def _learn_of_place(self, page: ReadPage) -> None:
+        """Their place, and with it what they meet, is known once they have an arm."""
         if self.place is not None or "place" not in page.data:
             return
         self.place = Place(page.data["who"], page.data["arm"], int(page.data["place"]))
-        seed = self.study.configuration.seed
         self._cases = case_list(self.study, self.place.number)
+        seed = self.study.configuration.seed
         self.human.reset(stream(seed, self.place.number, Stream.ANSWERS))
-        if not began:
-            return
-        for number, row in sorted(self.rows(self.place.who).items()):
-            if row["prediction"] is None:
-                continue
-            trial = self.study.protocol.trials[number]
-            shown = tuple(sorted(self.study.columns(row["shown"])))
-            features = self._cases.features[number, list(shown)]
-            said = self._asked(trial).predict(shown, features)
-            if float(row["prediction"]) != as_read(self.study, as_typed(self.study, said)):
-                raise InvalidInput(
-                    f"{self.name} has answered otherwise in case {number + 1}, so they are "
-                    "somebody else (another kind of person); choose another prefix"
-                )
-            self._hear(trial, shown)
 
     def _ask(self, method: str, path: str, form: dict[str, str] | None = None) -> ReadPage:
         """A page; while nobody answers, or the page is not ready, they try again."""

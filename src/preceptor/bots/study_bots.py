@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,13 +16,16 @@ import numpy as np
 
 from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray
-from preceptor.bots.comparing import differences
-from preceptor.bots.crowding import numbered, play_at_once, rows_as_log
-from preceptor.bots.participant import Participant, Place, as_read, as_typed
+from preceptor.bots.participant import (
+    OwnStream,
+    Participant,
+    Place,
+    as_read,
+    as_typed,
+)
 from preceptor.client import Client, Unreachable
 from preceptor.client.sending import authorities
 from preceptor.errors import InvalidInput
-from preceptor.logs import Log
 from preceptor.people.human import Human
 from preceptor.people.person import Person
 from preceptor.simulation import rollout
@@ -29,9 +33,6 @@ from preceptor.simulation.cast import acting_in
 from preceptor.study import Study
 from preceptor.study.arms import Arm, kept_arms
 from preceptor.study.config import Practice
-
-# A stream of chance for who leaves, and when.
-_LEAVING = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,8 @@ class StudyBots:
     @property
     def names(self) -> tuple[str, ...]:
         """Recruiter's names of them."""
-        return numbered(self.prefix, self.people)
+        width = max(5, len(str(self.people)))
+        return tuple(f"{self.prefix}{who:0{width}d}" for who in range(1, self.people + 1))
 
     @property
     def study(self) -> Study:
@@ -188,29 +190,22 @@ class StudyBots:
         clients: list[httpx.Client] = []
         crowd: dict[int, Participant] = {}
         finished = [False] * self.people
-        with Client(self.site, self.token, connections=connections) as client:
 
-            def rows(who: str) -> dict[int, dict[str, Any]]:
-                return {row["round"]: row for row in client.log(person=who)}
+        def one(number: int) -> None:
+            if not hasattr(local, "http"):
+                local.http = self._http()
+                clients.append(local.http)
+            local.http.cookies.clear()
+            name, leaves = self.names[number], self._leaves_after(study, number)
+            crowd[number] = Participant(local.http, study, name, copy.deepcopy(human), leaves)
+            finished[number] = crowd[number].play()
 
-            def one(number: int, stops: Callable[[], bool]) -> None:
-                if stops():
-                    return
-                if not hasattr(local, "http"):
-                    local.http = self._http()
-                    clients.append(local.http)
-                local.http.cookies.clear()
-                name, leaves = self.names[number], self._leaves_after(study, number)
-                own = copy.deepcopy(human)
-                crowd[number] = Participant(local.http, study, name, own, rows, leaves)
-                finished[number] = crowd[number].play(stops)
-
-            def tell(done: int) -> None:
-                report(progress, "taking part", done=done / self.people)
-
+        with ThreadPoolExecutor(connections, thread_name_prefix="bot") as pool:
             try:
-                play_at_once(one, self.people, connections, tell)
-            finally:
+                for done, _ in enumerate(pool.map(one, range(self.people)), start=1):
+                    report(progress, "taking part", done=done / self.people)
+            finally:  # where one of them fails, the others need not begin
+                pool.shutdown(cancel_futures=True)
                 for each in clients:
                     each.close()
         everybody = [crowd[number] for number in range(self.people)]
@@ -225,7 +220,7 @@ class StudyBots:
         )
 
     def _leaves_after(self, study: Study, number: int) -> int | None:
-        key = (number, _LEAVING)
+        key = (number, OwnStream.LEAVING)
         seeds = np.random.SeedSequence(study.configuration.seed, spawn_key=key)
         rng = np.random.default_rng(seeds)
         leaves, trials = rng.random() < self.drop_out, len(study.protocol.trials)
@@ -278,30 +273,33 @@ class StudyBots:
         typed = [
             as_read(study, as_typed(study, each)) for each in played.predictions.ravel().tolist()
         ]
-        log = played.log
+        log, labels = played.log, np.array(problem.world.labels)
         order = {
             trial.number: trial.training
             for trial in study.protocol.trials
             if trial.training is not None
         }
-        rows, which = [], []
+        compared, wrong = 0, []
         for place in places:
             last = {row["round"]: row for row in client.log(person=place.who)}
-            for number in sorted(last):
-                if number in order and last[number]["prediction"] is not None:
-                    rows.append({**last[number], "round": order[number]})
-                    which.append(place.number * rounds + order[number])
-        if not rows:
+            for number in sorted(last.keys() & order.keys()):
+                training = order[number]
+                i = place.number * rounds + training
+                shown = log.shown[i]
+                expected = {
+                    "shown": labels[shown].tolist(),
+                    "values": log.values[i, shown].tolist(),
+                    "prediction": typed[i],
+                    "outcome": float(log.outcome[i]),
+                    "feedback": bool(log.feedback[i]),
+                }
+                differing = [
+                    name for name, value in expected.items() if last[number][name] != value
+                ]
+                compared += 1
+                if differing:
+                    where = f"place {place.number}, round {training + 1} of training"
+                    wrong.append(f"{where}: {', '.join(differing)}")
+        if not wrong:
             return []
-        names = [str(log.participant[i]) for i in which]
-        theirs = Log(
-            names=log.names,
-            participant=names,
-            rounds=log.rounds[which],
-            shown=log.shown[which],
-            values=log.values[which],
-            prediction=[typed[i] for i in which],
-            outcome=log.outcome[which],
-            feedback=log.feedback[which],
-        )
-        return differences(rows_as_log(problem.world, rows, names), theirs)
+        return [f"{len(wrong):,} of {compared:,} rounds differ, first {wrong[0]}"]

@@ -66,7 +66,6 @@ def explore(
     with readable_errors():
         need_extra()
         from preceptor.service.serving import address_of, listen, run
-        from preceptor.service.settings import Settings
         from preceptor.web.site import make_explorer
 
         own = None if source is None else _ground(source, outcome, unit, drop or [], reading)
@@ -83,7 +82,7 @@ def explore(
             import webbrowser
 
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        run(Settings(""), made, 1, lambda _: make_explorer(own))
+        run(make_explorer(own), made)
 
 
 def _ground(

@@ -38,25 +38,13 @@ def serve(
         typer.Option(help="Where to listen; beyond this machine only once there is a token."),
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8000,
-    workers: Annotated[int, typer.Option(help="Processes that answer.", min=1, max=64)] = 1,
     rate: Annotated[
         float, typer.Option(help="Calls a second that a token may make; 0 for any number.", min=0)
     ] = 200.0,
-    expire_after: Annotated[
-        float | None,
-        typer.Option(help="Hours after which a round that nobody answers expires.", min=0.001),
-    ] = None,
-    job_workers: Annotated[
+    planners: Annotated[
         int,
-        typer.Option(
-            help="Jobs that plan at once, for each process that answers.",
-            min=1,
-            max=64,
-        ),
-    ] = 1,
-    job_seconds: Annotated[
-        float, typer.Option(help="The longest time limit that a job may ask for.", min=0.1)
-    ] = 60.0,
+        typer.Option(help="Processes in which tutors plan.", min=1, max=64),
+    ] = 2,
     patience: Annotated[
         float,
         typer.Option(
@@ -86,16 +74,13 @@ def serve(
         from preceptor.service.settings import Settings
         from preceptor.web.site import make_site
 
-        seconds = None if expire_after is None else 3600.0 * expire_after
         settings = Settings(
             database,
             rate=rate,
             burst=max(int(2 * rate), 1),
-            expire_after=seconds,
             loopback=is_loopback(host),
             explorer=_explorer(explorer, host),
-            job_workers=job_workers,
-            job_seconds=job_seconds,
+            planners=planners,
             patience=patience,
         )
         settings = _prepared(settings, plan, host)
@@ -103,7 +88,7 @@ def serve(
         say(f"Listening at {address_of(made)} (Ctrl-C stops); kept in {shown(database)}")
         if settings.plan is not None:
             say(f"Plan: {settings.plan}")
-        run(settings, made, workers, make_site)
+        run(make_site(settings), made)
 
 
 def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:

@@ -52,4 +52,4 @@ def preview(
             typer.echo(link)
             if browser:
                 webbrowser.open(link)
-            run(Settings(database), made, 1, make_site)
+            run(make_site(Settings(database)), made)

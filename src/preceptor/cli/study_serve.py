@@ -32,7 +32,6 @@ def serve(
     database: Database = DEFAULT_DATABASE,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    workers: Annotated[int, typer.Option(help="Processes that answer.", min=1, max=64)] = 1,
     rate: Annotated[
         float, typer.Option(help="Calls a second that a token may make; 0 for any number.", min=0)
     ] = 200.0,
@@ -59,7 +58,7 @@ def serve(
         from preceptor.web.site import make_site
 
         announce(address_of(made), found, database, has_tokens=has_tokens)
-        run(settings, made, workers, make_site)
+        run(make_site(settings), made)
 
 
 def announce(address: str, found: list[KeptStudy], database: str, *, has_tokens: bool) -> None:

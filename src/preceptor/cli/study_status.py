@@ -42,7 +42,7 @@ def status(
     not follow.
     """
     with readable_errors(), existing_store(database) as store:
-        from preceptor.service.book import Book
+        from preceptor.service.guides import Book
         from preceptor.study import Study, standing
         from preceptor.study.verifying import verify as verify_all
 

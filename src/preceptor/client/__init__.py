@@ -5,7 +5,7 @@ Answers are the service's own models. It needs httpx and pydantic
 """
 
 from preceptor.client.calls import Client
-from preceptor.client.refusals import (
+from preceptor.client.sending import (
     Conflicting,
     Forbidden,
     NotThere,
@@ -16,24 +16,19 @@ from preceptor.client.refusals import (
     Unusable,
 )
 from preceptor.service.answers import (
-    AddedAnswer,
     CasesAnswer,
-    JobAnswer,
     PersonAnswer,
     PlanAnswer,
     RecommendAnswer,
     RoundAnswer,
-    TokenAnswer,
     Weight,
 )
 
 __all__ = [
-    "AddedAnswer",
     "CasesAnswer",
     "Client",
     "Conflicting",
     "Forbidden",
-    "JobAnswer",
     "NotThere",
     "PersonAnswer",
     "PlanAnswer",
@@ -41,7 +36,6 @@ __all__ = [
     "Refused",
     "RoundAnswer",
     "ServiceError",
-    "TokenAnswer",
     "Unavailable",
     "Unreachable",
     "Unusable",

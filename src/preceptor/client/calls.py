@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
-from preceptor.client.refusals import Unreachable
-from preceptor.client.sending import Sender
+from preceptor.client.sending import Sender, Unreachable
 from preceptor.service.answers import (
-    AddedAnswer,
     Answer,
     CasesAnswer,
-    JobAnswer,
     PersonAnswer,
     PlanAnswer,
     RecommendAnswer,
     RoundAnswer,
-    TokenAnswer,
 )
 
 Read = TypeVar("Read", bound=Answer)
-# Rounds that are asked for at once.
-_PAGE = 1000
 
 
 class Client:
@@ -33,8 +26,8 @@ class Client:
 
     Every method is one call. What the service refuses is raised as a `Refused` with its
     sentences. A call is repeated only where that cannot do anything twice: everything that the
-    protocol answers the same way again (all but making tokens and erasing people), and whatever
-    the service did not take at all.
+    protocol answers the same way again (all but erasing people), and whatever the service did not
+    take at all.
 
     Parameters
     ----------
@@ -77,11 +70,6 @@ class Client:
     def url(self) -> str:
         """Where the service is."""
         return self._sender.url
-
-    @property
-    def repeated(self) -> int:
-        """How many calls had to be repeated so far."""
-        return self._sender.repeated
 
     def close(self) -> None:
         """Close all connections."""
@@ -328,11 +316,6 @@ class Client:
 
     # --- the log -----------------------------------------------------------------------------
 
-    def add_rounds(self, person: str, rounds: Sequence[Mapping[str, Any]]) -> AddedAnswer:
-        """Add rounds that were done elsewhere, in the log format, by their numbers."""
-        body = {"rounds": list(rounds)}
-        return self._read(AddedAnswer, "POST", f"{_person(person)}/log", body)
-
     def log(self, *, after: int = 0, person: str | None = None) -> Iterator[dict[str, Any]]:
         """Answered rounds in the order of their last change, page by page.
 
@@ -350,122 +333,20 @@ class Client:
             later comes again with a higher `seq`; its last row holds.
         """
         while True:
-            query = _given(after=after, person=person, limit=_PAGE)
+            query = _given(after=after, person=person)
             lines = self._sender.send("GET", "/v1/log", query=query).text.splitlines()
             for line in lines:
                 row = json.loads(line)
                 after = row["seq"]
                 yield row
-            if len(lines) < _PAGE:
+            if not lines:
                 return
 
-    # --- jobs, tokens, health ----------------------------------------------------------------
-
-    def solve(
-        self,
-        problem: Mapping[str, Any],
-        *,
-        method: str | None = None,
-        time_limit: float | None = None,
-        seed: int | None = None,
-        objective: str | None = None,
-    ) -> JobAnswer:
-        """Let the service make a plan, as a job; asked again in the same words it is the same job.
-
-        Parameters
-        ----------
-        problem
-            As the library writes it (`Problem.to_json`).
-        method, time_limit, seed, objective
-            As for `preceptor.solve`; the service's defaults if left out.
-
-        Returns
-        -------
-        JobAnswer
-            `wait_for` waits until it is done.
-        """
-        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
-        return self._read(JobAnswer, "POST", "/v1/plans", {"problem": dict(problem), **how})
-
-    def replan(
-        self,
-        person: str,
-        *,
-        method: str | None = None,
-        time_limit: float | None = None,
-        seed: int | None = None,
-        objective: str | None = None,
-    ) -> JobAnswer:
-        """Let the service plan anew for somebody, as a job; it holds from the next round on.
-
-        Parameters
-        ----------
-        person
-            Who.
-        method, time_limit, seed, objective
-            As for `preceptor.solve`; the service's defaults if left out.
-
-        Returns
-        -------
-        JobAnswer
-            As long as one is under way for them, that one.
-        """
-        how = _given(method=method, time_limit=time_limit, seed=seed, objective=objective)
-        return self._read(JobAnswer, "POST", f"{_person(person)}/replan", how)
-
-    def job(self, job: str) -> JobAnswer:
-        """Work that takes longer than a request, as it stands."""
-        return self._read(JobAnswer, "GET", f"/v1/jobs/{quote(job, safe='')}")
-
-    def wait_for(self, job: str, seconds: float = 600.0) -> JobAnswer:
-        """A job once it is done or has failed, or as it stands after so many seconds."""
-        end, pause = time.monotonic() + seconds, 0.05
-        while True:
-            found = self.job(job)
-            if found.state in ("done", "failed") or time.monotonic() + pause > end:
-                return found
-            time.sleep(pause)
-            pause = min(1.5 * pause, 2.0)
-
-    def create_token(self, scope: str, *, name: str = "", days: float | None = None) -> TokenAnswer:
-        """Make a token; its secret is answered this once.
-
-        Parameters
-        ----------
-        scope
-            read, write or admin.
-        name
-            What it is for.
-        days
-            After how many days it ends; never if left out.
-
-        Returns
-        -------
-        TokenAnswer
-            With its secret.
-        """
-        body = _given(scope=scope, name=name, days=days)
-        return self._read(TokenAnswer, "POST", "/v1/tokens", body, repeatable=False)
-
-    def tokens(self) -> list[TokenAnswer]:
-        """All tokens, without their secrets."""
-        return [TokenAnswer.model_validate(each) for each in self._json("GET", "/v1/tokens")]
-
-    def revoke_token(self, id: str) -> TokenAnswer:
-        """End a token now."""
-        return self._read(TokenAnswer, "DELETE", f"/v1/tokens/{quote(id, safe='')}")
-
-    def check_alive(self) -> None:
-        """Raise `ServiceError` if nobody answers."""
-        self._sender.send("GET", "/livez")
+    # --- health ------------------------------------------------------------------------------
 
     def check_ready(self) -> None:
         """Raise `ServiceError` if it is not ready within the client's patience."""
         self._sender.send("GET", "/readyz")
-
-    def metrics(self) -> str:
-        """Numbers for Prometheus."""
-        return self._sender.send("GET", "/metrics").text
 
     def _read(
         self, kind: type[Read], method: str, path: str, body: Any = None, *, repeatable: bool = True

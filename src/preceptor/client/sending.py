@@ -3,29 +3,132 @@
 Three things go wrong on the way. The service says "not now" (429, 503): it has written nothing, so
 any call may be made again. Nobody listens: nothing has arrived, so any call may be made again. The
 answer is lost: then the call may have been done, and only one that gives the same answer when it
-is repeated is made again.
+is repeated is made again. What is refused is raised:
+
+ServiceError
+├── Unreachable        nobody answered; says where and why
+└── Refused            the service answered, but not as wished
+    ├── Forbidden      401, 403: no valid token, or one that may not do this
+    ├── NotThere       404: nobody and nothing of that name
+    ├── Conflicting    409: it is there already and says something else; has the current round
+    ├── Unusable       413, 422: values that make no sense, all of them in one message
+    └── Unavailable    429, 503, 507: not now; nothing was written
 """
 
 from __future__ import annotations
 
 import json
 import ssl
-import threading
 import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from preceptor.client.refusals import Unavailable, Unreachable, refusal
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.errors import InvalidInput, MissingExtra, PreceptorError
 
 try:
     import httpx
-except ImportError:
-    raise MissingExtra("httpx", "client", "The client of the service") from None
+
+    from preceptor.service.answers import RoundAnswer
+except ImportError as missing:
+    raise MissingExtra(str(missing.name), "client", "The client of the service") from None
 
 # Seconds before the second attempt, and at most before any other, where the service names none.
 _FIRST, _LONGEST = 0.05, 2.0
+
+
+class ServiceError(PreceptorError):
+    """A call of the live service that did not succeed."""
+
+
+class Unreachable(ServiceError):
+    """Nobody answered."""
+
+
+class Refused(ServiceError):
+    """The service refused a call.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    errors
+        One sentence for each thing that is wrong.
+    round
+        On 409, the round as it stands, where there is one.
+    retry_after
+        Seconds after which to come back, where the service says so.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        errors: list[str],
+        round: RoundAnswer | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__("\n".join(errors))
+        self.status, self.errors = status, tuple(errors)
+        self.round, self.retry_after = round, retry_after
+
+
+class Forbidden(Refused):
+    """No valid token, or one that may not do this."""
+
+
+class NotThere(Refused):
+    """Nobody and nothing of that name."""
+
+
+class Conflicting(Refused):
+    """It is there already and says something else; `round` is what stands."""
+
+
+class Unusable(Refused):
+    """Values that make no sense."""
+
+
+class Unavailable(Refused):
+    """Not now; nothing was written."""
+
+
+_KINDS: dict[int, type[Refused]] = {
+    401: Forbidden,
+    403: Forbidden,
+    404: NotThere,
+    409: Conflicting,
+    413: Unusable,
+    422: Unusable,
+    429: Unavailable,
+    503: Unavailable,
+    507: Unavailable,
+}
+
+
+def _refusal(response: httpx.Response) -> Refused:
+    """What a response says that is no success; a proxy's page, too, which is no problem+json."""
+    said = _problem(response)
+    errors = said.get("errors") or [
+        f"{response.request.url.path}: {response.status_code} {response.reason_phrase}"
+    ]
+    there = said.get("round")
+    after = response.headers.get("retry-after", "")
+    return _KINDS.get(response.status_code, Refused)(
+        response.status_code,
+        [str(each) for each in errors],
+        RoundAnswer.model_validate(there) if isinstance(there, dict) else None,
+        float(after) if after.isdigit() else None,
+    )
+
+
+def _problem(response: httpx.Response) -> dict[str, Any]:
+    if "json" not in response.headers.get("content-type", ""):
+        return {}
+    try:
+        said = response.json()
+    except json.JSONDecodeError:
+        return {}
+    return said if isinstance(said, dict) else {}
 
 
 @cache
@@ -59,7 +162,6 @@ class Sender:
         if token is not None and not (token.isascii() and token.isprintable()):
             raise InvalidInput("token: must be as `preceptor serve token create` printed it")
         self.url, self._patience = url.rstrip("/"), patience
-        self.repeated, self._lock = 0, threading.Lock()
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         # Only where the address says so: a proxy of the environment has no business in between.
@@ -97,7 +199,7 @@ class Sender:
                 method, path, content=content, headers=headers, params=query
             )
             if not response.is_success:
-                raise refusal(response)
+                raise _refusal(response)
             return response
 
         return self._persist(attempt, repeatable)
@@ -118,8 +220,6 @@ class Sender:
                 if not (repeatable or never_arrived) or time.monotonic() + wait > end:
                     said = str(error) or type(error).__name__
                     raise Unreachable(f"{self.url}: no answer ({said})") from error
-            with self._lock:
-                self.repeated += 1
             time.sleep(wait)
             pause = min(2.0 * pause, _LONGEST)
 

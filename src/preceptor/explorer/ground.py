@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.discounting import cases_to_come
+from preceptor._base.parsing import parse_json
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.budgets import AtMost
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
@@ -26,6 +31,9 @@ MOST_TESTS = 50
 _MOST_SETS, _MOST_AT_ONCE = 2_000, 8
 # The name of the ground that somebody brings themselves.
 OWN = "own"
+# Bytes of a table that somebody sends, and of what a page carries of it once it is unpacked.
+MOST_BYTES = 1_000_000
+_DAMAGED = "table: is damaged; bring the table again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +133,25 @@ class Ground:
         return brought(
             cls(OWN, data["title"], data["about"], world, None, initial, start, command, notes)
         )
+
+
+def as_text(ground: Ground) -> str:
+    """A ground that somebody brought, for a hidden field of a form: the server keeps nothing."""
+    packed = zlib.compress(json.dumps(ground.to_dict()).encode(), 9)
+    return base64.urlsafe_b64encode(packed).decode("ascii")
+
+
+def from_text(text: str) -> Ground:
+    """What `as_text` wrote; whatever else somebody sends is refused."""
+    try:
+        unpacking = zlib.decompressobj()
+        raw = unpacking.decompress(base64.urlsafe_b64decode(text.encode()), MOST_BYTES)
+        data = parse_json(raw.decode())
+    except (binascii.Error, zlib.error, UnicodeError, InvalidFile):
+        raise InvalidInput(_DAMAGED) from None
+    if unpacking.unconsumed_tail or not unpacking.eof:
+        raise InvalidInput(_DAMAGED)
+    return Ground.from_dict(data)
 
 
 def _are_texts(items: object) -> bool:

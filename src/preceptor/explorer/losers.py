@@ -12,9 +12,8 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor.evaluation.value import evaluate
-from preceptor.explorer.choice import Choice
+from preceptor.explorer.choice import Choice, problem_of
 from preceptor.explorer.ground import Ground
-from preceptor.explorer.problems import problem_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
@@ -24,7 +23,6 @@ from preceptor.report.people_words import share
 # Seconds in which everybody's own plan and one for all are searched, as `preceptor plan` does.
 SECONDS = 4.0
 POLICIES = ("This plan", "The plan for everybody", "Best fixed set", "Most predictive tests")
-_ROUNDING = 1e-6
 
 
 def losers(ground: Ground, choice: Choice, plan: Plan, seconds: float = SECONDS) -> dict[str, Any]:
@@ -63,7 +61,7 @@ def losers(ground: Ground, choice: Choice, plan: Plan, seconds: float = SECONDS)
     # The person whom the sliders describe comes first; the plan is the best found for them.
     theirs = np.maximum(np.array([plan.value, *planned]) / min(plan.value, *planned) - 1.0, 0.0)
     worst = int(np.argmax(regrets[0]))
-    loses = bool(regrets[0, worst] > _ROUNDING)
+    loses = share(regrets[0, worst]) != share(0.0)
     rows = [
         {
             "name": name,

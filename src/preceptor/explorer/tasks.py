@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import base64
 import tempfile
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
+from urllib.parse import parse_qsl
 
 from preceptor.errors import InvalidInput
-from preceptor.explorer.carrying import as_text, from_text
 from preceptor.explorer.choice import Choice, first_choice, read_choice
-from preceptor.explorer.ground import Ground, ground_of_table
+from preceptor.explorer.ground import Ground, as_text, from_text, ground_of_table
 from preceptor.explorer.losers import losers
 from preceptor.explorer.picture import picture, proven_plan, quick_plan
 from preceptor.explorer.presets import FIRST, preset
 from preceptor.plan import Plan
 from preceptor.tables.opening import TABLE_SUFFIXES
-
-# Proven plans that are remembered for those who also ask who would lose by them.
-_MOST = 32
-_PROVEN: OrderedDict[str, Plan] = OrderedDict()
-# Letters of a name that anybody needs to know a file by.
-_LONGEST_NAME = 80
 
 
 def ready() -> dict[str, Any]:
@@ -37,24 +30,21 @@ def ready() -> dict[str, Any]:
 
 def draw(preset: str, carried: str | None, said: Mapping[str, str]) -> dict[str, Any]:
     """A plan that is found in a moment, for wherever the sliders are."""
-    began, used = time.perf_counter(), time.process_time()
     ground, choice = _asked(preset, carried, said)
-    drawn = picture(ground, choice, quick_plan(ground, choice), is_proven=False)
-    seconds = {"wall": time.perf_counter() - began, "cpu": time.process_time() - used}
-    return {**drawn, "seconds": seconds}
+    return picture(ground, choice, quick_plan(ground, choice), is_proven=False)
 
 
 def prove(preset: str, carried: str | None, said: Mapping[str, str]) -> dict[str, Any]:
     """The plan of a few seconds, with its proof."""
     ground, choice = _asked(preset, carried, said)
-    plan = _proven(preset, carried, ground, choice)
+    plan = _proven(preset, carried, choice.to_query(preset))
     return picture(ground, choice, plan, is_proven=True)
 
 
 def lose(preset: str, carried: str | None, said: Mapping[str, str]) -> dict[str, Any]:
     """Who would lose by that plan."""
     ground, choice = _asked(preset, carried, said)
-    return losers(ground, choice, _proven(preset, carried, ground, choice))
+    return losers(ground, choice, _proven(preset, carried, choice.to_query(preset)))
 
 
 def read(name: str, content: str, outcome: str, drop: Sequence[str]) -> dict[str, Any]:
@@ -62,7 +52,7 @@ def read(name: str, content: str, outcome: str, drop: Sequence[str]) -> dict[str
 
     Readers of tables read files, so it is one for as long as that takes.
     """
-    called = PureWindowsPath(PurePosixPath(name).name).name[-_LONGEST_NAME:] or "table.csv"
+    called = PureWindowsPath(PurePosixPath(name).name).name or "table.csv"
     suffix = Path(called).suffix.lower()
     if suffix not in TABLE_SUFFIXES:
         raise InvalidInput(
@@ -81,15 +71,16 @@ TASKS: dict[str, Callable[..., dict[str, Any]]] = {
 
 
 def _asked(name: str, carried: str | None, said: Mapping[str, str]) -> tuple[Ground, Choice]:
-    ground = preset(name) if carried is None else from_text(carried)
+    ground = _ground(name, carried)
     return ground, read_choice(said, ground)
 
 
-def _proven(name: str, carried: str | None, ground: Ground, choice: Choice) -> Plan:
-    key = f"{carried or ''}?{choice.to_query(name)}"
-    if key not in _PROVEN:
-        _PROVEN[key] = proven_plan(ground, choice)
-        while len(_PROVEN) > _MOST:
-            _PROVEN.popitem(last=False)
-    _PROVEN.move_to_end(key)
-    return _PROVEN[key]
+def _ground(name: str, carried: str | None) -> Ground:
+    return preset(name) if carried is None else from_text(carried)
+
+
+@lru_cache(maxsize=32)
+def _proven(name: str, carried: str | None, query: str) -> Plan:
+    """Remembered for those who also ask who would lose by it; `query` says where sliders are."""
+    ground = _ground(name, carried)
+    return proven_plan(ground, read_choice(dict(parse_qsl(query)), ground))

@@ -9,24 +9,19 @@ get older advice instead, because what a person is shown must not depend on how 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from preceptor.service.desk import TookTooLong, WorkerDied
-from preceptor.service.following import record_of
+from preceptor.service.access import Refusal
 from preceptor.service.guides import Guide
-from preceptor.service.pool import Pool
-from preceptor.service.refusal import Refusal
+from preceptor.service.pool import Pool, TookTooLong, WorkerDied
+from preceptor.service.recent import Recent
 from preceptor.service.settings import Settings
 from preceptor.store.people import Person
 from preceptor.store.rounds import Round
+from preceptor.tutoring.rounds import Round as Followed
 
-# Seconds that a tutor may take; a process that takes longer is ended.
-_CAP = 300.0
-# Advice that is kept in memory until somebody asks for it.
-_MOST = 1024
 _Key = tuple[str, str, int, tuple[int, ...] | None]
 
 
@@ -67,7 +62,7 @@ class Advising:
 
     def __init__(self, settings: Settings, pool: Pool) -> None:
         self._patience, self._pool = settings.patience, pool
-        self._begun: OrderedDict[_Key, asyncio.Task[Advice]] = OrderedDict()
+        self._begun: Recent[_Key, asyncio.Task[Advice]] = Recent()
         self._forgetting: set[asyncio.Task[None]] = set()
 
     def begin(self, snapshot: Snapshot) -> asyncio.Task[Advice]:
@@ -76,9 +71,7 @@ class Advising:
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = asyncio.create_task(self._ask(snapshot))
             task.add_done_callback(_heard)
-            self._begun[snapshot.key] = task
-            while len(self._begun) > _MOST:
-                self._begun.popitem(last=False)
+            self._begun.put(snapshot.key, task)
         return task
 
     async def advice(self, snapshot: Snapshot) -> Advice:
@@ -96,23 +89,19 @@ class Advising:
         guide, who = snapshot.guide, snapshot.person.id
         args: dict[str, Any] = {
             "plan": guide.sha256,
-            "problem": None,
+            "problem": guide.problem.to_dict(),
             "who": who,
             "record": [each.to_dict() for each in record_of(guide, snapshot.rounds)],
             "available": snapshot.available,
         }
-        said = await self._pool.ask("advise", args, _CAP, who)
-        if "needs" in said:
-            args["problem"] = guide.problem.to_dict()
-            said = await self._pool.ask("advise", args, _CAP, who)
+        said = await self._pool.ask("advise", args, who=who)
         return Advice(tuple(said["columns"]), said["reason"])
 
     def forget(self, who: str) -> None:
         """Nothing about somebody who was erased stays in memory, here or in the pool."""
-        for key in [key for key in self._begun if key[0] == who]:
-            del self._begun[key]
+        self._begun.forget(lambda key: key[0] == who)
         # A process that dies over it has forgotten, too.
-        task = asyncio.create_task(self._pool.tell_all("forget", {"who": who}, _CAP))
+        task = asyncio.create_task(self._pool.tell_all("forget", {"who": who}))
         self._forgetting.add(task)
         task.add_done_callback(self._forgetting.discard)
 
@@ -132,3 +121,22 @@ def _heard(task: asyncio.Task[Advice]) -> None:
 
 def _later(said: str) -> Refusal:
     return Refusal(503, f"tutor: {said}; ask again", {"Retry-After": "1"})
+
+
+def record_of(guide: Guide, rounds: Sequence[Round]) -> tuple[Followed, ...]:
+    """Answered rounds in the order of the answers, each with when its truth was heard."""
+    answered = [each for each in rounds if each.answered is not None]
+    record = []
+    for each in sorted(answered, key=lambda one: one.answered or 0):
+        columns = guide.words.indices(each.shown or ())
+        told = each.status == "told"
+        record.append(
+            Followed(
+                columns,
+                tuple(each.values or ()),
+                each.prediction,
+                each.outcome if told else None,
+                each.heard if told else None,
+            )
+        )
+    return tuple(record)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-Status = Literal["offered", "shown", "predicted", "told", "untold", "abandoned", "expired"]
+Status = Literal["offered", "shown", "predicted", "told", "untold", "abandoned"]
 
 
 class Answer(BaseModel):
@@ -20,25 +20,6 @@ class Answer(BaseModel):
 
 class RoundAnswer(Answer):
     """A round as it stands."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "person": "ann",
-                    "round": 0,
-                    "status": "offered",
-                    "recommended": ["BMI", "HDL"],
-                    "reason": "Case 1, before the plan settles at case 12: show BMI and HDL.",
-                    "policy": "plan",
-                    "plan": "0" * 64,
-                    "gap": 0.0,
-                    "propensity": 1.0,
-                    "feedback": True,
-                }
-            ]
-        }
-    )
 
     person: str
     """Whose it is."""
@@ -96,8 +77,6 @@ class PersonAnswer(Answer):
     """The caller's pseudonym."""
     plan: str
     """SHA-256 of the plan by which they are advised."""
-    plan_since: int
-    """The first round of this plan."""
     policy: str
     """Who advises them: plan or tutor."""
     cases: str | None
@@ -147,40 +126,6 @@ class CasesAnswer(Answer):
     plan: str
     sha256: str
     size: int
-
-
-class TokenAnswer(Answer):
-    """A token; the secret only when it is made."""
-
-    id: str
-    name: str
-    scope: str
-    created: str
-    expires: str | None
-    revoked: str | None
-    token: str | None = None
-
-
-class AddedAnswer(Answer):
-    """What became of rounds that were done elsewhere."""
-
-    person: str
-    added: int
-    rounds: int
-    """The number of the next round."""
-    counts: dict[str, int]
-
-
-class JobAnswer(Answer):
-    """Work that takes longer than a request."""
-
-    job: str
-    kind: str
-    state: Literal["queued", "running", "done", "failed"]
-    created: str
-    finished: str | None
-    result: dict[str, Any] | None
-    error: str | None
 
 
 class Problem(BaseModel):

@@ -8,33 +8,24 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
+from sqlalchemy import text
+from starlette.responses import PlainTextResponse, Response
 
 from preceptor._base.version import VERSION
-from preceptor.service import (
-    elsewhere,
-    health,
-    jobs,
-    log,
-    people,
-    plans,
-    recommend,
-    replan,
-    rounds,
-    tokens,
-)
+from preceptor.service import people, plans, rounds
+from preceptor.service.access import describe_tokens
 from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
-from preceptor.service.live import Live
-from preceptor.service.problems import answer_with_problems
-from preceptor.service.scopes import describe_tokens
+from preceptor.service.live import Live, live_of
+from preceptor.service.problems import answer_with_problems, problem
 from preceptor.service.settings import Settings
-from preceptor.service.warming import warm
 from preceptor.store import Store
+from preceptor.tutoring import Tutor
 
 _LOG = logging.getLogger("preceptor.service")
-# Routes are tried in this order, so those that are called most come first.
-_RESOURCES = (rounds, people, recommend, elsewhere, replan, jobs, log, plans, tokens, health)
+# For whoever keeps the service running; no token is needed.
+_health = APIRouter(tags=["health"])
 
 
 # What begins with an application and ends with it.
@@ -88,7 +79,8 @@ def make_app(
     )
     app.add_middleware(Gate)
     answer_with_problems(app)
-    for router in (*(each.router for each in _RESOURCES), *routers):
+    # Routes are tried in this order, so those that are called most come first.
+    for router in (rounds.router, people.router, plans.router, _health, *routers):
         # Flat: a router within a router is matched anew on every call, which takes longer than the
         # rest of the routing.
         app.router.routes.extend(router.routes)
@@ -98,11 +90,42 @@ def make_app(
 
 async def _get_ready(live: Live) -> None:
     try:
-        await live.thinking(lambda: warm(live))
+        await asyncio.to_thread(_warm, live)
         live.ready = True
         _LOG.info({"event": "ready"})
     except Exception:
         _LOG.exception("not ready")
+
+
+def _warm(live: Live) -> None:
+    """Do once what the first call would have to wait for: read the plan, compile kernels."""
+    named = live.settings.plan
+    if named is not None:
+        guide = live.store.read(lambda connection: live.book.guide(connection, named))
+        guide.wanted([0] * guide.problem.size, 0)
+        Tutor(guide.problem).recommendation()
+
+
+@_health.get("/livez", response_class=PlainTextResponse)
+async def livez() -> Response:
+    """Whether the process answers."""
+    return PlainTextResponse("ok\n")
+
+
+@_health.get("/readyz", response_class=PlainTextResponse)
+async def readyz(request: Request) -> Response:
+    """Whether tables are there, kernels are compiled, and the database answers."""
+    live = live_of(request)
+    if not live.ready:
+        return problem(503, ["service: still starting"], {"Retry-After": "1"})
+    await live.store.reading(lambda connection: connection.execute(text("SELECT 1")))
+    return PlainTextResponse("ok\n")
+
+
+@_health.get("/metrics", response_class=PlainTextResponse)
+async def metrics(request: Request) -> Response:
+    """Numbers for Prometheus, of all processes that answer here."""
+    return Response(live_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
 
 
 def _describe_by_hand(app: FastAPI) -> None:

@@ -53,7 +53,8 @@ def fields_of(endpoint: Callable[..., Any]) -> list[str]:
 
 
 def _where(fault: _Said) -> str:
-    parts = [str(part) for part in fault["loc"]]
+    # Names that callers chose are among them, so whatever would move a cursor is spelt.
+    parts = [repr(str(part))[1:-1][:_LONGEST] for part in fault["loc"]]
     if fault["type"] == "json_invalid":
         return "body"
     if parts[0] == "path":

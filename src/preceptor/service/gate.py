@@ -12,9 +12,9 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from preceptor.service.access import GUARDED, Refusal
 from preceptor.service.live import Live
-from preceptor.service.problems import Refusal, problem
-from preceptor.service.scopes import GUARDED
+from preceptor.service.problems import problem
 from preceptor.store.refusals import StoreFailure
 from preceptor.store.tokens import Token
 
@@ -76,11 +76,7 @@ class Gate:
     async def _admit(self, live: Live, scope: Scope) -> None:
         """Put the caller's token into the scope, or refuse."""
         token = await token_of(live, dict(scope["headers"]))
-        wait = live.buckets.wait(token.id)
-        if wait:
-            raise Refusal(
-                429, "rate: too many calls with this token; slow down", {"Retry-After": str(wait)}
-            )
+        live.buckets.must_not_wait(token.id, "rate: too many calls with this token; slow down")
         scope["state"]["token"] = token
 
 
@@ -142,8 +138,7 @@ def _only_if(is_from_here: bool, host: str) -> None:
 
 
 def _most(live: Live, path: str) -> int:
-    is_log = path.startswith("/v1/people/") and path.endswith("/log")
-    large = is_log or path.startswith(_UPLOADS)
+    large = path.startswith(_UPLOADS)
     return live.settings.upload_limit if large else live.settings.body_limit
 
 

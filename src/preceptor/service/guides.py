@@ -1,15 +1,17 @@
 """What a plan says to one person, fast enough for a request: nothing is solved here.
 
 Somebody who is off the plan goes on with it from the furthest point that they have reached; that a
-plan made anew may do better is said, and is a job (`replan`).
+tutor, which plans anew, may do better is said.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from sqlalchemy import Connection
 
 from preceptor._base.threads import one_blas_thread
 from preceptor.advice.from_here import SoFar, from_here
@@ -18,10 +20,12 @@ from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.policies import CountPolicy, ExploreThenRepeat
 from preceptor.policies.planned_counts import PlannedCounts
+from preceptor.service.recent import Recent
 from preceptor.service.wording import Wording
-from preceptor.store.plans import sha256_of
+from preceptor.store import plans
+from preceptor.store.checking import Columns
 
-_GOES_ON = "Going on with the plan from there; planning anew for this person may do better."
+_GOES_ON = "Going on with the plan from there; a tutor for this person may do better."
 
 
 class Guide:
@@ -98,16 +102,7 @@ class Guide:
             shown = best_at_hand(now, available, wanted.shown, rest)
         said = not_available(self.problem, wanted.shown, available)
         names = tuple(self.problem.world.name_of(shown))
-        return NextCase(
-            shown,
-            names,
-            wanted.case,
-            wanted.of,
-            wanted.settles,
-            wanted.on_plan,
-            (*wanted.reasons, said),
-            None,
-        )
+        return replace(wanted, shown=shown, names=names, reasons=(*wanted.reasons, said))
 
     def _rest(self, counts: Sequence[int], position: int | None) -> ExploreThenRepeat | None:
         """The plan from where somebody is."""
@@ -130,7 +125,7 @@ class Guide:
 
 def read_plan(body: str) -> Guide:
     """A plan file, checked."""
-    guide = Guide(Plan.from_json(body), sha256_of(body))
+    guide = Guide(Plan.from_json(body), plans.sha256_of(body))
     guide.wanted([0] * guide.problem.size, 0)
     return guide
 
@@ -138,3 +133,49 @@ def read_plan(body: str) -> Guide:
 def in_words(case: NextCase) -> str:
     """The whole reason."""
     return " ".join([case.in_words(), *case.reasons])
+
+
+class Book:
+    """Plans in memory, by hash: a file is read once, however many people follow it."""
+
+    def __init__(self) -> None:
+        self._guides: Recent[str, Guide] = Recent()
+
+    def guide(self, connection: Connection, sha256: str) -> Guide:
+        """The guide of a plan that is kept in the store.
+
+        Parameters
+        ----------
+        connection
+            To read it if it is not in memory.
+        sha256
+            Its hash.
+
+        Returns
+        -------
+        Guide
+            Shared by all who ask.
+
+        Raises
+        ------
+        NotThere
+            There is no such plan.
+        """
+        found = self.known(sha256)
+        if found is None:
+            found = Guide(Plan.from_json(plans.body_of(connection, sha256)), sha256)
+            self.add(found)
+        return found
+
+    def columns_of(self, connection: Connection, sha256: str) -> Columns:
+        """What a check of the store has to know about the tests of a plan."""
+        words = self.guide(connection, sha256).words
+        return Columns(words.counted, lambda by_test: words.counts(by_test, "start"))
+
+    def known(self, sha256: str) -> Guide | None:
+        """The guide, if it is in memory."""
+        return self._guides.get(sha256)
+
+    def add(self, guide: Guide) -> None:
+        """Remember a guide that somebody has made."""
+        self._guides.put(guide.sha256, guide)

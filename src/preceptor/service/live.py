@@ -1,29 +1,21 @@
-"""What the endpoints share: the store, plans and tutors in memory, and threads that may think."""
+"""What the endpoints share: the store, plans and tutors in memory, and a pool of processes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Coroutine
+from typing import Any
 
 from fastapi import Request
 
+from preceptor.service.access import Buckets, KnownTokens
 from preceptor.service.advising import Advising
-from preceptor.service.book import Book
-from preceptor.service.limits import Buckets
+from preceptor.service.guides import Book
 from preceptor.service.metrics import Metrics
-from preceptor.service.planner import Planner
 from preceptor.service.pool import Pool
 from preceptor.service.settings import Settings
-from preceptor.service.tokens_known import KnownTokens
 from preceptor.service.tutors import Tutors
 from preceptor.store import Store
-
-Answer = TypeVar("Answer")
-
-# Threads that work out recommendations which take longer than a look-up.
-_THINKERS = 2
 
 
 class Live:
@@ -43,16 +35,10 @@ class Live:
         self.metrics = Metrics()
         self.buckets = Buckets(settings.rate, settings.burst)
         self.tokens = KnownTokens(store)
-        self.pool = Pool(settings.job_workers + 1)
+        self.pool = Pool(settings.planners)
         self.advising = Advising(settings, self.pool)
-        self.planner = Planner(store, settings, self.book, self.pool)
         self.ready = False
         self._asides: set[asyncio.Task[None]] = set()
-        self._thinkers = ThreadPoolExecutor(_THINKERS, thread_name_prefix="preceptor-thinker")
-
-    async def thinking(self, work: Callable[[], Answer]) -> Answer:
-        """Work out something that takes a while, beside the requests."""
-        return await asyncio.get_running_loop().run_in_executor(self._thinkers, work)
 
     def aside(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that no caller waits for."""
@@ -60,15 +46,18 @@ class Live:
         self._asides.add(task)
         task.add_done_callback(self._asides.discard)
 
+    def forget(self, who: str) -> None:
+        """Nothing about somebody who was erased stays in memory."""
+        self.tutors.forget(who)
+        self.advising.forget(who)
+
     async def close(self) -> None:
-        """End jobs, finish what is under way, and let go of the database."""
+        """Finish what is under way, and let go of the database."""
         for task in self._asides:
             task.cancel()
         await asyncio.gather(*self._asides, return_exceptions=True)
-        await self.planner.stop()
         await self.advising.stop()
         await self.pool.end()
-        self._thinkers.shutdown()
         self.store.close()
 
 

@@ -7,10 +7,10 @@ moved on meanwhile; else it is worked out again.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -18,10 +18,9 @@ from preceptor.errors import PreceptorError
 from preceptor.service.advising import Advice, Snapshot
 from preceptor.service.guides import Guide, in_words
 from preceptor.service.live import Live
-from preceptor.service.of_studies import must_be_free
 from preceptor.service.schemas import Opening
+from preceptor.service.views import must_be_free
 from preceptor.store import people, plans, rounds
-from preceptor.store.clock import seconds_until
 from preceptor.store.people import Person
 from preceptor.store.refusals import Conflict, StoreBusy
 from preceptor.store.rounds import Offer, Round
@@ -48,7 +47,7 @@ async def open_round(
     """The next round of somebody, or the one that is open.
 
     Where it is `settled` beforehand what to show, as in a test of a study, nobody is asked. With a
-    `number` it is that round which is opened, and it never expires; `Conflict` if another is next.
+    `number` it is that round which is opened; `Conflict` if another is next.
     """
     thought: tuple[int, Advice] | None = None
     for _ in range(_ATTEMPTS):
@@ -66,7 +65,7 @@ async def think(live: Live, snapshot: Snapshot) -> Advice:
         return await live.advising.advice(snapshot)
     assert available is not None
     at_hand = partial(guide.at_hand, who.counts, who.position, available)
-    case = await live.thinking(at_hand)
+    case = await asyncio.to_thread(at_hand)
     return Advice(case.shown, in_words(case))
 
 
@@ -82,34 +81,27 @@ async def think_ahead(live: Live, who: str) -> None:
         live.advising.begin(await live.store.reading(look))
 
 
+@dataclass(frozen=True)
 class _Attempt:
     """One transaction that opens a round, or says what has to be thought about first."""
 
-    def __init__(
-        self,
-        live: Live,
-        who: str,
-        asked: Opening,
-        settled: Advice | None,
-        number: int | None,
-        thought: tuple[int, Advice] | None,
-    ) -> None:
-        self._live, self._who, self._asked = live, who, asked
-        self._settled, self._number, self._thought = settled, number, thought
+    live: Live
+    who: str
+    asked: Opening
+    settled: Advice | None
+    number: int | None
+    thought: tuple[int, Advice] | None
 
     def __call__(self, connection: Connection) -> Opened | Snapshot:
-        who = people.find(connection, self._who, to_change=True)
-        if self._number is None:  # whoever opens rounds of a study says which one
+        who = people.find(connection, self.who, to_change=True)
+        if self.number is None:  # whoever opens rounds of a study says which one
             must_be_free(who)
         there = rounds.open_of(connection, who.id)
-        if there is not None and self._is_over(there):
-            rounds.abandon(connection, who, there, "expired")
-            who, there = people.find(connection, who.id, to_change=True), None
         if there is not None:
-            return Opened(there, self._live.book.guide(connection, there.plan), False)
-        if self._number is not None and self._number != who.rounds:
-            raise Conflict(f"round {self._number}: is over; round {who.rounds} is next")
-        guide = self._live.book.guide(connection, who.plan)
+            return Opened(there, self.live.book.guide(connection, there.plan), False)
+        if self.number is not None and self.number != who.rounds:
+            raise Conflict(f"round {self.number}: is over; round {who.rounds} is next")
+        guide = self.live.book.guide(connection, who.plan)
         case_number, available = self._at_hand(connection, guide, who)
         advice = self._advice(guide, who, available)
         if advice is None:
@@ -120,24 +112,19 @@ class _Attempt:
             Offer(
                 recommended=guide.words.labels_of(advice.columns),
                 reason=advice.reason,
-                opened_with=self._asked.model_dump(exclude_none=True),
-                feedback=self._asked.feedback,
+                opened_with=self.asked.model_dump(exclude_none=True),
+                feedback=self.asked.feedback,
                 case_number=case_number,
                 propensity=advice.propensity,
             ),
         )
         return Opened(made, guide, True)
 
-    def _is_over(self, there: Round) -> bool:
-        after = self._live.settings.expire_after
-        since: Any = there.shown_at or there.offered_at
-        return self._number is None and after is not None and -seconds_until(since) > after
-
     def _at_hand(
         self, connection: Connection, guide: Guide, who: Person
     ) -> tuple[int | None, tuple[int, ...] | None]:
         """Which case of the person's list it is, if there is one, and what can be shown of it."""
-        named = self._asked.available
+        named = self.asked.available
         available = None if named is None else guide.words.columns(named, "available")
         if who.case_list is None:
             return None, available
@@ -155,10 +142,10 @@ class _Attempt:
         self, guide: Guide, who: Person, available: tuple[int, ...] | None
     ) -> Advice | None:
         """What to show, if that is known without thinking."""
-        if self._settled is not None:
-            return self._settled
-        if self._thought is not None and self._thought[0] == who.version:
-            return self._thought[1]
+        if self.settled is not None:
+            return self.settled
+        if self.thought is not None and self.thought[0] == who.version:
+            return self.thought[1]
         if who.policy == "tutor":
             return None
         case = guide.wanted(who.counts, who.position)

@@ -1,28 +1,26 @@
-"""/v1/plans and /v1/cases: what people are advised by, and cases that the service holds."""
+"""/v1/plans, /v1/cases and /v1/recommend: plans, cases that the service holds, advice at once."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput
-from preceptor.problem import Problem
-from preceptor.service.answers import REFUSALS, CasesAnswer, JobAnswer, PlanAnswer
-from preceptor.service.guides import Guide, read_plan
-from preceptor.service.jobs import accepted, must_have_room
+from preceptor.service.access import needs
+from preceptor.service.answers import REFUSALS, CasesAnswer, PlanAnswer, RecommendAnswer
+from preceptor.service.guides import Guide, in_words, read_plan
 from preceptor.service.live import live_of
 from preceptor.service.people import plan_named
-from preceptor.service.schemas import NAME, Cases, Hash, Planning
-from preceptor.service.scopes import needs
-from preceptor.service.solving import check_method, check_time
+from preceptor.service.schemas import NAME, Cases, Hash, Question
 from preceptor.service.views import answer
-from preceptor.store import jobs, plans
-from preceptor.store.jobs import Job
+from preceptor.store import plans
 from preceptor.store.plans import HeldCase
 
 router = APIRouter(prefix="/v1", tags=["plans"], responses=REFUSALS)
@@ -46,37 +44,10 @@ async def put_plan(request: Request, sha256: Hash) -> Response:
         raise InvalidInput("plan: is not text in UTF-8") from None
     if plans.sha256_of(body) != sha256:
         raise InvalidInput(f"plan: its hash is {plans.sha256_of(body)}, put it there")
-    guide = await live.thinking(lambda: read_plan(body))
+    guide = await asyncio.to_thread(lambda: read_plan(body))
     _, is_new = await live.store.writing(lambda connection: plans.keep(connection, body))
     live.book.add(guide)
     return answer(plan_view(guide), 201 if is_new else 200)
-
-
-@router.post("/plans", status_code=202, response_model=JobAnswer, dependencies=[needs("admin")])
-async def make_plan(request: Request, asked: Planning) -> Response:
-    """Plan as a job; the plan is kept under its hash, which the job's result names.
-
-    The same problem in the same words gives the same job.
-    """
-    live = live_of(request)
-    check_time(live, asked.time_limit)
-    args = asked.model_dump()
-    args["problem"] = await live.thinking(lambda: _checked_problem(asked))
-
-    def work(connection: Connection) -> tuple[Job, bool]:
-        there = jobs.look_up(connection, jobs.id_of("solve", args))
-        if there is None or there.state == "failed":
-            must_have_room(live, connection)
-        return jobs.enqueue(connection, "solve", args, seconds=live.planner.longest(args))
-
-    return accepted(live, *await live.store.writing(work))
-
-
-def _checked_problem(asked: Planning) -> dict[str, Any]:
-    """The problem in the library's own words, so that the same has the same hash."""
-    problem = Problem.from_dict(asked.problem)
-    check_method(problem, asked.method, asked.objective)
-    return problem.to_dict()
 
 
 @router.get("/plans/{sha256}", dependencies=[needs("read")])
@@ -102,7 +73,7 @@ async def put_cases(
     text = json.dumps([each.model_dump() for each in said.cases], sort_keys=True)
     hashed = hashlib.sha256(text.encode()).hexdigest()
     guide = await live.store.reading(lambda connection: live.book.guide(connection, plan))
-    held = await live.thinking(lambda: _held(guide, said))
+    held = await asyncio.to_thread(lambda: _held(guide, said))
 
     def work(connection: Connection) -> tuple[plans.CaseList, bool]:
         return plans.keep_cases(connection, name, plan, hashed, held)
@@ -138,3 +109,31 @@ def plan_view(guide: Guide) -> dict[str, object]:
         "tests": list(world.tests),
         "outcome": "outcome" if world.units is None else world.units.outcome,
     }
+
+
+@router.post("/recommend", response_model=RecommendAnswer, dependencies=[needs("read")])
+async def recommend(request: Request, asked: Question) -> Response:
+    """Say what to show next; nothing is written."""
+    live = live_of(request)
+    plan = plan_named(live, asked.plan)
+
+    def look(connection: Connection) -> Guide:
+        return live.book.guide(connection, plan)
+
+    known = live.book.known(plan)
+    guide = await live.store.reading(look) if known is None else known
+    counts = guide.words.counts(asked.counts, "counts")
+    if asked.available is None:
+        case = guide.wanted(counts, asked.round)
+    else:
+        columns = guide.words.columns(asked.available, "available")
+        case = await asyncio.to_thread(partial(guide.at_hand, counts, asked.round, columns))
+    return answer(
+        {
+            "show": list(case.names),
+            "reason": in_words(case),
+            "plan": guide.sha256,
+            "gap": guide.gap,
+            "on_plan": case.on_plan,
+        }
+    )

@@ -6,25 +6,22 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.routing import Match
 
 from preceptor.errors import InvalidInput, NotApplicable, PreceptorError, UnknownMethod
 from preceptor.service.faults import fields_of, sentences
 from preceptor.service.live import live_of
-from preceptor.service.refusal import Refusal as Refusal
+from preceptor.service.pool import TookTooLong, Unwanted, WorkerDied
 from preceptor.service.views import round_view
-from preceptor.store.refusals import Conflict, NotThere, StoreBusy, StoreFailure, StoreFull
+from preceptor.store.refusals import Conflict, NotThere, StoreFailure, StoreFull
 from preceptor.store.rounds import Round
 
 MEDIA_TYPE = "application/problem+json"
-# Letters of a sentence: whoever sends a megabyte need not get it back.
-_LONGEST = 500
 _LOG = logging.getLogger("preceptor.service")
 _STATUS: dict[type[PreceptorError], int] = {
     NotThere: 404,
@@ -33,9 +30,26 @@ _STATUS: dict[type[PreceptorError], int] = {
     UnknownMethod: 422,
     NotApplicable: 422,
     StoreFull: 507,
-    StoreBusy: 503,
     StoreFailure: 503,
+    TookTooLong: 503,
+    Unwanted: 503,
+    WorkerDied: 503,
 }
+
+
+class Refused(NamedTuple):
+    """An error as it is answered: a status of HTTP, a sentence for each fault, headers."""
+
+    status: int
+    sentences: Sequence[str]
+    headers: Mapping[str, str]
+
+
+def as_refused(error: PreceptorError) -> Refused:
+    """How an error of ours is answered, to programs and to browsers; 500 if nobody foresaw it."""
+    status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
+    sentences = error.faults if isinstance(error, InvalidInput) else (str(error),)
+    return Refused(status, sentences, {"Retry-After": "1"} if status == 503 else {})
 
 
 def problem(
@@ -45,7 +59,7 @@ def problem(
     **more: Any,
 ) -> Response:
     """The answer to a call that is refused."""
-    said = [_plain(each) for each in errors]
+    said = list(errors)
     body = {
         "type": "about:blank",
         "title": HTTPStatus(status).phrase,
@@ -58,32 +72,21 @@ def problem(
     return Response(json.dumps(body), status, dict(headers or {}), MEDIA_TYPE)
 
 
-def _plain(sentence: str) -> str:
-    """A sentence of bearable length, in which whatever would move a terminal's cursor is spelt."""
-    said = sentence if len(sentence) <= _LONGEST else f"{sentence[:_LONGEST]} ..."
-    if said.isprintable():
-        return said
-    return "".join(
-        each if each.isprintable() else each.encode("unicode_escape").decode() for each in said
-    )
-
-
 def answer_with_problems(app: FastAPI) -> None:
     """Register what becomes of each kind of error."""
 
     @app.exception_handler(PreceptorError)
     async def _refused(request: Request, error: PreceptorError) -> Response:
-        status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
-        if status == 500:
+        refused = as_refused(error)
+        if refused.status == 500:
             _LOG.error("unforeseen", exc_info=error)
-        sentences = error.faults if isinstance(error, InvalidInput) else (str(error),)
         more = {}
         if isinstance(error, Conflict) and isinstance(error.current, Round):
             guide = live_of(request).book.known(error.current.plan)
             if guide is not None:
                 more["round"] = round_view(guide, error.current)
-        headers = {"Retry-After": "1"} if status == 503 else {}
-        return problem(status, sentences, headers, **more)
+        status, said, headers = refused
+        return problem(status, said, headers, **more)
 
     @app.exception_handler(RequestValidationError)
     async def _invalid(request: Request, error: RequestValidationError) -> Response:
@@ -96,17 +99,4 @@ def answer_with_problems(app: FastAPI) -> None:
         status, said, headers = error.status_code, str(error.detail), dict(error.headers or {})
         if status == 400:  # FastAPI's word for a body that is not even text
             status, said = 422, "body: cannot be read; send JSON in UTF-8"
-        if status == 405:
-            allowed = _methods(app, request)
-            said, headers["Allow"] = f"method: {request.method}, must be one of {allowed}", allowed
         return problem(status, [said], headers)
-
-
-def _methods(app: FastAPI, request: Request) -> str:
-    """What may be done with a path: of all routes that lead there, not only of the first."""
-    found: set[str] = set()
-    for route in app.router.routes:
-        match, _ = route.matches(request.scope)
-        if match is not Match.NONE:
-            found |= getattr(route, "methods", None) or set()
-    return ", ".join(sorted(found))

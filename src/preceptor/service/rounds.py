@@ -1,34 +1,39 @@
-"""/v1/people/{id}/rounds: open one, say what was shown, answered and true, or leave it."""
+"""/v1/people/{id}/rounds: open one, say what was shown, answered and true, or leave it.
+
+/v1/log gives all that were answered, in the library's log format, as JSON lines with a cursor.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request
+from fastapi import APIRouter, Body, Query, Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput
+from preceptor.service.access import needs
 from preceptor.service.answers import REFUSALS, RoundAnswer
 from preceptor.service.guides import Guide
 from preceptor.service.live import Live, live_of
-from preceptor.service.of_studies import must_be_free
 from preceptor.service.opening import open_round, think_ahead
-from preceptor.service.schemas import Answered, Opening, Shown, Truth, Which, Who
-from preceptor.service.scopes import needs
-from preceptor.service.views import answer, round_view
+from preceptor.service.schemas import NAME, Answered, Opening, Shown, Truth, Which, Who
+from preceptor.service.views import answer, log_row, must_be_free, round_view
 from preceptor.service.wording import Seen
 from preceptor.store import people, plans, rounds
 from preceptor.store.people import Person
 from preceptor.store.rounds import Round
 
-router = APIRouter(prefix="/v1/people/{who}/rounds", tags=["rounds"], responses=REFUSALS)
+router = APIRouter(prefix="/v1", tags=["rounds"], responses=REFUSALS)
+_ROUNDS = "/people/{who}/rounds"
+_LOG = "application/jsonl"
 Step = Callable[[Connection, Person, Guide, Round], Round]
 
 
 @router.post(
-    "",
+    _ROUNDS,
     status_code=201,
     response_model=RoundAnswer,
     responses={200: {"model": RoundAnswer, "description": "The round that is open already."}},
@@ -45,7 +50,7 @@ async def open_next(
     return answer(round_view(opened.guide, opened.round), 201 if opened.is_new else 200)
 
 
-@router.get("/{number}", response_model=RoundAnswer, dependencies=[needs("read")])
+@router.get(f"{_ROUNDS}/{{number}}", response_model=RoundAnswer, dependencies=[needs("read")])
 async def read(request: Request, who: Who, number: Which) -> Response:
     """A round as it stands."""
     live = live_of(request)
@@ -57,7 +62,9 @@ async def read(request: Request, who: Who, number: Which) -> Response:
     return answer(round_view(*await live.store.reading(look)))
 
 
-@router.put("/{number}/shown", response_model=RoundAnswer, dependencies=[needs("write")])
+@router.put(
+    f"{_ROUNDS}/{{number}}/shown", response_model=RoundAnswer, dependencies=[needs("write")]
+)
 async def put_shown(
     request: Request, who: Who, number: Which, said: Annotated[Shown | None, Body()] = None
 ) -> Response:
@@ -71,7 +78,9 @@ async def put_shown(
     return await _take(live_of(request), who, number, step)
 
 
-@router.put("/{number}/prediction", response_model=RoundAnswer, dependencies=[needs("write")])
+@router.put(
+    f"{_ROUNDS}/{{number}}/prediction", response_model=RoundAnswer, dependencies=[needs("write")]
+)
 async def put_prediction(request: Request, who: Who, number: Which, said: Answered) -> Response:
     """Say what the person answered; where the service holds the truth, it comes back."""
 
@@ -86,7 +95,9 @@ async def put_prediction(request: Request, who: Who, number: Which, said: Answer
     return await _take(live_of(request), who, number, step)
 
 
-@router.put("/{number}/outcome", response_model=RoundAnswer, dependencies=[needs("write")])
+@router.put(
+    f"{_ROUNDS}/{{number}}/outcome", response_model=RoundAnswer, dependencies=[needs("write")]
+)
 async def put_outcome(request: Request, who: Who, number: Which, said: Truth) -> Response:
     """Say what was true, perhaps days later, and whether the person has heard it."""
     if said.outcome is None and said.told:
@@ -100,7 +111,7 @@ async def put_outcome(request: Request, who: Who, number: Which, said: Truth) ->
     return await _take(live_of(request), who, number, step)
 
 
-@router.delete("/{number}", response_model=RoundAnswer, dependencies=[needs("write")])
+@router.delete(f"{_ROUNDS}/{{number}}", response_model=RoundAnswer, dependencies=[needs("write")])
 async def leave(request: Request, who: Who, number: Which) -> Response:
     """Abandon a round that waits for the person; the row stays."""
 
@@ -146,3 +157,34 @@ def _seen(connection: Connection, person: Person, guide: Guide, there: Round, sa
     if missing:
         raise InvalidInput(f"tests: {', '.join(missing)} of this case is not known; show others")
     return Seen(words.labels_of(columns), [float(values[i] or 0.0) for i in columns])
+
+
+@router.get(
+    "/log",
+    dependencies=[needs("read")],
+    response_class=Response,
+    responses={200: {"content": {_LOG: {}}, "description": "One round a line."}},
+)
+async def read_log(
+    request: Request,
+    after: Annotated[int, Query(ge=0, le=2**62, description="The last `seq` that you have.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+    person: Annotated[str | None, Query(pattern=NAME)] = None,
+) -> Response:
+    """Answered rounds in the order of their last change.
+
+    A round whose truth comes later comes again, with a higher `seq`; its last line holds.
+    """
+    live = live_of(request)
+
+    def look(connection: Connection) -> list[dict[str, Any]]:
+        found = rounds.changed_after(connection, after, limit, person)
+        return [
+            log_row(live.book.guide(connection, each.plan), each, is_bot=is_bot)
+            for each, is_bot in found
+        ]
+
+    rows = await live.store.reading(look)
+    text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
+    last = rows[-1]["seq"] if rows else after
+    return Response(text, media_type=_LOG, headers={"X-Next-After": str(last)})

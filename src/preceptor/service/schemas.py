@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Path
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     ConfigDict,
     Field,
@@ -49,15 +48,8 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def example(**given: Any) -> ConfigDict:
-    """Shown in the OpenAPI document."""
-    return ConfigDict(extra="forbid", json_schema_extra={"examples": [given]})
-
-
 class Enrolment(Body):
     """Somebody who is going to be advised."""
-
-    model_config = example(policy="plan", start={"BMI": 12})
 
     plan: Sha256 | None = Field(
         default=None, description="The plan; the service's own if left out."
@@ -78,8 +70,6 @@ class Enrolment(Body):
 class Opening(Body):
     """A round to be opened."""
 
-    model_config = example(available=["BMI", "blood pressure"], case="visit-17")
-
     available: Tests | None = Field(
         default=None, description="Tests that the caller has; all if left out."
     )
@@ -91,8 +81,6 @@ class Opening(Body):
 
 class Shown(Body):
     """What the person really saw."""
-
-    model_config = example(tests=["BMI"], values={"BMI": 27.5})
 
     tests: Tests | None = Field(default=None, description="As recommended if left out.")
     values: dict[Text, Result] | None = Field(
@@ -107,15 +95,11 @@ class Shown(Body):
 class Answered(Body):
     """What the person said."""
 
-    model_config = example(prediction=165.0)
-
     prediction: Number
 
 
 class Truth(Body):
     """What was true."""
-
-    model_config = example(outcome=222.0)
 
     outcome: Number | None = Field(description="Null if it is never going to be known.")
     told: StrictBool = Field(default=True, description="Whether the person has heard it.")
@@ -123,8 +107,6 @@ class Truth(Body):
 
 class Question(Body):
     """What to show somebody about whom nothing is kept."""
-
-    model_config = example(counts={"BMI": 3})
 
     plan: Sha256 | None = Field(
         default=None, description="The plan; the service's own if left out."
@@ -150,79 +132,5 @@ class Case(Body):
 class Cases(Body):
     """Cases that people go through one after the other."""
 
-    model_config = example(cases=[{"values": {"BMI": 27.5}, "outcome": 222.0}])
-
     plan: Sha256 | None = Field(default=None, description="Whose tests they have.")
     cases: Annotated[list[Case], Field(min_length=1, max_length=100_000)]
-
-
-class LoggedRound(Body):
-    """A round of the library's log."""
-
-    round: Count
-    shown: Tests
-    values: list[Result] = Field(description="Results of the tests shown, in their order.")
-    prediction: Number
-    outcome: Number | None = None
-    feedback: StrictBool | None = Field(
-        default=None, description="Whether they were told; as far as there is an outcome."
-    )
-    when: AwareDatetime | None = Field(default=None, description="When it was answered.")
-
-
-class Logged(Body):
-    """Rounds that were done elsewhere."""
-
-    model_config = example(
-        rounds=[{"round": 0, "shown": ["BMI"], "values": [27.5], "prediction": 165, "outcome": 222}]
-    )
-
-    rounds: Annotated[list[LoggedRound], Field(min_length=1, max_length=10_000)]
-
-
-Seconds = Annotated[Number, Field(ge=0.1, le=86_400)]
-
-
-class Replanning(Body):
-    """How somebody is planned for anew."""
-
-    model_config = example(time_limit=10)
-
-    method: Text = Field(default="auto", description="As `preceptor methods` lists them.")
-    time_limit: Seconds = Field(default=10.0, description="Seconds that planning may take.")
-    seed: Annotated[StrictInt, Field(ge=0, le=2**32 - 1)] = Field(
-        default=0, description="Of everything random."
-    )
-    objective: Literal["regret", "mean", "cvar"] | None = Field(
-        default=None, description="What a plan for a crowd minimises."
-    )
-
-
-class Planning(Replanning):
-    """A problem to be solved."""
-
-    model_config = example(
-        problem={
-            "world": {
-                "coefficients": [1.0, 0.8],
-                "covariance": [[1.0, 0.6], [0.6, 1.0]],
-                "names": ["BMI", "HDL"],
-            },
-            "learner": {"initial": [0.0, 0.0], "curves": {"kind": "geometric", "alpha": 1.1}},
-            "budget": {"kind": "at-most", "k": 1},
-            "horizon": 50,
-        },
-        time_limit=10,
-    )
-
-    problem: dict[str, Any] = Field(description="A problem as the library writes it.")
-
-
-class NewToken(Body):
-    """A token to be made."""
-
-    model_config = example(scope="write", name="training tool", days=90)
-
-    scope: Literal["read", "write", "admin"]
-    name: Annotated[str, Field(max_length=128), AfterValidator(_readable)] = ""
-    days: Annotated[Number, Field(gt=0, le=36_500)] | None = None

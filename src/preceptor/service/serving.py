@@ -1,32 +1,27 @@
-"""Run the service until it is told to stop: one process, or several that share a socket."""
+"""Run an application until it is told to stop; what it logs is one JSON object a line."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import pkgutil
+import json
+import logging
 import signal
 import socket
-import threading
-from collections.abc import Callable
+import sys
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
-from preceptor.service.app import make_app
-from preceptor.service.lines import log_to_stderr
-from preceptor.service.metrics import shared_by_processes
-from preceptor.service.settings import Settings
+from preceptor.store.clock import now
 
 # Seconds that calls which are under way may take once somebody says stop.
 _DRAIN = 20
-# Seconds that a worker may be too busy to say that it is alive before it is replaced.
-_SILENCE = 30
-# Callers that may wait until they are answered, as many as uvicorn lets.
-_WAITING = 2048
-# Where worker processes find the name of what makes their application.
-_VARIABLE = "PRECEPTOR_APP"
+# Ours, and of the web server's what went wrong.
+_LEVELS = {
+    "preceptor.service": logging.INFO,
+    "preceptor.web": logging.INFO,
+    "uvicorn.error": logging.WARNING,
+}
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -40,7 +35,7 @@ def listen(host: str, port: int) -> socket.socket:
         made.close()
         raise
     # Whoever calls while the service is starting waits, and is not refused.
-    made.listen(_WAITING)
+    made.listen(socket.SOMAXCONN)
     made.set_inheritable(True)
     return made
 
@@ -51,48 +46,48 @@ def address_of(made: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def run(
-    settings: Settings,
-    made: socket.socket,
-    workers: int = 1,
-    make: Callable[[Settings], FastAPI] = make_app,
-) -> None:
-    """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first.
-
-    `make` makes the application, in every process that answers: a function of a module, since
-    those processes get its name.
-    """
+def run(app: FastAPI, made: socket.socket) -> None:
+    """Serve until SIGTERM or Ctrl-C; calls that are under way are answered first."""
     log_to_stderr()
     # uvicorn ends by raising the signal that stopped it once more; being stopped is no failure.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    options: dict[str, Any] = {
-        "log_config": None,
-        "access_log": False,  # it would write addresses of callers
-        "server_header": False,
-        "timeout_graceful_shutdown": _DRAIN,
-    }
-    if workers == 1:
-        uvicorn.Server(uvicorn.Config(make(settings), **options)).run(sockets=[made])
-        return
-    settings.to_environment()
-    os.environ[_VARIABLE] = f"{make.__module__}:{make.__qualname__}"
-    worker = "preceptor.service.serving:from_environment"
-    options["timeout_worker_healthcheck"] = _SILENCE
-    with shared_by_processes():
-        uvicorn.run(worker, factory=True, workers=workers, fd=made.fileno(), **options)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # it would write addresses of callers
+        server_header=False,
+        timeout_graceful_shutdown=_DRAIN,
+    )
+    uvicorn.Server(config).run(sockets=[made])
 
 
-def from_environment() -> FastAPI:
-    """In a worker process: how the service runs is in its environment."""
-    log_to_stderr()
-    threading.Thread(target=_end_with_parent, name="preceptor-orphan", daemon=True).start()
-    make: Callable[[Settings], FastAPI] = pkgutil.resolve_name(os.environ[_VARIABLE])
-    return make(Settings.from_environment())
+class Lines(logging.Formatter):
+    """A record as a line of JSON.
+
+    Examples
+    --------
+    >>> record = logging.makeLogRecord({"msg": {"event": "ready"}, "levelname": "INFO"})
+    >>> list(json.loads(Lines().format(record)))
+    ['at', 'level', 'event']
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line; what is said as a mapping keeps its names."""
+        said: dict[str, Any] = {"at": now(), "level": record.levelname.lower()}
+        if isinstance(record.msg, dict):
+            said |= record.msg
+        else:
+            said["message"] = record.getMessage()
+        if record.exc_info:
+            said["trace"] = self.formatException(record.exc_info)
+        return json.dumps(said)
 
 
-def _end_with_parent() -> None:
-    """A worker whose parent was killed would hold the port for ever, and nobody could stop it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os.kill(os.getpid(), signal.SIGTERM)
+def log_to_stderr() -> None:
+    """Send all of it there; whoever runs the service decides where it goes."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Lines())
+    for name, level in _LEVELS.items():
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level)

@@ -2,37 +2,36 @@
 
 A tutor follows from the problem and the record alone, so nothing but rounds is kept in the store.
 The last tutor of a person stays in memory, because it knows the plan that it follows at the moment
-and is only told what is new.
+and is only told what is new. `TASKS` is what a process that plans beside the service can do.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from preceptor.problem import Problem
+from preceptor.service.recent import Recent
 from preceptor.tutoring import Tutor
 from preceptor.tutoring.rounds import Round
-
-_MOST = 512
 
 
 class Tutors:
     """One tutor a person, made or brought up to date when somebody asks."""
 
     def __init__(self) -> None:
-        self._tutors: OrderedDict[tuple[str, str], Tutor] = OrderedDict()
-        self._lock = threading.Lock()
+        self._tutors: Recent[tuple[str, str], Tutor] = Recent()
 
-    def of(self, problem: Problem, plan: str, who: str, record: Sequence[Round]) -> Tutor:
+    def of(
+        self, problem: Callable[[], Problem], plan: str, who: str, record: Sequence[Round]
+    ) -> Tutor:
         """The tutor of somebody after these rounds.
 
         Parameters
         ----------
         problem
-            Says what they may be and what may be shown.
+            Gives what they may be and what may be shown, where there is no tutor yet.
         plan
             The name of that problem.
         who
@@ -46,23 +45,16 @@ class Tutors:
             Equal to one that is made from the whole record.
         """
         record, key = tuple(record), (plan, who)
-        with self._lock:
-            known = self._tutors.get(key)
+        known = self._tutors.get(key)
         tutor = None if known is None else _brought_up(known, record)
         if tutor is None:
-            tutor = Tutor(problem, record=record)
-        with self._lock:
-            self._tutors[key] = tutor
-            self._tutors.move_to_end(key)
-            while len(self._tutors) > _MOST:
-                self._tutors.popitem(last=False)
+            tutor = Tutor(problem(), record=record)
+        self._tutors.put(key, tutor)
         return tutor
 
     def forget(self, who: str) -> None:
         """Nothing about somebody who was erased stays in memory."""
-        with self._lock:
-            for key in [key for key in self._tutors if key[1] == who]:
-                del self._tutors[key]
+        self._tutors.forget(lambda key: key[1] == who)
 
 
 def _brought_up(tutor: Tutor, record: Sequence[Round]) -> Tutor | None:
@@ -85,3 +77,38 @@ def _brought_up(tutor: Tutor, record: Sequence[Round]) -> Tutor | None:
             if heard.heard == played and heard.outcome is not None:
                 tutor = tutor.told(heard.outcome, number)
     return tutor if tutor.record == tuple(record) else None
+
+
+# --- tasks of a process that plans: plain data in, plain data out ------------------------------
+
+_TUTORS = Tutors()
+
+
+def ready() -> dict[str, Any]:
+    """Say that the process has begun."""
+    return {}
+
+
+def advise(
+    plan: str,
+    problem: Mapping[str, Any],
+    who: str,
+    record: Sequence[Mapping[str, Any]],
+    available: Sequence[int] | None,
+) -> dict[str, Any]:
+    """What somebody's tutor says."""
+    rounds = [Round.from_dict(each) for each in record]
+    tutor = _TUTORS.of(lambda: Problem.from_dict(problem), plan, who, rounds)
+    said = tutor.recommendation(available)
+    return {"columns": list(said.shown), "reason": said.reason}
+
+
+def forget(who: str) -> dict[str, Any]:
+    """Nothing about somebody who was erased stays in memory."""
+    _TUTORS.forget(who)
+    return {}
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    each.__name__: each for each in (ready, advise, forget)
+}

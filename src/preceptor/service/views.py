@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from preceptor.service.guides import Guide
 from preceptor.store.people import Person
+from preceptor.store.refusals import Conflict
 from preceptor.store.rounds import Round
 
 
@@ -52,7 +53,6 @@ def person_view(guide: Guide, who: Person, open_round: Round | None) -> dict[str
     return {
         "person": who.id,
         "plan": who.plan,
-        "plan_since": who.plan_since,
         "policy": who.policy,
         "cases": who.case_list,
         "is_bot": who.is_bot,
@@ -85,6 +85,20 @@ def log_row(guide: Guide, there: Round, *, is_bot: bool) -> dict[str, Any]:
         "propensity": there.propensity,
         "case": there.opened_with.get("case"),
         "override_reason": there.override_reason,
-        "is_check": there.is_check,
         "is_bot": is_bot,
     }
+
+
+def must_be_free(person: Person) -> Person:
+    """Somebody who is in no study; `Conflict` if they are in one.
+
+    Only the pages of a study move its people: an answer given behind their back would be counted
+    as theirs, and what they are shown says which arm they are in.
+    """
+    study = person.enrolled_with.get("study")
+    if study is not None:
+        raise Conflict(
+            f"person: {person.id!r} takes part in study {study!r}: only its pages move them, and "
+            f"its owner looks after them at /studies/{study}"
+        )
+    return person

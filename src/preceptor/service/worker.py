@@ -1,8 +1,12 @@
-"""The process at a desk (`python -m preceptor.service.worker`): reads tasks, writes answers."""
+"""One process of a pool (`python -m preceptor.service.worker MODULE NICE`).
+
+It reads tasks and writes answers; what it can do are the `TASKS` of the module, among them `ready`.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import queue
@@ -13,17 +17,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from preceptor.errors import InvalidInput, PreceptorError
-from preceptor.service.tasks import TASKS
-
-# Requests come first where there are few cores.
-_NICE = 5
-
 
 Tasks = Mapping[str, Callable[..., dict[str, Any]]]
 
 
-def main(known: Tasks = TASKS, nice: int = _NICE) -> None:
-    """Work until the service is gone; `known` are tasks by name, among them `ready`."""
+def main(module: str, nice: int) -> None:
+    """Work until the service is gone."""
     for each in (signal.SIGINT, signal.SIGTERM):  # the service ends this process itself
         signal.signal(each, signal.SIG_IGN)
     if hasattr(os, "nice"):
@@ -31,17 +30,18 @@ def main(known: Tasks = TASKS, nice: int = _NICE) -> None:
             os.nice(nice)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    tasks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
+    waiting: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(waiting,), daemon=True).start()
+    known: Tasks = importlib.import_module(module).TASKS
     while True:
-        answers.write(json.dumps(_done(known, tasks.get())).encode() + b"\n")
+        answers.write(json.dumps(_done(known, waiting.get())).encode() + b"\n")
         answers.flush()
 
 
-def _listen(tasks: queue.SimpleQueue[bytes]) -> None:
+def _listen(waiting: queue.SimpleQueue[bytes]) -> None:
     """Tasks as they come; with the service gone nobody waits for the present one either."""
     for line in sys.stdin.buffer:
-        tasks.put(line)
+        waiting.put(line)
     os._exit(0)
 
 
@@ -58,4 +58,4 @@ def _done(known: Tasks, line: bytes) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1], int(sys.argv[2]))

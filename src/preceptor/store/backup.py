@@ -1,6 +1,6 @@
 """Copy a database while it is in use: whole, as it was at one moment, and never over another file.
 
-SQLite copies its pages itself; a plain copy of the file would miss what is still in the log of
+SQLite writes the copy itself; a plain copy of the file would miss what is still in the log of
 changes beside it. Postgres brings a program of its own.
 """
 
@@ -51,37 +51,21 @@ def back_up(url: URL, path: Path) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
             copy = Path(folder) / "copy.db"
-            _copy(source, copy)
-            _to_disk(copy)
+            address = f"{source.absolute().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as there:
+                there.execute("VACUUM INTO ?", [str(copy)])
+            with closing(sqlite3.connect(copy)) as written:
+                found = written.execute("PRAGMA integrity_check").fetchone()[0]
+            if found != "ok":
+                raise StoreFailure(f"backup: the copy is damaged ({found}); so is the database")
+            with copy.open("rb") as file:
+                os.fsync(file.fileno())
             os.link(copy, path)  # fails where a name is taken, unlike renaming
-        _to_disk(path.parent)
     except FileExistsError:
         raise _in_the_way(path) from None
     except (OSError, sqlite3.Error) as error:
         raise StoreFailure(f"backup: {error}; nothing was written") from error
     return path.stat().st_size
-
-
-def _copy(source: Path, copy: Path) -> None:
-    address = f"{source.absolute().as_uri()}?mode=ro"
-    with (
-        closing(sqlite3.connect(address, uri=True)) as reading,
-        closing(sqlite3.connect(copy)) as writing,
-    ):
-        reading.backup(writing)
-        # One file that needs nothing beside it.
-        writing.execute("PRAGMA journal_mode = DELETE")
-        found = writing.execute("PRAGMA integrity_check").fetchone()[0]
-    if found != "ok":
-        raise StoreFailure(f"backup: the copy is damaged ({found}); so is the database, probably")
-
-
-def _to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _in_the_way(path: Path) -> InvalidInput:

@@ -16,21 +16,20 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert, select
 
 from preceptor.store.clock import now
-from preceptor.store.quick import Quick
 from preceptor.store.tables import event
 
 # Before the first event.
 FIRST = "0" * 64
-_HEAD = Quick(select(event.c.seq, event.c.sha256).order_by(event.c.seq.desc()).limit(1))
+_HEAD = select(event.c.seq, event.c.sha256).order_by(event.c.seq.desc()).limit(1)
+_APPEND = insert(event)
 _ALL = select(event).order_by(event.c.seq).execution_options(yield_per=1000)
-_APPEND = Quick(insert(event))
 
 
 def append(
     connection: Connection, kind: str, subject: str | None, payload: Mapping[str, Any]
 ) -> int:
     """Write down that something happened; gives its number, from 1."""
-    head = _HEAD.first(connection)
+    head = connection.execute(_HEAD).first()
     seq, before = (1, FIRST) if head is None else (head[0] + 1, head[1])
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     salt, at = secrets.token_hex(16), now()
@@ -46,7 +45,7 @@ def append(
         "prev_sha256": before,
         "sha256": _hash(before, str(seq), at, kind, hidden),
     }
-    _APPEND.change(connection, row)
+    connection.execute(_APPEND, row)
     return int(seq)
 
 

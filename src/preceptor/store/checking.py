@@ -8,7 +8,8 @@ of them behind the others' back is found out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
@@ -16,7 +17,6 @@ from sqlalchemy import Connection, select
 from preceptor.errors import PreceptorError
 from preceptor.store import chain, people, plans, rounds
 from preceptor.store.people import Person
-from preceptor.store.rebuilding import Rebuilt, rebuilt
 from preceptor.store.rounds import Round
 from preceptor.store.tables import event, participant, person, plan, round_
 
@@ -93,7 +93,7 @@ def _faults_of(
     asked = select(event).where(event.c.subject == who.id).order_by(event.c.seq)
     rows = connection.execute(asked).all()
     try:
-        expected = rebuilt(who.id, [(row.seq, row.kind, json.loads(row.payload)) for row in rows])
+        expected = _rebuilt(who.id, [(row.seq, row.kind, json.loads(row.payload)) for row in rows])
     except (KeyError, TypeError, ValueError):
         yield f"person {who.id!r}: their events make no sense"
         return
@@ -106,7 +106,7 @@ def _faults_of(
     yield from _person_faults(who, theirs, expected, columns)
 
 
-def _round_faults(name: str, theirs: Sequence[Round], expected: Rebuilt) -> Iterator[str]:
+def _round_faults(name: str, theirs: Sequence[Round], expected: _Rebuilt) -> Iterator[str]:
     there = {each.number: each for each in theirs}
     for number in sorted(there.keys() | expected.rounds.keys()):
         where = f"person {name!r}, round {number}"
@@ -120,15 +120,12 @@ def _round_faults(name: str, theirs: Sequence[Round], expected: Rebuilt) -> Iter
 
 
 def _person_faults(
-    who: Person, theirs: Sequence[Round], expected: Rebuilt, columns: Columns
+    who: Person, theirs: Sequence[Round], expected: _Rebuilt, columns: Columns
 ) -> Iterator[str]:
-    first = people.is_on_first_plan(who)
-    none = columns.start(None)
-    start = columns.start(who.enrolled_with.get("start")) if first else none
-    counts, position = rounds.counted(theirs, who.plan_since, columns.taught, start)
+    start = columns.start(who.enrolled_with.get("start"))
+    counts, position = rounds.counted(theirs, columns.taught, start)
     follows = {
         "plan": expected.plan,
-        "plan_since": expected.plan_since,
         "enrolled_with": expected.enrolled_with,
         "counts": counts,
         "position": position,
@@ -139,6 +136,106 @@ def _person_faults(
 
 
 def _differences(where: str, row: dict[str, Any], follows: dict[str, Any]) -> Iterator[str]:
-    for field, value in follows.items():
-        if row[field] != value:
-            yield f"{where}: {field} is {row[field]!r}, but what happened makes it {value!r}"
+    for name, value in follows.items():
+        if row[name] != value:
+            yield f"{where}: {name} is {row[name]!r}, but what happened makes it {value!r}"
+
+
+# --- somebody once more, from nothing but what was written down as it happened ------------------
+
+_Payload = dict[str, Any]
+
+
+@dataclass
+class _Rebuilt:
+    """Somebody as their events make them: fields of rounds by number, and the plan."""
+
+    plan: str | None = None
+    enrolled_with: dict[str, Any] = field(default_factory=dict)
+    answers: int = 0
+    rounds: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+
+def _rebuilt(who: str, events: Iterable[tuple[int, str, _Payload]]) -> _Rebuilt:
+    """Somebody after these events, each a number, a kind and what was said.
+
+    Raises
+    ------
+    KeyError
+        An event that does not say what its kind says, or about a round that was never offered.
+    """
+    person = _Rebuilt()
+    for seq, kind, said in events:
+        step = _STEPS.get(kind)
+        if step is None:
+            continue
+        step(person, said)
+        if "round" in said:
+            person.rounds[said["round"]]["seq"] = seq
+    return person
+
+
+def _enrolled(person: _Rebuilt, said: _Payload) -> None:
+    person.enrolled_with, person.plan = said, said.get("plan")
+
+
+def _offered(person: _Rebuilt, said: _Payload) -> None:
+    person.rounds[said["round"]] = {
+        "status": "offered",
+        "plan": said["plan"],
+        "policy": said["policy"],
+        "opened_with": said["asked"],
+        "case_number": said["case_number"],
+        "recommended": said["recommended"],
+        "propensity": said["propensity"],
+        "feedback": said["asked"].get("feedback", True),
+        **dict.fromkeys(("shown", "values", "override_reason", "prediction", "outcome")),
+        "answered": None,
+        "heard": None,
+    }
+
+
+def _shown(person: _Rebuilt, said: _Payload) -> None:
+    person.rounds[said["round"]] |= {
+        "status": "shown",
+        "shown": said["shown"],
+        "values": said["values"],
+        "override_reason": said["reason"],
+    }
+
+
+def _predicted(person: _Rebuilt, said: _Payload) -> None:
+    person.answers += 1
+    person.rounds[said["round"]] |= {
+        "status": said["status"],
+        "prediction": said["prediction"],
+        "outcome": said["outcome"],
+        "answered": person.answers,
+        "heard": person.answers if said["status"] == "told" else None,
+    }
+
+
+def _truth(person: _Rebuilt, said: _Payload) -> None:
+    told = said["told"]
+    there = person.rounds[said["round"]]
+    there |= {
+        "status": "told" if told else "untold",
+        "outcome": said["outcome"],
+        "feedback": told,
+        "heard": person.answers if told else there["heard"],
+    }
+
+
+def _left(person: _Rebuilt, said: _Payload) -> None:
+    person.rounds[said["round"]]["status"] = "abandoned"
+
+
+_STEPS: dict[str, Callable[[_Rebuilt, _Payload], None]] = {
+    "enrolled": _enrolled,
+    "offered": _offered,
+    "shown": _shown,
+    "predicted": _predicted,
+    "told": _truth,
+    "untold": _truth,
+    "abandoned": _left,
+}

@@ -16,7 +16,6 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from preceptor.errors import InvalidInput, MissingExtra
-from preceptor.store.checkpointing import PAGES
 
 # Seconds that one process waits for another that writes.
 _PATIENCE = 10
@@ -101,7 +100,6 @@ def _sqlite(url: URL, *, writes: bool) -> Engine:
         cursor.execute("PRAGMA journal_mode = WAL")
         cursor.execute("PRAGMA synchronous = FULL")
         cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute(f"PRAGMA wal_autocheckpoint = {PAGES}")
         if not writes:
             cursor.execute("PRAGMA query_only = ON")
         cursor.close()

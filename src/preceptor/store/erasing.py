@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, update
 
 from preceptor.store import chain, participants, people, rounds
-from preceptor.store.tables import case_list, event, job, participant, person, plan, round_
+from preceptor.store.tables import event, participant, person, round_
 
 
 def export(connection: Connection, who: str) -> dict[str, Any]:
-    """Everything that is kept about somebody: person, rounds, plans of their own, jobs, events.
+    """Everything that is kept about somebody: person, rounds, events.
 
     Of a participant of a study also where they are and what they said at steps that are no rounds.
     Whoever has no arm yet is no person.
@@ -31,49 +31,19 @@ def export(connection: Connection, who: str) -> dict[str, Any]:
         "participant": taking_part,
         "said": [asdict(each) for each in participants.answers_of(connection, who)],
         "rounds": [asdict(each) for each in rounds.all_of(connection, who)],
-        "plans": [
-            {"plan": row.sha256, "body": row.body, "created": row.created}
-            for row in connection.execute(select(plan).where(plan.c.person == who))
-        ],
-        "jobs": [
-            dict(row._mapping) for row in connection.execute(select(job).where(job.c.person == who))
-        ],
         "events": events,
     }
 
 
-def erase(connection: Connection, who: str) -> list[str]:
-    """Forget somebody; the chain of events stays whole, with nothing about them in it.
-
-    Gives the hashes of plans that were made for them alone, which are gone too.
-    """
+def erase(connection: Connection, who: str) -> None:
+    """Forget somebody; the chain of events stays whole, with nothing about them in it."""
     own = connection.execute(select(participant.c.id).where(participant.c.id == who)).first()
     if own is None:
         people.find(connection, who, to_change=True)
     else:
         participants.forget(connection, who)
-    connection.execute(delete(job).where(job.c.person == who))
     connection.execute(delete(round_).where(round_.c.person == who))
     connection.execute(delete(person).where(person.c.id == who))
-    gone = _erase_plans(connection, who)
     nothing = {"subject": None, "salt": None, "payload": None}
     connection.execute(update(event).where(event.c.subject == who).values(nothing))
     chain.append(connection, "erased", None, {})
-    return gone
-
-
-def _erase_plans(connection: Connection, who: str) -> list[str]:
-    """Plans for one person, unless somebody else was given one by its hash."""
-    theirs = select(plan.c.sha256).where(plan.c.person == who)
-    gone = []
-    for name in connection.execute(theirs).scalars().all():
-        used = [
-            select(column).where(column == name).limit(1)
-            for column in (person.c.plan, round_.c.plan, case_list.c.plan)
-        ]
-        if any(connection.execute(each).first() for each in used):
-            connection.execute(update(plan).where(plan.c.sha256 == name).values(person=None))
-        else:
-            connection.execute(delete(plan).where(plan.c.sha256 == name))
-            gone.append(name)
-    return gone

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -20,9 +21,6 @@ from preceptor.store import chain, people
 from preceptor.store.clock import later, now
 from preceptor.store.refusals import Conflict, NotThere
 from preceptor.store.tables import given_answer, participant, participant_link
-
-# Bits of a link and of a name: nobody finds either by trying.
-_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def join(
             return there, False
     at = now()
     made = Participant(
-        id=secrets.token_hex(_BYTES),
+        id=uuid4().hex,
         study=study,
         kind=kind,
         status="active",
@@ -114,7 +112,7 @@ def by_recruiter(
 
 def new_link(connection: Connection, who: Participant) -> str:
     """A secret that leads to somebody, shown once and kept as a hash."""
-    secret = secrets.token_urlsafe(_BYTES)
+    secret = secrets.token_urlsafe()
     row = {"sha256": _sha256(secret), "participant": who.id, "created": now(), "revoked": None}
     connection.execute(insert(participant_link).values(row))
     return secret
@@ -282,7 +280,7 @@ def forget(connection: Connection, who: str) -> None:
     """
     connection.execute(delete(given_answer).where(given_answer.c.participant == who))
     connection.execute(delete(participant_link).where(participant_link.c.participant == who))
-    stays = {"id": secrets.token_hex(_BYTES), "recruiter": None, "code": None, "place": None}
+    stays = {"id": uuid4().hex, "recruiter": None, "code": None, "place": None}
     own = participant.c.id == who
     connection.execute(update(participant).where(own).values(status="withdrawn", **stays))
 

@@ -10,7 +10,6 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from preceptor.store import chain
 from preceptor.store.clock import now
-from preceptor.store.quick import Quick
 from preceptor.store.refusals import Conflict, NotThere
 from preceptor.store.tables import person
 
@@ -21,7 +20,6 @@ class Person:
 
     id: str
     plan: str
-    plan_since: int
     policy: str
     enrolled_with: dict[str, Any]
     case_list: str | None
@@ -36,13 +34,13 @@ class Person:
 
 
 _THEM = select(person).where(person.c.id == bindparam("who"))
-_FIND, _LOCK = Quick(_THEM), Quick(_THEM.with_for_update())
-_CHANGE = Quick(update(person).where(person.c.id == bindparam("who")))
+_LOCKED = _THEM.with_for_update()
+_CHANGE = update(person).where(person.c.id == bindparam("who"))
 
 
 def look_up(connection: Connection, who: str, *, to_change: bool = False) -> Person | None:
     """Somebody, if they are there; to be changed, nobody else may change them meanwhile."""
-    row = (_LOCK if to_change else _FIND).first(connection, {"who": who})
+    row = connection.execute(_LOCKED if to_change else _THEM, {"who": who}).first()
     return None if row is None else Person(*row)
 
 
@@ -84,7 +82,6 @@ def enrol(
     row: dict[str, Any] = {
         "id": who,
         "plan": plan,
-        "plan_since": 0,
         "policy": policy,
         "enrolled_with": enrolled_with,
         "case_list": case_list,
@@ -102,31 +99,7 @@ def enrol(
     return Person(**row), True
 
 
-def is_on_first_plan(who: Person) -> bool:
-    """Whether they follow the plan that they were enrolled with."""
-    return who.plan == who.enrolled_with.get("plan")
-
-
 def change(connection: Connection, before: Person, **fields: Any) -> None:
     """Change somebody who was found `to_change`; their version moves on."""
     changed = {**fields, "version": before.version + 1, "seen_at": now()}
-    _CHANGE.change(connection, {"who": before.id, **changed})
-
-
-def give_plan(
-    connection: Connection,
-    before: Person,
-    plan: str,
-    *,
-    since: int,
-    counts: Sequence[int],
-    position: int,
-) -> None:
-    """Another plan, from the next round on.
-
-    It was made from what came before round `since`; `counts` and `position` are of what has come
-    since then, which may be a round or two while the plan was being made.
-    """
-    moved = {"plan_since": since, "counts": list(counts), "position": position}
-    change(connection, before, plan=plan, **moved)
-    chain.append(connection, "planned anew", before.id, {"plan": plan, "since": since})
+    connection.execute(_CHANGE, {"who": before.id, **changed})

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select
 
 from preceptor.store import chain
 from preceptor.store.clock import now
@@ -21,21 +21,13 @@ def sha256_of(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def keep(connection: Connection, body: str, who: str | None = None) -> tuple[str, bool]:
-    """Keep a plan file that has been checked; gives its hash, and whether it is new.
-
-    A plan that was made for one person (`who`) says where they are, and is erased with them,
-    unless somebody keeps the same file for everybody.
-    """
+def keep(connection: Connection, body: str) -> tuple[str, bool]:
+    """Keep a plan file that has been checked; gives its hash, and whether it is new."""
     name = sha256_of(body)
-    own = plan.c.sha256 == name
-    there = connection.execute(select(plan.c.person).where(own)).first()
-    if there is not None:
-        if there.person is not None and there.person != who:
-            connection.execute(update(plan).where(own).values(person=None))
+    if connection.execute(select(plan.c.sha256).where(plan.c.sha256 == name)).first() is not None:
         return name, False
-    connection.execute(insert(plan).values(sha256=name, body=body, person=who, created=now()))
-    chain.append(connection, "plan kept", who, {"plan": name})
+    connection.execute(insert(plan).values(sha256=name, body=body, created=now()))
+    chain.append(connection, "plan kept", None, {"plan": name})
     return name, True
 
 
@@ -48,9 +40,8 @@ def body_of(connection: Connection, name: str) -> str:
 
 
 def everyone(connection: Connection) -> list[str]:
-    """The hashes of all plans that are for everybody, the oldest first."""
-    shared = select(plan.c.sha256).where(plan.c.person.is_(None))
-    return list(connection.execute(shared.order_by(plan.c.created)).scalars())
+    """The hashes of all plans, the oldest first."""
+    return list(connection.execute(select(plan.c.sha256).order_by(plan.c.created)).scalars())
 
 
 @dataclass(frozen=True)

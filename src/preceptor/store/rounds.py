@@ -1,7 +1,7 @@
 """The round: a row with a state, moved only by calls that name it.
 
     offered -> shown -> predicted -> told        (or untold: a test without feedback)
-    offered, shown -> abandoned, expired
+    offered, shown -> abandoned
 
 Each step is a function of a connection whose transaction holds the person, and of the round as that
 transaction found it. Said again with the same
@@ -20,9 +20,8 @@ from sqlalchemy import Connection, bindparam, insert, or_, select, update
 from preceptor.store import chain, people
 from preceptor.store.clock import now
 from preceptor.store.people import Person
-from preceptor.store.quick import Quick
 from preceptor.store.refusals import Conflict, NotThere
-from preceptor.store.tables import OPEN, round_
+from preceptor.store.tables import OPEN, participant, person, round_, study
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,6 @@ class Round:
     feedback: bool = True
     answered: int | None = None
     heard: int | None = None
-    is_check: bool = False
     offered_at: str | None = None
     shown_at: str | None = None
     predicted_at: str | None = None
@@ -75,21 +73,26 @@ class Offer:
     feedback: bool = True
     case_number: int | None = None
     propensity: float = 1.0
-    is_check: bool = False
 
 
 _KEY = (round_.c.person == bindparam("who")) & (round_.c.number == bindparam("which"))
-_FIND = Quick(select(round_).where(_KEY))
+_FIND = select(round_).where(_KEY)
 _IS_OPEN = or_(*(round_.c.status == status for status in OPEN))
-_OPEN = Quick(select(round_).where(round_.c.person == bindparam("who"), _IS_OPEN))
+_OPEN = select(round_).where(round_.c.person == bindparam("who"), _IS_OPEN)
 _OF = select(round_).where(round_.c.person == bindparam("who")).order_by(round_.c.number)
-_INSERT = Quick(insert(round_))
-_MOVE = Quick(update(round_).where(_KEY))
+_INSERT, _MOVE = insert(round_), update(round_).where(_KEY)
+
+
+_BLINDED = (
+    select(participant.c.id)
+    .join(study, study.c.id == participant.c.study)
+    .where(participant.c.kind == "real", study.c.unblinded.is_(None))
+)
 
 
 def find(connection: Connection, who: str, number: int) -> Round:
     """One round of somebody's."""
-    row = _FIND.first(connection, {"who": who, "which": number})
+    row = connection.execute(_FIND, {"who": who, "which": number}).first()
     if row is None:
         raise NotThere(f"round: {who!r} has no round {number}; open one with POST")
     return Round(*row)
@@ -97,13 +100,36 @@ def find(connection: Connection, who: str, number: int) -> Round:
 
 def open_of(connection: Connection, who: str) -> Round | None:
     """The round that waits for somebody, if there is one."""
-    row = _OPEN.first(connection, {"who": who})
+    row = connection.execute(_OPEN, {"who": who}).first()
     return None if row is None else Round(*row)
 
 
 def all_of(connection: Connection, who: str) -> list[Round]:
     """Everything that somebody has been through, in order."""
     return [Round(**row._mapping) for row in connection.execute(_OF, {"who": who})]
+
+
+def changed_after(
+    connection: Connection, seq: int, limit: int, who: str | None = None
+) -> list[tuple[Round, bool]]:
+    """Answered rounds that changed after that event, and whether a bot played them.
+
+    In the order of their last change: a round that is told days later comes again with a higher
+    `seq`, and its last row holds. Without those of people in a study that is blinded, since they
+    would say who is in which arm.
+    """
+    asked = select(round_, person.c.is_bot).join(person, person.c.id == round_.c.person)
+    asked = asked.where(round_.c.seq > seq, round_.c.prediction.is_not(None))
+    asked = asked.where(round_.c.person.not_in(_BLINDED))
+    if who is not None:
+        asked = asked.where(round_.c.person == who)
+    rows = connection.execute(asked.order_by(round_.c.seq).limit(limit))
+    found = []
+    for row in rows:
+        fields = dict(row._mapping)
+        is_bot = bool(fields.pop("is_bot"))
+        found.append((Round(**fields), is_bot))
+    return found
 
 
 def offer(connection: Connection, who: Person, what: Offer) -> Round:
@@ -120,7 +146,6 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
         reason=what.reason,
         propensity=what.propensity,
         feedback=what.feedback,
-        is_check=what.is_check,
         offered_at=now(),
     )
     said = {
@@ -133,7 +158,7 @@ def offer(connection: Connection, who: Person, what: Offer) -> Round:
     }
     seq = chain.append(connection, "offered", who.id, {"round": made.number, **said})
     made = replace(made, seq=seq)
-    _INSERT.change(connection, vars(made))
+    connection.execute(_INSERT, vars(made))
     people.change(connection, who, rounds=who.rounds + 1)
     return made
 
@@ -185,7 +210,7 @@ def predict(
         if there.feedback:
             changed |= {"status": "told", "heard": answers}
     moved: dict[str, Any] = {"answers": answers}
-    if there.feedback and there.number >= who.plan_since:
+    if there.feedback:
         moved |= {"counts": added(who.counts, taught, 1), "position": who.position + 1}
     said = {"prediction": prediction, "outcome": outcome, "status": changed["status"]}
     return _moved(connection, who, there, "predicted", said, changed, **moved)
@@ -214,7 +239,7 @@ def tell(
     moved: dict[str, Any] = {}
     if told:
         changed["heard"] = who.answers
-    elif there.counts and there.number >= who.plan_since:
+    elif there.counts:
         # They were expected to hear, and are not going to.
         moved = {"counts": added(who.counts, taught, -1), "position": who.position - 1}
     changed["feedback"] = told
@@ -222,12 +247,13 @@ def tell(
     return _moved(connection, who, there, changed["status"], said, changed, **moved)
 
 
-def abandon(connection: Connection, who: Person, there: Round, status: str = "abandoned") -> Round:
+def abandon(connection: Connection, who: Person, there: Round) -> Round:
     """Leave a round that waits for the person; the row stays."""
-    if there.status == status:
+    if there.status == "abandoned":
         return there
     _must_be(there, *OPEN)
-    return _moved(connection, who, there, status, {}, {"status": status, "ended_at": now()})
+    changed = {"status": "abandoned", "ended_at": now()}
+    return _moved(connection, who, there, "abandoned", {}, changed)
 
 
 def _must_be(there: Round, *statuses: str) -> None:
@@ -259,24 +285,23 @@ def _moved(
     """Write one step: the event, the round, the person."""
     seq = chain.append(connection, kind, who.id, {"round": there.number, **said})
     changed = {**changed, "seq": seq}
-    _MOVE.change(connection, {"who": who.id, "which": there.number, **changed})
+    connection.execute(_MOVE, {"who": who.id, "which": there.number, **changed})
     people.change(connection, who, **moved)
     return replace(there, **changed)
 
 
 def counted(
     all_rounds: Sequence[Round],
-    since: int,
     taught: Callable[[Sequence[str]], Sequence[int]],
     start: Sequence[int],
 ) -> tuple[list[int], int]:
-    """Counts and position from that round on, as they follow from rounds.
+    """Counts and position, as they follow from rounds.
 
     `taught` gives 1 for each column that was shown, from their names.
     """
     counts, position = list(start), 0
     for each in all_rounds:
-        if each.number >= since and each.counts:
+        if each.counts:
             counts, position = added(counts, taught(each.shown or ()), 1), position + 1
     return counts, position
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
+from sqlalchemy import Engine, insert, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from preceptor.store.checkpointing import Checkpointer
-from preceptor.store.creating import create_tables
+from preceptor.errors import InvalidFile
 from preceptor.store.engines import engines_of, url_of
-from preceptor.store.failures import in_words
+from preceptor.store.refusals import in_words
+from preceptor.store.tables import VERSION, metadata, tables_version
 from preceptor.store.writing import Work, Writer
 
 Answer = TypeVar("Answer")
-
-# Threads that read; SQLite's readers never wait for the one who writes.
-_READERS = 4
 
 
 class Store:
     """A database that is open.
 
-    Work is a function of a connection; it reads and writes by the functions of this room, and
+    Work is a function of a connection; it reads and writes by the functions of this package, and
     nothing it writes is there before all of it is. `write` and `read` wait for their answer;
     `writing` and `reading` are the same for whoever must not block.
 
@@ -49,13 +45,11 @@ class Store:
         self.engines = engines_of(self.url)
         try:
             if creates:
-                create_tables(self.engines.writing)
+                _create_tables(self.engines.writing)
         except BaseException:
             self._dispose()
             raise
         self._writer = Writer(self.engines.writing)
-        self._checkpointer = Checkpointer(Path(str(self.url.database))) if self.is_sqlite else None
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="preceptor-reader")
 
     def write(self, work: Work[Answer]) -> Answer:
         """Do this in a transaction that may write, and wait until it is on the disk."""
@@ -75,19 +69,11 @@ class Store:
 
     async def reading(self, work: Work[Answer]) -> Answer:
         """The same without blocking."""
-        return await asyncio.get_running_loop().run_in_executor(self._readers, self.read, work)
-
-    @property
-    def is_sqlite(self) -> bool:
-        """Whether it is a file of this machine."""
-        return self.url.get_backend_name() == "sqlite"
+        return await asyncio.to_thread(self.read, work)
 
     def close(self) -> None:
         """Finish what is waiting and let go of the database."""
         self._writer.close()
-        if self._checkpointer is not None:
-            self._checkpointer.close()
-        self._readers.shutdown()
         self._dispose()
 
     def _dispose(self) -> None:
@@ -104,3 +90,29 @@ class Store:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _create_tables(engine: Engine) -> None:
+    """Create the tables of an empty database, and refuse a database of another version.
+
+    All of it is one transaction that excludes other writers: a process that starts at the same time
+    waits, and then finds the tables.
+    """
+    try:
+        with engine.begin() as connection:
+            present = metadata.tables.keys() & set(inspect(connection).get_table_names())
+            if not present:
+                metadata.create_all(connection)
+                connection.execute(insert(tables_version).values(version=VERSION))
+                return
+            found = None
+            if tables_version.name in present:
+                found = connection.execute(select(tables_version.c.version)).scalar()
+    except SQLAlchemyError as error:
+        raise in_words(error) from error
+    if found != VERSION:
+        said = "has no version" if found is None else f"is of version {found}"
+        raise InvalidFile(
+            f"database: {said}, this program needs version {VERSION}; start a new database, or "
+            "open this one with the version of preceptor that made it"
+        )

@@ -29,11 +29,11 @@ from sqlalchemy.types import TypeDecorator
 from preceptor.store.refusals import StoreFailure
 
 # Of the tables below: raise it with every change of them, so that an older database is refused.
-VERSION = 1
+VERSION = 2
 # Rounds that wait for the person; somebody has at most one of them.
 OPEN = ("offered", "shown")
 # How a round can stand.
-STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned", "expired")
+STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned")
 # How a participant of a study can stand; the first two fill an arm.
 STANDINGS = ("active", "completed", "withdrawn", "screened out", "no consent")
 
@@ -62,7 +62,6 @@ metadata = MetaData()
 # With this type, and no other, SQLite needs no second tree for the key.
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _OPEN_ROUND = text("status IN ('offered', 'shown')")
-_LIVE_JOB = text("state IN ('queued', 'running')")
 _FILLS = text("status IN ('active', 'completed') AND place IS NOT NULL AND NOT is_lapsed")
 
 tables_version = Table(
@@ -76,9 +75,7 @@ plan = Table(
     metadata,
     Column("sha256", String(64), primary_key=True),
     Column("body", Text, nullable=False),  # the file as it came: its hash is its name
-    Column("person", String(128)),  # for whom alone it was made: it goes when they are erased
     Column("created", String(32), nullable=False),
-    Index("plan_person", "person"),
 )
 
 case_list = Table(
@@ -105,7 +102,6 @@ person = Table(
     metadata,
     Column("id", String(128), primary_key=True),  # the caller's own pseudonym
     Column("plan", String(64), ForeignKey("plan.sha256"), nullable=False),
-    Column("plan_since", Integer, nullable=False),  # the first round of this plan
     Column("policy", String(16), nullable=False),
     Column("enrolled_with", Json, nullable=False),  # what PUT said, to know it again
     Column("case_list", String(128), ForeignKey("case_list.name")),
@@ -129,7 +125,7 @@ round_ = Table(
     Column("policy", String(16), nullable=False),
     Column("opened_with", Json, nullable=False),  # available, case, feedback: as asked for
     Column("case_number", Integer),  # in the person's list, where the server holds the case
-    Column("recommended", Json),  # columns by name; null for rounds done elsewhere
+    Column("recommended", Json),  # columns by name
     Column("reason", Text),
     Column("propensity", Double),  # 1 where nothing is left to chance
     Column("shown", Json),
@@ -140,7 +136,6 @@ round_ = Table(
     Column("feedback", Boolean, nullable=False),  # whether the person is told the truth
     Column("answered", Integer),  # which of the person's answers it is, from 1
     Column("heard", Integer),  # how many answers there had been when the truth was told
-    Column("is_check", Boolean, nullable=False),
     Column("offered_at", String(32)),
     Column("shown_at", String(32)),
     Column("predicted_at", String(32)),
@@ -183,30 +178,6 @@ token = Table(
     Column("expires", String(32)),
     Column("revoked", String(32)),
     CheckConstraint("scope IN ('read', 'write', 'admin')", name="token_scope"),
-)
-
-job = Table(
-    "job",
-    metadata,
-    Column("id", String(32), primary_key=True),  # hash of what is asked: same again, same job
-    Column("kind", String(16), nullable=False),
-    Column("person", String(128), ForeignKey("person.id")),
-    Column("args", Json, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("ends_by", String(32), nullable=False),  # one that has not ended by then was lost
-    Column("result", Json),
-    Column("error", Text),
-    Column("created", String(32), nullable=False),
-    Column("finished", String(32)),
-    CheckConstraint("state IN ('queued', 'running', 'done', 'failed')", name="job_state"),
-    Index(
-        "one_live_job_a_person",
-        "person",
-        unique=True,
-        sqlite_where=_LIVE_JOB,
-        postgresql_where=_LIVE_JOB,
-    ),
-    Index("job_state_created", "state", "created"),
 )
 
 study = Table(

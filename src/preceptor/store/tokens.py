@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -17,7 +18,6 @@ from preceptor.store.tables import token
 # Each may do what those before it may.
 SCOPES = ("read", "write", "admin")
 _PREFIX = "pr_"
-_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def create(
         name=name,
         scope=scope,
         created=now(),
-        expires=None if days is None else later(days * _DAY),
+        expires=None if days is None else later(timedelta(days=days).total_seconds()),
         revoked=None,
     )
     connection.execute(insert(token).values(vars(made)))

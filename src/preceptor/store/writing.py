@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from preceptor.store.failures import in_words
-from preceptor.store.refusals import StoreFailure
+from preceptor.store.refusals import StoreFailure, in_words
 
 Answer = TypeVar("Answer")
 Work = Callable[[Connection], Answer]

@@ -8,29 +8,104 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput
 from preceptor.explorer import PRESETS, Choice, Ground, preset, read_choice, sliders_of
-from preceptor.explorer.carrying import as_text, from_text
 from preceptor.explorer.choice import BELIEFS_IN_WORDS, beliefs_of
-from preceptor.explorer.ground import OWN
+from preceptor.explorer.ground import MOST_BYTES, OWN, as_text, from_text
 from preceptor.explorer.presets import FIRST
+from preceptor.service.access import Buckets, Refusal
 from preceptor.service.gate import must_be_called_here
-from preceptor.service.refusal import Refusal
-from preceptor.web.explorer_desks import Gone, desks_of
+from preceptor.service.pool import Pool, Unwanted
 from preceptor.web.pages import page
 
-# Bytes of a table that somebody sends: what is larger would be kept on disk while it is read.
-UPLOAD = "/explore/table"
-MOST_BYTES = 1_000_000
+_TASKS = "preceptor.explorer.tasks"
+# Pages a second that one address may ask for, for long and at once: a hand at a slider asks for
+# four a second.
+_RATE, _BURST = 10.0, 60
+# Tasks that may wait for a process.
+_MOST_WAITING = 16
+
+
+class Explorer:
+    """The explorer of one application: two processes, one quick, one that proves.
+
+    Whoever moves a slider never waits for somebody's proof. Both processes begin when they are
+    first needed and end with the application.
+
+    Parameters
+    ----------
+    own
+        What `preceptor explore` was told to explore, if anything.
+    """
+
+    def __init__(self, own: Ground | None = None) -> None:
+        self.own = own
+        self.buckets = Buckets(_RATE, _BURST)
+        # Somebody waits for the quick one, so it takes as much of the machine as who answers.
+        self._quick, self._slow = Pool(1, _TASKS, nice=0), Pool(1, _TASKS)
+
+    async def quick(self, request: Request, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Have something done in a moment."""
+        return await self._ask(self._quick, request, task, args)
+
+    async def slow(self, request: Request, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
+        """Have something done that may take seconds."""
+        return await self._ask(self._slow, request, task, args)
+
+    async def _ask(
+        self, pool: Pool, request: Request, task: str, args: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """`Unwanted` if whoever asked went away while others had their turn."""
+        if pool.waiting >= _MOST_WAITING:
+            raise Refusal(503, "explorer: too many people at once; try again", {"Retry-After": "2"})
+
+        async def is_wanted() -> bool:
+            return not await request.is_disconnected()
+
+        return await pool.ask(task, args, is_wanted=is_wanted)
+
+    async def begin(self) -> None:
+        """Start both processes before somebody waits for them, first the one they will wait for."""
+        for pool in (self._quick, self._slow):
+            await pool.ask("ready", {})
+
+    async def end(self) -> None:
+        """End both processes."""
+        for pool in (self._quick, self._slow):
+            await pool.end()
+
+
+def exploring(own: Ground | None = None, *, at_once: bool = False) -> Any:
+    """What runs alongside an application with an explorer; `at_once` starts its processes."""
+
+    @asynccontextmanager
+    async def running(app: FastAPI) -> AsyncIterator[None]:
+        explorer = Explorer(own)
+        app.state.explorer = explorer
+        beginning = asyncio.create_task(explorer.begin()) if at_once else None
+        try:
+            yield
+        finally:
+            if beginning is not None:
+                beginning.cancel()
+                await asyncio.gather(beginning, return_exceptions=True)
+            await explorer.end()
+
+    return running
+
+
+def _explorer_of(request: Request) -> Explorer:
+    explorer: Explorer = request.app.state.explorer
+    return explorer
 
 
 async def _admitted(request: Request) -> None:
@@ -41,10 +116,8 @@ async def _admitted(request: Request) -> None:
         # that send no referrer have no origin to look at.
         must_be_called_here(dict(request.scope["headers"]))
     caller = "-" if request.client is None else request.client.host
-    wait = desks_of(request).buckets.wait(caller)
-    if wait:
-        said = f"rate: too many requests from here; wait {wait} s"
-        raise Refusal(429, said, {"Retry-After": str(wait)})
+    said = "rate: too many requests from here; wait a moment"
+    _explorer_of(request).buckets.must_not_wait(caller, said)
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(_admitted)])
@@ -66,7 +139,7 @@ class _Asked:
 
     @property
     def args(self) -> dict[str, Any]:
-        """For a desk."""
+        """For a process that plans."""
         said = self.choice.to_fields()
         return {"preset": self.ground.name, "carried": self.carried, "said": said}
 
@@ -99,7 +172,7 @@ async def people(request: Request) -> Response:
     return await _answered(request, _people_part)
 
 
-@router.post(UPLOAD)
+@router.post("/explore/table")
 async def table(request: Request) -> Response:
     """A table that somebody brings: their page carries what was made of it, nothing is kept."""
     form = await request.form()
@@ -119,7 +192,7 @@ async def table(request: Request) -> Response:
         "outcome": str(outcome).strip(),
         "drop": [column.strip() for column in ignored if column.strip()],
     }
-    carried = (await desks_of(request).slow(request, "read", args))["carried"]
+    carried = (await _explorer_of(request).slow(request, "read", args))["carried"]
     return await _answered(request, _whole, {"preset": OWN, "table": carried})
 
 
@@ -128,7 +201,7 @@ async def _answered(request: Request, make: Any, said: Mapping[str, str] | None 
     try:
         made: Response = await make(request, await _read(request, said))
         return made
-    except Gone:
+    except Unwanted:
         return Response(status_code=204)
 
 
@@ -137,7 +210,7 @@ async def _read(request: Request, said: Mapping[str, str] | None) -> _Asked:
         given = request.query_params if request.method == "GET" else await request.form()
         said = {name: value for name, value in given.items() if isinstance(value, str)}
     name = said.get("preset", FIRST)
-    own = desks_of(request).own
+    own = _explorer_of(request).own
     carried = said.get("table")
     if name == OWN and carried is None and own is None:
         raise InvalidInput("preset: 'own' is a table that nobody brought; bring it again")
@@ -162,7 +235,7 @@ async def _whole(request: Request, asked: _Asked) -> Response:
         "explore.html.j2",
         **_shared(request, asked),
         presets={name: title for name, (title, _) in PRESETS.items()},
-        own=desks_of(request).own,
+        own=_explorer_of(request).own,
         sliders=sliders_of(asked.ground),
         beliefs={name: BELIEFS_IN_WORDS[name] for name in beliefs_of(asked.ground)},
         most_bytes=MOST_BYTES,
@@ -172,20 +245,13 @@ async def _whole(request: Request, asked: _Asked) -> Response:
 
 
 async def _part(request: Request, asked: _Asked) -> Response:
-    began = time.perf_counter()
     drawn = await _drawn(request, asked)
     losing = await _losing(request, asked) if asked.wants_proof else None
-    answer = _fragment(request, asked, drawn=drawn, losing=losing)
-    seconds = drawn.get("seconds", {})
-    parts = {"answer": time.perf_counter() - began, **seconds}
-    answer.headers["Server-Timing"] = ", ".join(
-        f"{name};dur={1000.0 * each:.1f}" for name, each in parts.items()
-    )
-    return answer
+    return _fragment(request, asked, drawn=drawn, losing=losing)
 
 
 async def _proven_part(request: Request, asked: _Asked) -> Response:
-    drawn = await desks_of(request).slow(request, "prove", asked.args)
+    drawn = await _explorer_of(request).slow(request, "prove", asked.args)
     return _fragment(request, asked, drawn=drawn, losing=None)
 
 
@@ -195,14 +261,14 @@ async def _people_part(request: Request, asked: _Asked) -> Response:
 
 
 async def _drawn(request: Request, asked: _Asked) -> dict[str, Any]:
-    desks = desks_of(request)
+    explorer = _explorer_of(request)
     if asked.wants_proof:
-        return await desks.slow(request, "prove", asked.args)
-    return await desks.quick(request, "draw", asked.args)
+        return await explorer.slow(request, "prove", asked.args)
+    return await explorer.quick(request, "draw", asked.args)
 
 
 async def _losing(request: Request, asked: _Asked) -> dict[str, Any]:
-    return await desks_of(request).slow(request, "lose", asked.args)
+    return await _explorer_of(request).slow(request, "lose", asked.args)
 
 
 def _fragment(request: Request, asked: _Asked, **context: Any) -> Response:

@@ -7,26 +7,16 @@ from http import HTTPStatus
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from preceptor.errors import InvalidInput, PreceptorError
-from preceptor.service.desk import TookTooLong, WorkerDied
-from preceptor.service.scopes import GUARDED
-from preceptor.store.refusals import Conflict, NotThere, StoreFailure
+from preceptor.errors import PreceptorError
+from preceptor.service.access import GUARDED
+from preceptor.service.problems import as_refused
 from preceptor.web.pages import page
 
-_STATUS: dict[type[PreceptorError], int] = {
-    NotThere: 404,
-    Conflict: 409,
-    InvalidInput: 400,
-    StoreFailure: 503,
-    TookTooLong: 503,
-    WorkerDied: 503,
-}
 _TITLES = {
-    400: "That does not fit",
+    422: "That does not fit",
     404: "There is no such page",
     409: "Something else happened meanwhile",
     413: "That is too large",
@@ -65,7 +55,7 @@ def failed(request: Request) -> Response:
 
 def answer_with_pages(app: FastAPI) -> None:
     """Browsers get pages where programs get problems: on all paths but those of the interface."""
-    for kind in (PreceptorError, RequestValidationError, HTTPException):
+    for kind in (PreceptorError, HTTPException):
         app.add_exception_handler(kind, _chosen(app.exception_handlers.get(kind)))
 
 
@@ -91,12 +81,8 @@ def _said(error: Exception) -> tuple[int, Sequence[str], Mapping[str, str]]:
         is_plain = error.detail == HTTPStatus(error.status_code).phrase
         said = [] if is_plain else [error.detail]
         return error.status_code, said, error.headers or {}
-    if isinstance(error, RequestValidationError):
-        fields = {str(fault["loc"][-1]) for fault in error.errors()}
-        return 400, [f"{field}: cannot be read as it was sent" for field in sorted(fields)], {}
     assert isinstance(error, PreceptorError)
-    status = next((_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS), 500)
-    if status == 500:
+    refused = as_refused(error)
+    if refused.status == 500:
         raise error
-    sentences = error.faults if isinstance(error, InvalidInput) else (str(error),)
-    return status, sentences, {"Retry-After": "1"} if status == 503 else {}
+    return refused

@@ -1,4 +1,6 @@
-"""What pages tell browsers: load nothing from elsewhere, run nothing that stands in the page.
+"""Around all pages: how much a form may send, and what browsers are told.
+
+They load nothing from elsewhere and run nothing that stands in the page.
 
 Pages have no scripts and no styles within them, so the policy needs no exceptions. Words that
 somebody typed can then never become a script, even where escaping them was forgotten.
@@ -11,8 +13,9 @@ import logging
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from preceptor.service.scopes import GUARDED
-from preceptor.web.failing import failed
+from preceptor.service.access import GUARDED, Refusal
+from preceptor.service.gate import limited
+from preceptor.web.failing import failed, refusal
 
 POLICY = "; ".join(
     [
@@ -37,20 +40,24 @@ _OF_PAGES = {
 _LOG = logging.getLogger("preceptor.web")
 
 
-class Headers:
-    """Around the application: headers of pages and files, and a page where something broke.
+class AroundPages:
+    """Around the application: forms of bearable length, headers, a page where something broke.
 
     Parameters
     ----------
     app
         What answers.
+    form_limit
+        Bytes of an ordinary form.
+    table_limit
+        Bytes that the explorer may be sent, whose forms may hold a table.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, form_limit: int, table_limit: int) -> None:
+        self._app, self._form_limit, self._table_limit = app, form_limit, table_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One call; those of programs pass as they are."""
+        """One call; those of programs have the gate."""
         if scope["type"] != "http" or scope["path"].startswith(GUARDED):
             await self._app(scope, receive, send)
             return
@@ -64,7 +71,12 @@ class Headers:
             await send(message)
 
         try:
-            await self._app(scope, receive, answer)
+            is_explorer = scope["path"].startswith("/explore")
+            most = self._table_limit if is_explorer else self._form_limit
+            await self._app(scope, limited(receive, scope, most), answer)
+        except Refusal as refused:
+            said = refusal(Request(scope), refused.status_code, [refused.detail], refused.headers)
+            await said(scope, receive, answer)
         except Exception:
             if begun:
                 raise

@@ -1,28 +1,80 @@
-"""Owner's pages: sign in, sign out, and which studies there are."""
+"""The owner of studies: who that is, signing in and out, and which studies there are.
+
+An admin token is exchanged for a cookie that pages cannot read and other sites cannot send. On this
+machine, as long as there are no tokens, the owner's pages are as open as the service itself. They
+only watch: what may change once a study is open is changed by commands.
+"""
 
 from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
-from preceptor.service.live import live_of
+from preceptor.service.gate import must_be_from_here
+from preceptor.service.live import Live, live_of
 from preceptor.store import participants, studies
 from preceptor.store.studies import KeptStudy
-from preceptor.web.owner_access import (
-    ENTER,
-    forget,
-    is_open_door,
-    owner_of,
-    owners_page,
-    remember,
-    sender_of,
-    way_back,
-)
 from preceptor.web.pages import page
 from preceptor.web.studies_live import studies_of
 
 router = APIRouter(include_in_schema=False)
+
+ENTER = "/studies/enter"
+_COOKIE, _PATH = "owner", "/studies"
+_BACK = re.compile(r"/studies(?:/[a-z0-9][a-z0-9/-]*)?")
+
+
+class Owner(NamedTuple):
+    """Somebody who may see studies."""
+
+    name: str
+    """What the log calls them: the id of their token."""
+    has_token: bool
+    """Whether they signed in; else nobody needs to."""
+
+
+class NotSignedIn(Exception):
+    """Nobody is known by the cookie of this request."""
+
+
+async def owner_of(request: Request) -> Owner:
+    """The owner who asks; `NotSignedIn` if it is somebody else."""
+    live = live_of(request)
+    await live.tokens.refresh()
+    if is_open_door(live):
+        must_be_from_here(dict(request.scope["headers"]))
+        return Owner("this machine", has_token=False)
+    token = live.tokens.find(request.cookies.get(_COOKIE, ""))
+    if token is None or not token.may("admin"):
+        raise NotSignedIn
+    return Owner(f"token {token.id}", has_token=True)
+
+
+def is_open_door(live: Live) -> bool:
+    """Whether nobody needs a token: only this machine can call, and there are none."""
+    return live.settings.loopback and not live.tokens.are_there
+
+
+async def enter_first(request: Request, error: Exception | None = None) -> Response:
+    """What answers `NotSignedIn`: to the page on which one signs in, and back from there."""
+    if request.headers.get("hx-request"):
+        return Response(status_code=401, headers={"HX-Redirect": ENTER})
+    return RedirectResponse(f"{ENTER}?back={quote(request.url.path)}", 303)
+
+
+def way_back(given: str) -> str:
+    """Where to go after signing in: a page of the owner's, and nowhere else."""
+    return given if _BACK.fullmatch(given) and given != ENTER else _PATH
+
+
+def owners_page(request: Request, owner: Owner, template: str, **context: Any) -> Response:
+    """A page of the owner's."""
+    return page(request, template, owner=owner, **context)
 
 
 @router.get("/studies")
@@ -71,11 +123,17 @@ async def entered(request: Request) -> Response:
             else f"This token may only {token.scope}; the owner's pages need an admin token."
         )
         return page(request, "owner_enter.html.j2", 403, back=back, fault=fault)
-    return remember(request, RedirectResponse(back, 303), secret)
+    answer = RedirectResponse(back, 303)
+    is_https = request.url.scheme == "https"
+    answer.set_cookie(
+        _COOKIE, secret, path=_PATH, secure=is_https, httponly=True, samesite="strict"
+    )
+    return answer
 
 
 @router.post("/studies/leave")
 async def leave(request: Request) -> Response:
     """Sign out."""
-    await sender_of(request)
-    return forget(RedirectResponse(ENTER, 303))
+    answer = RedirectResponse(ENTER, 303)
+    answer.delete_cookie(_COOKIE, path=_PATH)
+    return answer

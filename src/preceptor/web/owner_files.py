@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
 from pathlib import Path
@@ -12,11 +13,12 @@ from starlette.responses import FileResponse, Response
 
 from preceptor.service.live import live_of
 from preceptor.store import studies
+from preceptor.store.refusals import NotThere
 from preceptor.study.export import export, must_be_unblinded
 from preceptor.study.freezing import Registration
 from preceptor.study.registered_words import markdown, sections
 from preceptor.study.registration_page import JSON, PAGE, TEXT, page
-from preceptor.web.owner_access import owner_of, owners_page
+from preceptor.web.owner import owner_of, owners_page
 from preceptor.web.owner_study import kind_of
 
 router = APIRouter(include_in_schema=False)
@@ -41,8 +43,12 @@ async def registration(request: Request, name: str) -> Response:
     )
 
 
-async def _file(request: Request, name: str, file: str) -> Response:
+@router.get("/studies/{name}/registered/{file}")
+async def registered(request: Request, name: str, file: str) -> Response:
+    """What was registered as a file: byte by byte, as a page, or for registries such as OSF."""
     await owner_of(request)
+    if file not in _KINDS:
+        raise NotThere(f"file: {file!r} is not there")
     kept = await live_of(request).store.reading(lambda c: studies.find(c, name))
     found = Registration(kept.registration)
     made = {JSON: lambda: found.text, PAGE: lambda: page(found, kept.opened)}
@@ -50,24 +56,6 @@ async def _file(request: Request, name: str, file: str) -> Response:
     # As a download: the page carries its styles within it, which pages of this site may not.
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return Response(text, headers=headers, media_type=_KINDS[file])
-
-
-@router.get(f"/studies/{{name}}/{JSON}")
-async def as_json(request: Request, name: str) -> Response:
-    """The registered file, byte by byte."""
-    return await _file(request, name, JSON)
-
-
-@router.get(f"/studies/{{name}}/{PAGE}")
-async def as_page(request: Request, name: str) -> Response:
-    """The same to read without a network."""
-    return await _file(request, name, PAGE)
-
-
-@router.get(f"/studies/{{name}}/{TEXT}")
-async def as_text(request: Request, name: str) -> Response:
-    """The same for registries such as OSF."""
-    return await _file(request, name, TEXT)
 
 
 @router.get("/studies/{name}/export.zip")
@@ -81,7 +69,7 @@ async def data(request: Request, name: str) -> Response:
     file = f"{kept.id}-{'full' if full else 'data'}.zip"
     folder = Path(tempfile.mkdtemp(prefix="preceptor-"))
     try:
-        made = await live.thinking(
+        made = await asyncio.to_thread(
             lambda: export(
                 live.store, name, folder / file, who=owner.name, kind=kind, full=full, zipped=True
             )

@@ -1,4 +1,4 @@
-"""Owner's pages about one study: how it stands, what may still change, and whether all is in order.
+"""Owner's pages about one study: how it stands, and whether all is in order.
 
 What moves is a part of the page that asks for itself every few seconds and is sent only when it has
 changed; without JavaScript it is the same page, reloaded.
@@ -7,39 +7,29 @@ changed; without JavaScript it is the same page, reloaded.
 from __future__ import annotations
 
 import hashlib
-import re
 from typing import Any
 
 from fastapi import APIRouter, Request
 from sqlalchemy import Connection
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
-from preceptor.errors import InvalidInput
 from preceptor.service.live import live_of
-from preceptor.store import participants, studies
+from preceptor.store import studies
 from preceptor.store.studies import KeptStudy
 from preceptor.study.allocated import Assignment, assignments
 from preceptor.study.error_course import ErrorCourse, error_course
 from preceptor.study.standing import Standing, standing
 from preceptor.study.verifying import verify
-from preceptor.web.owner_access import Owner, owner_of, owners_page, sender_of
+from preceptor.web.owner import owner_of, owners_page
 from preceptor.web.owner_pictures import arms_picture, errors_picture, minutes_picture
 from preceptor.web.pages import page, templates
-from preceptor.web.studies_live import LiveStudy, studies_of
+from preceptor.web.studies_live import studies_of
 
 router = APIRouter(include_in_schema=False)
 
 KINDS = {"real": "People", "bot": "Bots", "preview": "Previews"}
-NOTES = {
-    "closed": "The study is closed. Nobody can begin any more; whoever is at it may finish.",
-    "arm": "The arm is closed. Nobody is assigned to it any more.",
-    "people": "More people may finish now. The reason is in the log.",
-    "unblinded": "Results are shown by arm from now on. The reason is in the log.",
-}
 # Assignments on the page itself; a page of their own has all of them.
 _LATEST = 12
-# How a form says how many people may finish.
-_PEOPLE = re.compile(r"[0-9]{1,6}")
 
 
 def kind_of(request: Request) -> str:
@@ -88,28 +78,12 @@ def _moving(request: Request, seen: dict[str, Any]) -> tuple[str, str]:
 
 @router.get("/studies/{name}")
 async def one(request: Request, name: str) -> Response:
-    """How a study stands, and all that one can do with it."""
+    """How a study stands."""
     owner = await owner_of(request)
-    return await _study_page(request, owner, name)
-
-
-async def _study_page(
-    request: Request, owner: Owner, name: str, status: int = 200, faults: tuple[str, ...] = ()
-) -> Response:
     seen = await _seen(request, name, kind_of(request))
     inside, version = _moving(request, seen)
-    return owners_page(
-        request,
-        owner,
-        "owner_study.html.j2",
-        status,
-        **seen,
-        kinds=KINDS,
-        inside=inside,
-        version=version,
-        note=NOTES.get(request.query_params.get("note", ""), ""),
-        faults=faults,
-    )
+    moving = {"inside": inside, "version": version}
+    return owners_page(request, owner, "owner_study.html.j2", **seen, **moving, kinds=KINDS)
 
 
 @router.get("/studies/{name}/now")
@@ -162,54 +136,3 @@ async def check(request: Request, name: str) -> Response:
 
     kept, found = await live.store.reading(look)
     return owners_page(request, owner, "owner_check.html.j2", kept=kept, found=found)
-
-
-@router.post("/studies/{name}/change")
-async def change(request: Request, name: str) -> Response:
-    """One of the few things that may change once a study is open."""
-    owner, form = await sender_of(request)
-    what, reason = form.get("what", ""), form.get("reason", "").strip()
-    try:
-        if what not in NOTES:
-            raise InvalidInput(f"what: {what!r} cannot be done with a study that is open")
-        if not reason:
-            raise InvalidInput("reason: is empty; say why, it is kept in the log")
-        await live_of(request).store.writing(
-            lambda connection: _changed(connection, name, owner, what, reason, form)
-        )
-    except InvalidInput as error:
-        return await _study_page(request, owner, name, 400, tuple(error.faults))
-    return RedirectResponse(f"/studies/{name}?note={what}", 303)
-
-
-def _changed(
-    connection: Connection, name: str, owner: Owner, what: str, reason: str, form: dict[str, str]
-) -> None:
-    if what == "closed":
-        studies.close(connection, name, reason)
-    elif what == "arm":
-        studies.close_arm(connection, name, form.get("arm", ""), reason)
-    elif what == "unblinded":
-        studies.unblind(connection, name, owner.name, reason)
-    else:
-        given = form.get("people", "")
-        there = studies.find(connection, name)
-        if not _PEOPLE.fullmatch(given):
-            raise InvalidInput(f"people: {given[:20]!r}, must be a whole number up to 999999")
-        if int(given) <= there.people:
-            raise InvalidInput(f"people: {given}, must be more than the {there.people} now")
-        studies.raise_people(connection, name, int(given), reason)
-
-
-@router.post("/studies/{name}/preview")
-async def preview(request: Request, name: str) -> Response:
-    """A link for the owner to go through the study; it never counts."""
-    await sender_of(request)
-    here: LiveStudy = await studies_of(request).find(name)
-
-    def made(connection: Connection) -> str:
-        who, _ = participants.join(connection, here.id, kind="preview")
-        return participants.new_link(connection, who)
-
-    secret = await live_of(request).store.writing(made)
-    return RedirectResponse(f"/s/{here.id}/p/{secret}", 303)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from starlette.middleware import Middleware
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from preceptor._base.version import VERSION
-from preceptor.explorer.ground import Ground
+from preceptor.explorer.ground import MOST_BYTES, Ground
 from preceptor.service.app import make_app
 from preceptor.service.settings import Settings
 from preceptor.web import (
@@ -15,32 +15,33 @@ from preceptor.web import (
     owner,
     owner_files,
     owner_study,
-    start,
-    static_files,
-    studies_api,
+    pages,
+    studies_live,
     study_join,
-    study_leaving,
     study_steps,
 )
-from preceptor.web.bodies import Bodies
-from preceptor.web.explorer_desks import exploring
 from preceptor.web.failing import answer_with_pages
-from preceptor.web.headers import Headers
-from preceptor.web.owner_access import NotSignedIn, enter_first
+from preceptor.web.headers import AroundPages
+from preceptor.web.owner import NotSignedIn, enter_first
 
+_start = APIRouter(include_in_schema=False)
 _PAGES = (
     study_steps.router,
     study_join.router,
-    study_leaving.router,
-    studies_api.router,
+    studies_live.router,
     owner.router,
     owner_study.router,
     owner_files.router,
-    start.router,
-    static_files.router,
+    _start,
+    pages.router,
 )
-# Bytes that may be sent where that is more than a form of words: the table and what is around it.
-_UPLOADS = {explore.UPLOAD: explore.MOST_BYTES + 10_000}
+
+
+@_start.get("/")
+async def start(request: Request) -> Response:
+    """The first page: what is here, with links."""
+    has_explorer = hasattr(request.app.state, "explorer")
+    return pages.page(request, "start.html.j2", has_explorer=has_explorer)
 
 
 def make_site(settings: Settings) -> FastAPI:
@@ -58,7 +59,7 @@ def make_site(settings: Settings) -> FastAPI:
     """
     if settings.explorer == "nobody":
         return _with_pages(make_app(settings, _PAGES))
-    return _with_pages(make_app(settings, [*_PAGES, explore.router], [exploring()]))
+    return _with_pages(make_app(settings, [*_PAGES, explore.router], [explore.exploring()]))
 
 
 def make_explorer(own: Ground | None = None) -> FastAPI:
@@ -80,12 +81,12 @@ def make_explorer(own: Ground | None = None) -> FastAPI:
     app = FastAPI(
         title="Preceptor explorer",
         version=VERSION,
-        lifespan=exploring(own, at_once=True),
+        lifespan=explore.exploring(own, at_once=True),
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
     )
-    for router in (door, explore.router, static_files.router):
+    for router in (door, explore.router, pages.router):
         app.router.routes.extend(router.routes)
     return _with_pages(app)
 
@@ -95,5 +96,8 @@ def _with_pages(app: FastAPI) -> FastAPI:
     answer_with_pages(app)
     app.add_exception_handler(NotSignedIn, enter_first)
     # Last in the list is innermost: the gate around it writes down what pages answered, too.
-    app.user_middleware += [Middleware(Headers), Middleware(Bodies, uploads=_UPLOADS)]
+    # A form with a table has other fields, too.
+    table_limit = MOST_BYTES + Settings.body_limit
+    around = Middleware(AroundPages, form_limit=Settings.body_limit, table_limit=table_limit)
+    app.user_middleware.append(around)
     return app

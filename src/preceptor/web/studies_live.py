@@ -9,19 +9,26 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from fastapi import Request
+from fastapi import APIRouter, Request
 from sqlalchemy import Connection
+from starlette.responses import Response
 
+from preceptor.plan import Plan
+from preceptor.service.access import needs
 from preceptor.service.advising import Advice
 from preceptor.service.guides import Guide
-from preceptor.service.live import Live
+from preceptor.service.live import Live, live_of
+from preceptor.service.views import answer
 from preceptor.simulation.choosing import RandomOrder
 from preceptor.store import plans, studies
 from preceptor.store.studies import KeptArm, KeptStudy
 from preceptor.study import Study
 from preceptor.study.arms import Arm, kept_arms
 from preceptor.study.protocol import Protocol, Step, Trial
+
+router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +120,7 @@ class Studies:
         async with self._reading:
             if name not in self._known:
                 row, arms, bodies = await self._live.store.reading(lambda c: _read(c, name))
-                made = await self._live.thinking(lambda: _made(self._live, row, arms, bodies))
+                made = await asyncio.to_thread(lambda: _made(self._live, row, arms, bodies))
                 self._known[name] = made
         return self._known[name]
 
@@ -129,8 +136,6 @@ def _made(live: Live, row: KeptStudy, arms: list[KeptArm], bodies: dict[str, str
     first = arms[0].plan
     guide = live.book.known(first)
     if guide is None:
-        from preceptor.plan import Plan
-
         guide = Guide(Plan.from_json(bodies[arms[0].name]), first)
         live.book.add(guide)
     return LiveStudy(study, own, {arm.name: arm.plan for arm in arms}, guide, row.key)
@@ -143,3 +148,30 @@ def studies_of(request: Request) -> Studies:
         state.studies = Studies(state.live)
     studies_here: Studies = state.studies
     return studies_here
+
+
+@router.get("/v1/studies/{study}", dependencies=[needs("read")])
+async def read(request: Request, study: str) -> Response:
+    """A study for programs, as it was frozen; quiz and checks with their answers are in it."""
+
+    def look(connection: Connection) -> dict[str, Any]:
+        kept, arms = studies.find(connection, study), studies.arms_of(connection, study)
+        return {
+            "study": kept.id,
+            "state": kept.state,
+            "people": kept.people,
+            "sha256": kept.sha256,
+            "config": kept.config,
+            "arms": [
+                {
+                    "name": arm.name,
+                    "policy": arm.policy,
+                    "plan": arm.plan,
+                    "cap": arm.cap,
+                    "is_open": arm.is_open,
+                }
+                for arm in arms
+            ],
+        }
+
+    return answer(await live_of(request).store.reading(look))

@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
+from datetime import timedelta
 
 from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
+from preceptor.service.access import Refusal
 from preceptor.service.gate import token_of
 from preceptor.service.live import Live, live_of
-from preceptor.service.refusal import Refusal
 from preceptor.store import participants, rounds
 from preceptor.store.participants import Participant
 from preceptor.store.refusals import NotThere
@@ -23,8 +24,6 @@ from preceptor.store.rounds import Round
 from preceptor.web.studies_live import LiveStudy, studies_of
 
 _COOKIE = "participant"
-# Some studies last for weeks.
-_SECONDS = 90 * 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,8 @@ def look(connection: Connection, live: Live, here: LiveStudy, secret: str) -> Vi
 
 def must_wait(live: Live, who: str) -> None:
     """Raise a `Refusal` for a link that calls too often."""
-    wait = live.buckets.wait(f"link {who}")
-    if wait:
-        said = "That was very fast. Wait a moment, then load the page again; nothing is lost."
-        raise Refusal(429, said, {"Retry-After": str(wait)})
+    said = "That was very fast. Wait a moment, then load the page again; nothing is lost."
+    live.buckets.must_not_wait(f"link {who}", said)
 
 
 def must_be_ours(request: Request) -> None:
@@ -107,7 +104,7 @@ def remember(request: Request, answer: Response, study: str, secret: str) -> Res
     answer.set_cookie(
         _COOKIE,
         secret,
-        max_age=_SECONDS,
+        max_age=int(timedelta(days=90).total_seconds()),  # some studies last for weeks
         path=f"/s/{study}",
         secure=request.url.scheme == "https",
         httponly=True,

@@ -1,4 +1,4 @@
-"""Joining a study: its first page, and personal links.
+"""Joining a study and leaving it: its first page, personal links, withdrawing.
 
 Opening an address changes nothing, since mail programs and messengers open addresses too; whoever
 presses the button joins. A recruiter's name of somebody in the address says who they are, but does
@@ -13,14 +13,15 @@ from fastapi import APIRouter, Request
 from sqlalchemy import Connection
 from starlette.responses import RedirectResponse, Response
 
+from preceptor.service.access import Refusal
 from preceptor.service.live import live_of
-from preceptor.service.refusal import Refusal
-from preceptor.store import participants, studies
+from preceptor.store import erasing, participants, studies
 from preceptor.store.participants import Participant
 from preceptor.web.pages import page
 from preceptor.web.studies_live import LiveStudy, studies_of
 from preceptor.web.study_access import (
     Visit,
+    forget,
     go_on,
     is_valid,
     look,
@@ -35,8 +36,8 @@ from preceptor.web.study_moves import begin
 from preceptor.web.study_pages import common, notice
 
 router = APIRouter(include_in_schema=False)
-# Letters of a recruiter's name of somebody.
-_LONGEST = 256
+_KEPT = "What you have answered so far is kept, and nothing in it leads to you any more."
+_ERASED = "Everything that you have answered has been erased."
 
 
 @router.get("/s/{study}")
@@ -46,7 +47,7 @@ async def landing(request: Request, study: str) -> Response:
     here = await studies_of(request).find(study)
     said = here.study.configuration
     parameter = said.recruiting.parameter
-    recruiter = "" if parameter is None else request.query_params.get(parameter, "")[:_LONGEST]
+    recruiter = "" if parameter is None else request.query_params.get(parameter, "")
     if visit is not None and not _is_other(here, visit.who, recruiter):
         return _landing(request, here, goes_on=True, recruiter="")
     if not await _is_open(request, here):
@@ -100,7 +101,7 @@ async def join(request: Request, study: str) -> Response:
             raise Refusal(403, "token: may only read, but bots need one that may write")
     else:
         must_wait(live, f"joining {study}")
-    recruiter = text_of(form, "recruiter")[:_LONGEST]
+    recruiter = text_of(form, "recruiter")
     visit = await visit_of(request, study)
     if visit is not None and visit.who.kind == kind and not _is_other(here, visit.who, recruiter):
         return go_on(study)
@@ -186,3 +187,53 @@ async def make_link(request: Request, study: str) -> Response:
 
 def _link_page(request: Request, visit: Visit, address: str | None) -> Response:
     return page(request, "study_link.html.j2", **common(visit), address=address)
+
+
+@router.get("/s/{study}/withdraw")
+async def ask_whether(request: Request, study: str) -> Response:
+    """Whether they are sure, and what becomes of their answers."""
+    visit = await visit_of(request, study)
+    if visit is None:
+        return RedirectResponse(f"/s/{study}", 303)
+    return page(request, "study_withdraw.html.j2", **common(visit), erases=_erases(visit))
+
+
+@router.post("/s/{study}/withdraw")
+async def withdraw(request: Request, study: str) -> Response:
+    """Forget them: what they said, or who said it."""
+    visit = await visit_of(request, study)
+    if visit is None:
+        return RedirectResponse(f"/s/{study}", 303)
+    form = await request.form()
+    if not is_valid(visit, form.get("csrf")):
+        return go_on(study, "again")
+    live, who = visit.live, visit.who.id
+    if _erases(visit):
+        await live.store.writing(lambda c: erasing.erase(c, who))
+        live.forget(who)
+    else:
+        await live.store.writing(lambda c: _make_anonymous(c, who))
+    return forget(RedirectResponse(f"/s/{study}/withdrawn", 303), study)
+
+
+@router.get("/s/{study}/withdrawn")
+async def withdrawn(request: Request, study: str) -> Response:
+    """It is done."""
+    here = await studies_of(request).find(study)
+    said = here.study.configuration
+    kept = _ERASED if said.privacy.withdrawal == "erase" else _KEPT
+    return notice(request, said, "You have withdrawn", kept, "You can close this page.")
+
+
+def _erases(visit: Visit) -> bool:
+    return visit.here.study.configuration.privacy.withdrawal == "erase"
+
+
+def _make_anonymous(connection: Connection, who: str) -> None:
+    """They are gone; what they did stays, and no link and no recruiter's name leads to it."""
+    found = participants.find(connection, who, to_change=True)
+    if found.status != "withdrawn":
+        participants.end(connection, found, "withdrawn")
+    found = participants.find(connection, who, to_change=True)
+    participants.change(connection, found, recruiter=None, code=None)
+    participants.revoke_links(connection, found)

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from preceptor.store import chain, participants, plans, studies
+from preceptor.store import chain, participants, people, plans, rounds, studies
 from preceptor.store.clock import seconds_until
 from preceptor.store.participants import Participant
 from preceptor.store.plans import HeldCase
+from preceptor.store.refusals import Conflict
+from preceptor.store.rounds import Round
 from preceptor.study.allocation import Draw, Filled, draw
 from preceptor.study.cases import case_list
+from preceptor.study.protocol import Trial
 from preceptor.web.studies_live import LiveStudy
 
 # Letters and digits that nobody mistakes for one another.
@@ -176,3 +179,29 @@ def _restarted(connection: Connection, here: LiveStudy, who: Participant) -> Arr
 def begin(connection: Connection, here: LiveStudy, who: Participant) -> Participant:
     """The first step of somebody new; a study may begin with a case at once."""
     return advance(connection, here, who, 0) if here.step(0).kind == "ask" else who
+
+
+def shown(connection: Connection, here: LiveStudy, who: str, trial: Trial) -> Round:
+    """Write down that somebody sees the case of a round now."""
+    person = people.find(connection, who, to_change=True)
+    there = rounds.find(connection, who, trial.number)
+    if there.shown is not None:
+        return there
+    labels = there.recommended or []
+    assert person.case_list is not None
+    values = plans.case_of(connection, person.case_list, trial.number).values
+    seen = [float(values[i] or 0.0) for i in here.guide.words.indices(labels)]
+    return rounds.show(connection, person, there, labels, seen, None)
+
+
+def answer_round(
+    connection: Connection, here: LiveStudy, who: str, trial: Trial, given: float
+) -> Round:
+    """What somebody said; the truth is looked up, and told if the round has feedback."""
+    person = people.find(connection, who, to_change=True)
+    there = rounds.find(connection, who, trial.number)
+    if person.case_list is None or there.case_number is None:
+        raise Conflict(f"round {trial.number}: its case is not held here", there)
+    truth = plans.case_of(connection, person.case_list, there.case_number).outcome
+    taught = here.guide.words.counted(there.shown or ())
+    return rounds.predict(connection, person, there, given, taught, truth)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -11,15 +11,18 @@ from fastapi import Request
 from sqlalchemy import Connection
 from starlette.responses import Response
 
-from preceptor.service.refusal import Refusal
+from preceptor.service.access import Refusal
+from preceptor.service.opening import open_round, think_ahead
+from preceptor.service.schemas import Opening
 from preceptor.store import participants
+from preceptor.store.participants import Participant
 from preceptor.store.refusals import Conflict, StoreFailure
 from preceptor.study.config import Configuration, Instructions
 from preceptor.study.protocol import Step
 from preceptor.web.pages import page
 from preceptor.web.study_access import Visit, go_on
 from preceptor.web.study_forms import limits
-from preceptor.web.study_rounds import with_round
+from preceptor.web.study_moves import shown
 from preceptor.web.study_words import (
     answer,
     choices,
@@ -61,7 +64,7 @@ async def step_page(
     step = here.step(who.stage)
     if step.kind == "ask":
         try:
-            visit = await with_round(visit)
+            visit = await _with_round(visit)
         except (Refusal, StoreFailure):
             return wait_page(request, visit)
         except Conflict:
@@ -70,6 +73,34 @@ async def step_page(
     status = 422 if wrong.faults else 200
     said = {"faults": wrong.faults, "typed": wrong.typed, "note": NOTES.get(note, "")}
     return page(request, template, status, **{**common(visit), **said, **own})
+
+
+async def _with_round(visit: Visit) -> Visit:
+    """The visit with a round that is shown.
+
+    A tutor may take a while, and then it is a `Refusal`; `Conflict` if somebody went on meanwhile
+    in another tab.
+    """
+    if visit.round is not None and visit.round.shown is not None:
+        return visit
+    here, who, live = visit.here, visit.who, visit.live
+    trial = here.trial(here.step(who.stage))
+    if visit.round is None:
+        assert who.arm is not None
+        assert who.place is not None
+        settled = here.settled(who.arm, who.place, trial)
+        asked = Opening(feedback=trial.feedback)
+        opened = await open_round(live, who.id, asked, settled, trial.number)
+        if opened.is_new:
+            live.metrics.rounds.labels("offered").inc()
+    return replace(visit, round=await live.store.writing(lambda c: shown(c, here, who.id, trial)))
+
+
+def prepare(visit: Visit, who: Participant) -> None:
+    """Where a tutor decides, let it begin with the next round while somebody reads."""
+    here = visit.here
+    if who.arm is not None and here.arms[who.arm].is_adaptive and who.is_active:
+        visit.live.aside(think_ahead(visit.live, who.id))
 
 
 def common(visit: Visit) -> dict[str, Any]:

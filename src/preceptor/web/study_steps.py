@@ -19,11 +19,9 @@ from preceptor.store import participants, rounds
 from preceptor.store.participants import Participant
 from preceptor.store.refusals import Conflict, NotThere
 from preceptor.web.study_access import Visit, go_on, is_valid, remember, visit_of
-from preceptor.web.study_answering import WRITE
-from preceptor.web.study_forms import READ, Form, Unfit, text_of
+from preceptor.web.study_forms import READ, WRITE, Form, Unfit, text_of
 from preceptor.web.study_moves import Arrived, arrive, is_back
-from preceptor.web.study_pages import Wrong, step_page
-from preceptor.web.study_rounds import prepare
+from preceptor.web.study_pages import Wrong, prepare, step_page
 
 router = APIRouter(include_in_schema=False)
 # How a form names its step; no study has more of them.
