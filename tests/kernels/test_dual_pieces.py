@@ -16,7 +16,7 @@ from preceptor._base._array_kernels import (
     smallest_of,
 )
 from preceptor.engine import _beam_kernels, _dual_kernels, _subproblem_kernels
-from preceptor.engine.dual import solve_dual
+from preceptor.engine.error_dual import counted, solve_errors
 from preceptor.engine.search import search_schedule
 from tests.doors import Doors, door
 from tests.engine.exact import beam_against, enclosure
@@ -174,7 +174,7 @@ def test_the_slack_of_stopping_against_a_grid(rng):
     theta = rng.uniform(0.0, 1.0, (T + 1, 3, n))
     lo, hi = np.full((T + 1, n), 0.1), np.ones((T + 1, n))
     cost = rng.uniform(1, 2, T + 1)
-    value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, 3, 3, n))
+    value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, n, 3, 3))
     dual.stop_rounds(0, T + 1, theta, lo, hi, -1, cost, value, grad, curve)
     u = np.linspace(0.1, 1.0, GRID)
     for t in range(T + 1):
@@ -220,11 +220,10 @@ def test_children_of_a_beam(instance, rng):
     m, prefix = rng.integers(0, 4, (5, n)), rng.uniform(0, 1, 5)
     pot, actions = rng.uniform(0, 1, (n, 8)), np.arange(instance.n_sets)
     F, G = np.zeros((5, actions.size)), np.zeros((5, actions.size))
-    log_alpha = np.log(instance.alpha)
-    limit = 2.5
+    limit, over_counts = 2.5, counted(instance, 7)
     beams.expand_layer(
-        0, 5, m, prefix, log_alpha, instance.factor, instance.members, instance.set_cost, actions,
-        pot, constant, weight, delta, limit, F, G,
+        0, 5, m, prefix, over_counts.errors, over_counts.caps, *over_counts.loss_arrays[:-1],
+        instance.members, actions, instance.set_cost, pot, constant, weight, delta, limit, F, G,
     )  # fmt: skip
     for p, S in np.ndindex(*F.shape):
         u = instance.alpha ** -m[p].astype(float)
@@ -245,7 +244,7 @@ def test_bounds_of_tiny_instances_hold(instance, horizon):
 
     instance = replace(instance, horizon=horizon, discount=0.5)
     found = search_schedule(instance, length=4, time_limit=60, max_kicks=1)
-    bound = solve_dual(
+    bound = solve_errors(
         instance, found.schedule, time_limit=60, max_iterations=6, length=None if horizon else 4
     )
     beam = beam_against(bound, found.schedule, found.commit, width=8)

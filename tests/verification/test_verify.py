@@ -20,7 +20,7 @@ OPTIONS = {
     "certified": QUICK,
     "search": {"time_limit": None, "max_kicks": 1},
     "truncated": {"length": 4},
-    "lattice": {"memory_limit": 2**21, "edge_seconds": 0},
+    "lattice": {"memory_limit": 2**21},
     "beam": {"width": 3, "layers": 4},
 }
 METHODS = (
@@ -90,7 +90,7 @@ def plans():
 def potentials_plan():
     """A certificate of the general dual, which `certified` makes where no box is swept instead."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("preceptor.planning.certified_counts.sweep_if_small", lambda work: None)
+        patch.setattr("preceptor.planning.certified.sweep_if_small", lambda work: None)
         problem = problem_of(risk=pr.AbsoluteError(), discount=0.8)
         return pr.solve(problem, "certified", **QUICK | {"target_gap": 0.0})
 
@@ -254,19 +254,11 @@ def test_a_lattice_with_one_slow_test_is_checked_in_its_own_box():
     curves = [pr.Geometric(1.02), *[pr.Geometric(4.0)] * 4]
     world = pr.World.equicorrelated([1.0, 0.8, 0.5, 0.3, 0.6], 0.5)
     problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.9, 0.1, 0.2], curves), 1, 0.97)
-    plan = pr.solve(problem, "lattice", tolerance=1e-3, edge_seconds=0)
+    plan = pr.solve(problem, "lattice", tolerance=1e-3)
     assert max(plan.options["caps"]) > 10 * min(plan.options["caps"])
     found = pr.verify(plan)
     assert found.ok, found.in_words()
     assert f"{plan.states:,} states" in found.how
-
-
-def test_a_lattice_with_dual_bounds_at_its_edge_is_checked():
-    problem = problem_of(learner=pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.03)), discount=0.95)
-    plan = pr.solve(problem, "lattice", memory_limit=2**15, edge_seconds=2.0)
-    assert plan.certificate is not None
-    found = pr.verify(plan)
-    assert found.ok, found.in_words()
 
 
 def test_losses_of_a_sample_and_yes_or_no_say_what_is_shared():
@@ -347,7 +339,7 @@ def test_a_small_box_is_checked_in_a_larger_one(caps):
     """Beyond the edge the lattice and its checker argue differently."""
     learner = pr.Learner([5.0], pr.Geometric(1.1, floor=0.1))
     problem = pr.Problem(pr.World([1.0], [[1.0]]), learner, 1, risk=pr.AbsoluteError())
-    plan = pr.solve(problem, "lattice", caps=caps, edge_seconds=0)
+    plan = pr.solve(problem, "lattice", caps=caps)
     found = pr.verify(plan)
     assert found.ok, found.in_words()
 

@@ -201,7 +201,7 @@ def fill_banded(first, stop, diagonal, below, free, damping, ridge, banded):
 def stop_rounds(first, stop, theta, lo, hi, tail_row, stop_cost, value, grad, curve):
     """Slack of stopping at t: stop_cost[t] - max over the box of phi_t.
 
-    value (T+1,), grad (T+1, 3n), curve (T+1, 3, 3, n).
+    value (T+1,), grad (T+1, 3n), curve (T+1, n, 3, 3).
     """
     n = theta.shape[2]
     for t in range(first, stop):
@@ -219,7 +219,7 @@ def stop_rounds(first, stop, theta, lo, hi, tail_row, stop_cost, value, grad, cu
             jac = (-1.0 / u, -1.0, 2.0 * u)
             for x in range(3):
                 for y in range(3):
-                    curve[t, x, y, i] = free * jac[x] * jac[y]
+                    curve[t, i, x, y] = free * jac[x] * jac[y]
         value[t] = total
 
 

@@ -5,9 +5,6 @@ bound says of the rest. Every plan is pruned (its bound reaches the best known c
 counts with a cheaper one, is dropped because the layer is full, stops, or is in the last layer. The
 least bound of the last three kinds, if below the best cost, holds for all plans, wherever the beam
 ends.
-
-What differs from one kind of bound to another is its `Guide`: `multiplier_guide` and
-`potential_guide`.
 """
 
 from __future__ import annotations
@@ -15,15 +12,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.engine.dual import DualBound
+from preceptor.engine.bound import DualBound
 from preceptor.engine.merging import CountKeys, padded_members
-from preceptor.engine.potentials import PotentialBound
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -36,18 +34,36 @@ _ROUNDING = 1e-12
 # Children that are looked at for each that is kept; many of them have the same counts.
 _LOOKED_AT = 3
 _BINS = 4096
+# Ending with one set forever is tried for so many nodes of every so many-th layer.
+_TRIED_NODES, _TRIED_LAYERS = 3, 5
 
 
-class Guide(Protocol):
-    """What a beam asks of a bound."""
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """A bound that ranks counts, and what a plan costs exactly.
 
-    @property
-    def bound(self) -> DualBound | PotentialBound:
-        """What is proven before the first layer."""
+    `price` takes the sets of a plan's rounds and the set that stays from then on (-1 at a horizon).
+    """
 
-    @property
+    bound: DualBound
+    price: Callable[[IntArray, int], float]
+
+    @cached_property
     def most(self) -> IntArray:
         """(n,) showings beyond which nothing about a test changes, so that they need no count."""
+        instance = self.bound.instance
+        return np.where(instance.settled, instance.caps, instance.length)
+
+    @cached_property
+    def members(self) -> IntArray:
+        """Tests of each set (sets, widest), padded with -1."""
+        return padded_members(self.bound.instance.shown)
+
+    @cached_property
+    def _least(self) -> FloatArray:
+        """What each action costs at least, whatever the errors (actions,)."""
+        instance = self.bound.instance
+        return np.array([instance.charge(S, instance.floor[S]) for S in instance.actions])
 
     def expand(
         self, t: int, counts: IntArray, prefix: FloatArray, limit: float, F: FloatArray,
@@ -56,20 +72,31 @@ class Guide(Protocol):
         """Bounds F and costs so far G (nodes, actions) of all children of layer t.
 
         `counts` (nodes, n) and `prefix` (nodes,) are the nodes and what was paid on the way. F is
-        infinite where it would be at or above `limit`; G need not be filled in there.
+        infinite where it would be at or above `limit`; G is not filled in there.
         """
+        from preceptor.engine._beam_kernels import expand_layer
 
-    def nodes_tried(self, t: int) -> int:
-        """How many nodes of layer t are worth trying with each set shown forever."""
+        bound, instance = self.bound, self.bound.instance
+        arguments = (
+            counts, prefix, instance.errors, instance.caps, *instance.loss_arrays[:-1],
+            self.members, instance.actions, self._least, bound.potential(t + 1),
+            float(bound.constants[t + 1]), instance.discount**t, instance.discount, limit, F, G,
+        )  # fmt: skip
+        in_threads(lambda part: expand_layer(part.start, part.stop, *arguments), prefix.size)
 
     def best_repeat(self, counts: IntArray, limit: float) -> tuple[int, float]:
-        """The set that is cheapest shown forever from there, about, and what that costs.
+        """The set that is cheapest shown forever from there, about, and its cost.
 
-        Nothing at or above `limit` need be looked for.
+        Nothing at or above `limit` is looked for.
         """
+        from preceptor.engine._beam_kernels import best_repeat
 
-    def price(self, path: IntArray, commit: int, /) -> float:
-        """What a plan costs exactly: sets of its rounds, and the set that stays from then on."""
+        instance = self.bound.instance
+        found: tuple[int, float] = best_repeat(
+            counts, instance.errors, self.most, *instance.loss_arrays, instance.actions,
+            self._least, instance.discount, limit,
+        )  # fmt: skip
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +143,8 @@ def guided_beam(
     began = time.perf_counter()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
-    members, back = padded_members(bound.instance.shown), _BackPointers()
-    keys = CountKeys.of(members, guide.most.size, bound.length + 1)
+    back = _BackPointers()
+    keys = CountKeys.of(guide.members, guide.most.size, bound.length + 1)
     layer = _Layer(
         np.zeros((1, guide.most.size), dtype=np.int64), np.zeros(1), np.array([bound.value])
     )
@@ -214,11 +241,11 @@ class _Best:
 
     def offer_commits(self, t: int, layer: _Layer, back: _BackPointers) -> None:
         """One set forever, from the most promising nodes of layer t."""
-        tried = self.guide.nodes_tried(t)
-        if not tried:
+        instance = self.guide.bound.instance
+        if instance.horizon is not None or (t % _TRIED_LAYERS and t != instance.length):
             return
-        weight = self.guide.bound.instance.discount**t
-        for node in np.argsort(layer.bounds, kind="stable")[:tried]:
+        weight = instance.discount**t
+        for node in np.argsort(layer.bounds, kind="stable")[:_TRIED_NODES]:
             so_far = layer.prefix[node]
             limit = (self.value - so_far) / weight
             commit, rest = self.guide.best_repeat(layer.counts[node], limit)

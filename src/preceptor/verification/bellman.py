@@ -22,7 +22,6 @@ no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,8 +38,6 @@ MOST_WORK = 20_000_000_000
 _EPS = float(np.finfo(np.float64).eps)
 # States of a batch whose errors are written out.
 _BATCH = 400_000
-
-Edge = Callable[[IntArray], FloatArray]
 
 
 class TooManyStates(Exception):
@@ -228,14 +225,8 @@ def _how_many(dimensions: int, most: int, total: int) -> int:
     )
 
 
-def box_bound(
-    losses: OwnLosses, caps: IntArray, kind: str, edge: Edge | None = None
-) -> BellmanProof:
-    """The infinite horizon on counts up to `caps` (counts of `Counted`), each visited once.
-
-    With `edge`, states with a count at its cap take its lower bounds on the cost of going on from
-    exactly there, and nothing beyond is looked at.
-    """
+def box_bound(losses: OwnLosses, caps: IntArray, kind: str) -> BellmanProof:
+    """The infinite horizon on counts up to `caps` (counts of `Counted`), each visited once."""
     discount, counted = losses.problem.discount, Counted.of(losses)
     shape = tuple(int(cap) + 1 for cap in caps)
     states = math.prod(shape)
@@ -258,7 +249,7 @@ def box_bound(
             counts = np.stack(np.unravel_index(index, shape), axis=1).astype(np.int64)
             capped = counts == caps
             values[index] = _in_box(
-                losses, counted, table, (low, high), index, counts, capped, strides, values, edge
+                losses, counted, table, (low, high), index, counts, capped, strides, values
             )
     value = float(values[0])
     slack = (losses.slack + 8.0 * _EPS * abs(value)) * total_weight(discount, None)
@@ -286,7 +277,6 @@ def _in_box(
     capped: FloatArray,
     strides: IntArray,
     values: FloatArray,
-    edge: Edge | None,
 ) -> FloatArray:
     """W (states,) of states whose followers are known."""
     discount = losses.problem.discount
@@ -294,10 +284,6 @@ def _in_box(
     at_edge = capped.any(axis=1)
     inside, outside = np.flatnonzero(~at_edge), np.flatnonzero(at_edge)
     new = np.full(index.size, np.inf)
-    if edge is not None and outside.size:
-        per_test = np.where(counted.place >= 0, counts[outside][:, counted.place], 0)
-        new[outside] = edge(per_test)
-        outside = outside[:0]
     # Columns of tests whose own count is at its cap.
     beyond = np.where(counted.place >= 0, capped[outside][:, counted.place], False)
     low = np.where(beyond, interval[0], errors[outside])

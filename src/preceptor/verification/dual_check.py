@@ -8,8 +8,8 @@ The loss is convex in the deviation y = shift + D e, so a plane q'y that touches
 below it. With that plane in place of the loss the sum falls apart into tests, and each test's part
 is the least of finitely many numbers: one for each count, and one for each end of where its error
 may lie. So h_S(y0), the sum of these, is a lower bound for every y0, and a poor y0 can only make
-the check fail. Hints from a certificate are tried first; where they do not prove enough, better
-ones are sought here (`tangents.py`).
+the check fail. Good ones are sought here (`tangents.py`), for as long as a round falls short of
+what is claimed of it.
 """
 
 from __future__ import annotations
@@ -54,13 +54,10 @@ class DualProof:
 def prove(
     potentials: Potentials,
     losses: OwnLosses,
-    wanted: float,
-    *,
-    hints: FloatArray | None = None,
+    claimed: FloatArray,
     path: FloatArray | None = None,
-    claimed: FloatArray | None = None,
 ) -> DualProof:
-    """The bound that the potentials prove; better tangents are sought while it is below `wanted`.
+    """The bound that the potentials prove.
 
     Parameters
     ----------
@@ -68,40 +65,27 @@ def prove(
         What the certificate says.
     losses
         Of the problem, worked out for the checkers.
-    wanted
-        The bound that is claimed.
-    hints
-        Deviations at which planes touched well, shape (rounds, sets, rows).
+    claimed
+        The minimum that is claimed of each round, shape (rounds,): enough is enough.
     path
         Errors of somebody for whom things go as planned, shape (rounds, n): other places to touch.
-    claimed
-        The minimum that is claimed of each round, where it is: enough is enough.
 
     Returns
     -------
     DualProof
         Of whatever was proven in the end.
     """
-    work = _Rounds(potentials, losses, hints, path)
-    proof = work.proof()
-    enough = np.full(work.rounds, np.inf) if claimed is None else claimed
+    work = _Rounds(potentials, losses, path)
     for _ in range(_PASSES):
-        if proof.value >= wanted or not work.improve(enough):
+        if not work.improve(claimed):
             break
-        proof = work.proof()
-    return proof
+    return work.proof()
 
 
 class _Rounds:
     """The largest h found for every round and set, the deviations at which, and what is open."""
 
-    def __init__(
-        self,
-        potentials: Potentials,
-        losses: OwnLosses,
-        hints: FloatArray | None,
-        path: FloatArray | None,
-    ) -> None:
+    def __init__(self, potentials: Potentials, losses: OwnLosses, path: FloatArray | None) -> None:
         self.potentials, self.losses = potentials, losses
         self.endless = losses.problem.horizon is None
         self.rounds = potentials.length + self.endless
@@ -116,9 +100,6 @@ class _Rounds:
         for t in range(self.rounds):
             points = potentials.points(t)
             self.places += int(np.isfinite(points.hidden).sum())
-            if hints is not None:
-                self._try(t, points, hints[t, self.active])
-                continue
             self._try(t, points, self._deviations(_middle(points)))
             if path is not None:
                 self._try(t, points, self._deviations(path[min(t, len(path) - 1)]))

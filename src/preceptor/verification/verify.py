@@ -18,7 +18,7 @@ import numpy as np
 from preceptor._base.checks import is_number
 from preceptor._base.progress import OPTIMAL_WITHIN, Status
 from preceptor._base.words import listed
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput
 from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
@@ -194,7 +194,7 @@ def _has_one_set(problem: Problem) -> bool:
     return len(list(islice(problem.budget.subsets(problem.size), 2))) == 1
 
 
-def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
+def _own_certificate(plan: Plan) -> Certificate | None:
     found = plan.certificate
     return None if isinstance(found, LinearCertificate) else found
 
