@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from preceptor.engine import error_dual
-from preceptor.engine._subproblem_kernels import coordinate_value, newton_lower
+from preceptor.engine._dual_kernels import coordinate_value, newton_lower
 from preceptor.engine.error_dual import solve_errors
 from preceptor.engine.instance import DualInstance
 from tests.doors import door
@@ -35,8 +35,7 @@ def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):
 @pytest.mark.slow
 def test_growing_lists_come_to_the_same_bound(monkeypatch):
     instance, found, whole, _ = solved(7, 5, (0, 1, 2))
-    monkeypatch.setattr(error_dual, "FULL_LISTS", 3)
-    monkeypatch.setattr(error_dual, "LIST_LENGTH", 6)
+    monkeypatch.setattr(error_dual, "LISTED", 6)
     listed = solve_errors(instance, found.schedule, time_limit=60, max_iterations=200, length=30)
     assert listed.value <= found.value + 1e-9
     assert proven_again(instance, listed)[1]

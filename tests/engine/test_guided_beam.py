@@ -6,12 +6,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
 from preceptor.engine.count_dual import solve_counts
-from preceptor.engine.guided_beam import Guide, guided_beam, memory_width
-from preceptor.engine.merging import CountKeys, padded_members
+from preceptor.engine.guided_beam import (
+    Guide,
+    guided_beam,
+    memory_width,
+    merge,
+    padded_members,
+)
 from preceptor.planning.counting import to_counts
 from preceptor.planning.finite import as_policy
-from preceptor.verification.beam_check import beam_again
-from preceptor.verification.dual_check import DualProof
+from preceptor.verification.dual_check import DualProof, beam_again
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import Potentials
 from tests.engine.exact import (
@@ -110,8 +114,7 @@ def test_equal_counts_are_merged_exactly(n):
     for p, c in zip(*np.nonzero(f < 1.9), strict=True):
         child = tuple(counts[p] + instance.shown[actions[c]])
         best[child] = min(best.get(child, np.inf), f[p, c])
-    keys = CountKeys.of(instance.members, n, 101)
-    merged = keys.merge(counts, f, actions, np.full(n, 1000, dtype=np.int64), 1.9, f.size)
+    merged = merge(counts, f, instance.members, actions, np.full(n, 1000), 1.9)
     children = counts[merged.parents] + instance.shown[actions[merged.actions]]
     found = {tuple(row): value for row, value in zip(children, merged.best, strict=True)}
     assert len(children) == len(found)

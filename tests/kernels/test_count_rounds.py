@@ -29,7 +29,7 @@ from preceptor.engine.count_dual import (
     stopping,
     thin_counts,
 )
-from preceptor.engine.merging import padded_members
+from preceptor.engine.guided_beam import padded_members
 from preceptor.planning.counting import charge_lines, forms_of, to_counts
 from tests.doors import door
 from tests.planning.random_problems import log_cosh

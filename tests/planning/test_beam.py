@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine.merging import CountKeys, padded_members
+from preceptor.engine.guided_beam import merge, padded_members
 from preceptor.evaluation.value import commit_value
 from preceptor.planning.commits import CommitValues
 from tests.oracles import round_loss
@@ -87,9 +87,8 @@ def test_the_cheapest_child_of_equal_counts_survives(seed, size, largest):
         child, cost = tuple(counts[parent] + shown[action]), costs[parent, action]
         if child not in best or cost < costs[best[child]]:
             best[child] = (parent, action)
-    keys = CountKeys.of(padded_members(shown), size, largest + 1)
     endless, every = np.full(size, 2**40), np.arange(len(shown))
-    merged = keys.merge(counts, costs, every, endless, np.inf, costs.size)
+    merged = merge(counts, costs, padded_members(shown), every, endless)
     survivors = zip(merged.parents.tolist(), merged.actions.tolist(), strict=True)
     assert sorted(survivors) == sorted(best.values())
 

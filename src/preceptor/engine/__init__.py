@@ -15,7 +15,7 @@ For any curve, imputation and convex risk a state is a vector of counts:
 
 Either way, `ascent` finds good ones, one banded Newton step for all rounds at once, `bound` is what
 they prove, and `guided_beam` walks the counts in order of that; it raises the bound and finds
-plans. `merging` finds equal counts, for this beam and for the paper's.
+plans.
 
 What a bound leaves behind is in `preceptor.certificate`, slow proofs of it in `verification`.
 Nothing is imported here.

@@ -100,43 +100,6 @@ def best_repeat(
 
 
 @jit
-def threshold(F, wanted, bins):
-    """A value with at least min(wanted, finite) entries of F below it, but few more."""
-    low, high = np.inf, -np.inf
-    finite = 0
-    for p in range(F.shape[0]):
-        for c in range(F.shape[1]):
-            v = F[p, c]
-            if v < np.inf:
-                finite += 1
-                low = min(low, v)
-                high = max(high, v)
-    if finite <= wanted or high <= low:
-        return np.inf, finite
-    for _ in range(3):
-        counts = np.zeros(bins, dtype=np.int64)
-        scale = bins / (high - low)
-        below = 0
-        for p in range(F.shape[0]):
-            for c in range(F.shape[1]):
-                v = F[p, c]
-                if v < low:
-                    below += 1
-                elif v <= high:
-                    counts[min(int((v - low) * scale), bins - 1)] += 1
-        total = below
-        for b in range(bins):
-            total += counts[b]
-            if total >= wanted:
-                break
-        new_low, new_high = low + b / scale, low + (b + 1) / scale
-        if total <= wanted + wanted // 10 or new_high <= new_low:
-            return new_high, finite
-        low, high = new_low, new_high
-    return high, finite
-
-
-@jit
 def merge_children(
     m, F, members, actions, most, cut, words, bits, best_of, parent_of, action_of, key_of, table
 ):

@@ -28,16 +28,16 @@ Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
 
 # Rounds that one thread takes at a time.
-ROUNDS_A_PIECE = 8
+ROUNDS_A_PIECE = 16
 # Newton steps at one temperature, at most.
 _STEPS = 40
 # A temperature has been used up once a step predicts a gain below this share of it, per round.
-_CALM = 0.15
+_CALM = 0.2
 # A whole cycle from a hot restart that brings less than this share is the last one, and so is one
 # that closes less than that share of the gap: a beam closes it sooner.
 _RESTART_GAIN, _RESTART_SHARE = 1e-4, 0.05
 # The certifying pass at the end takes about this many times as long as one on the way.
-_SPARE = 3.0
+_SPARE = 2.0
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ def conduct(
         if status != "converged" or (stage.may_be_last and best.value - previous < enough):
             break
         previous = best.value
+    assert best is not None
     return dual.certify(best, status, iterations)
 
 
@@ -217,25 +218,24 @@ def assembled(
     the multipliers of a test are among the m.
     """
     rows, m = times.rows, grad.shape[1] // 2
-    gradient, diagonal, below = np.zeros((rows, m)), np.zeros((1, 1, 1)), np.zeros((1, 1, 1))
-    stays = times.now == times.later
-    here, step = np.flatnonzero(stays), np.flatnonzero(~stays)
-    w = weight[:, None]
-    gradient[times.now[here]] += w[here] * (grad[here, :m] + grad[here, m:])
-    gradient[times.now[step]] += w[step] * grad[step, :m]
-    gradient[times.later[step]] += w[step] * grad[step, m:]
-    if stop_grad is not None:
-        gradient += stops[:, None] * stop_grad
+    gradient = np.zeros((rows, m)) if stop_grad is None else stops[:, None] * stop_grad
+    size = m if hess is not None else 0
+    diagonal, below = np.zeros((rows, size, size)), np.zeros((rows - 1, size, size))
+    for p, (now, later) in enumerate(zip(times.now, times.later, strict=True)):
+        gradient[now] += weight[p] * grad[p, :m]
+        gradient[later] += weight[p] * grad[p, m:]
+        if hess is None:
+            continue
+        curve = weight[p] * hess[p]
+        mixed = curve[m:, :m]
+        diagonal[now] += curve[:m, :m]
+        diagonal[later] += curve[m:, m:]
+        if now == later:
+            diagonal[now] += mixed + mixed.T
+        else:
+            below[now] += mixed
     if hess is None:
         return Smooth(merit, gradient, diagonal, below)
-    diagonal, below = np.zeros((rows, m, m)), np.zeros((rows - 1, m, m))
-    w = weight[:, None, None]
-    before, after, mixed = hess[:, :m, :m], hess[:, m:, m:], hess[:, m:, :m]
-    diagonal[times.now[step]] += w[step] * before[step]
-    diagonal[times.later[step]] += w[step] * after[step]
-    below[times.now[step]] += w[step] * mixed[step]
-    both = mixed[here] + mixed[here].transpose(0, 2, 1)
-    diagonal[times.now[here]] += w[here] * (before[here] + after[here] + both)
     if stop_curve is not None:
         for a in range(3):
             for b in range(a + 1):

@@ -40,9 +40,9 @@ COARSE = 15
 FINE_WORK = 1_000_000
 # Curvature is read at so many temperatures.
 WIDE = 3.0
-# Families larger than this are listed in part: so many sets in every piece to begin with, at most
-# so many ever, and so many new ones each time that all of them are looked through.
-FEW_SETS, LISTED, MOST_LISTED, ADMITTED = 500, 60, 240, 20
+# Families larger than this are listed in part: at most so many sets in every piece, a quarter of
+# them to begin with, and so many new ones each time that all of them are looked through.
+FEW_SETS, MOST_LISTED, ADMITTED = 500, 240, 20
 # Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
 APART = 0.06
 # Taken off every bound for what adding up in floating point may have lost, as a share of the loss.
@@ -207,7 +207,7 @@ class SmoothedDual:
         actions = self.instance.actions
         for p, value in enumerate(values):
             size = int(self.sizes[p])
-            wanted = ADMITTED if size else LISTED
+            wanted = ADMITTED if size else MOST_LISTED // 4
             listed = np.searchsorted(actions, self.lists[p, :size])
             few = np.argpartition(value, wanted)[:wanted]
             new = np.setdiff1d(few, listed)

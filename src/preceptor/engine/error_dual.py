@@ -17,6 +17,7 @@ import numpy as np
 
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.certificate import COUNT_UNIT, LONGEST
 from preceptor.engine.ascent import (
     ROUNDS_A_PIECE,
     Progress,
@@ -31,7 +32,7 @@ from preceptor.engine.ascent import (
     rounds_that_count,
 )
 from preceptor.engine.bound import DualBound, constants, timeline
-from preceptor.engine.counted import COUNT_UNIT, CountInstance, basis_of
+from preceptor.engine.counted import CountInstance, basis_of
 from preceptor.engine.instance import DualInstance
 
 # Weight of the constraints' barrier, in temperatures.
@@ -41,15 +42,14 @@ HOT, COLD, COOLING = 3e-2, 2e-6, 0.4
 # Newton steps on the subproblem of one round and one set, at most.
 NEWTON_STEPS = 30
 # Families up to this size list every set in every round; larger ones grow lists of that length.
-FULL_LISTS, LIST_LENGTH = 120, 96
-# Counts are read on until hardly anything is left of an error, or this many showings.
-GONE, MOST_COUNTED = 1e-9, 50_000
+LISTED = 120
+# In the last round counts are read on until no more than this is left of an error.
+GONE = 1e-9
 
 
 def solve_errors(
     instance: DualInstance,
     schedule: IntArray,
-    goal: float = np.inf,
     time_limit: float = 20.0,
     max_iterations: int = 300,
     progress: Progress | None = None,
@@ -59,13 +59,13 @@ def solve_errors(
 ) -> DualBound:
     """Maximise the dual, starting at what a schedule (set ids, one per round) suggests.
 
-    `goal` is what the best plan so far costs, if there is one; for the rest see `ascent.conduct`.
+    For the limits see `ascent.conduct`.
     """
     T = choose_length(instance) if length is None else length
     dual = ErrorDual(instance, schedule, T, np.zeros(1, dtype=np.int64) if halt is None else halt)
     rounds = rounds_that_count(T, instance.discount)
     return conduct(
-        dual, dual.loss, rounds, goal, time_limit, max_iterations, progress, should_stop, halt
+        dual, dual.loss, rounds, np.inf, time_limit, max_iterations, progress, should_stop, halt
     )
 
 
@@ -102,8 +102,8 @@ class ErrorDual:
         self.halt = halt
         self.times = timeline(length, instance.horizon is None)
         R, actions, n = self.times.rounds, instance.actions, instance.n_features
-        self.complete = len(actions) <= FULL_LISTS
-        width = len(actions) if self.complete else LIST_LENGTH
+        self.complete = len(actions) <= LISTED
+        width = min(len(actions), LISTED)
         self.lists = np.tile(actions[:width], (R, 1))
         self.sizes = np.full(R, width if self.complete else 0, dtype=np.int64)
         self.best = np.zeros(R, dtype=np.int64)
@@ -209,7 +209,7 @@ class ErrorDual:
         with np.errstate(divide="ignore"):
             needed = np.ceil(-np.log(GONE) / self.log_alpha)
         needed = np.where(self.free[self.length, : needed.size], needed, 1.0)
-        return np.maximum(np.minimum(needed, MOST_COUNTED), self.length).astype(np.int64)
+        return np.maximum(np.minimum(needed, LONGEST), self.length).astype(np.int64)
 
     def _value(self, theta: FloatArray, minima: FloatArray) -> float:
         """What the multipliers prove with certified minima of their rounds."""

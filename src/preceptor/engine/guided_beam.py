@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.bound import DualBound
-from preceptor.engine.merging import CountKeys, padded_members
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -33,7 +32,6 @@ LEAST_WIDTH = 8
 _ROUNDING = 1e-12
 # Children that are looked at for each that is kept; many of them have the same counts.
 _LOOKED_AT = 3
-_BINS = 4096
 # Ending with one set forever is tried for so many nodes of every so many-th layer.
 _TRIED_NODES, _TRIED_LAYERS = 3, 5
 
@@ -115,14 +113,13 @@ class BeamResult:
     widest: int
     status: Ending
     exhausted: bool
-    seconds: float
 
 
 def memory_width(guide: Guide, megabytes: float) -> int:
     """Largest width whose children and back pointers fit."""
     instance = guide.bound.instance
     n = instance.shown.shape[1]
-    per_node = 16 * len(instance.actions) + 8 * guide.bound.length + 3 * (8 * n + 64)
+    per_node = 24 * len(instance.actions) + 8 * guide.bound.length + 3 * (8 * n + 64)
     return max(LEAST_WIDTH, int(megabytes * 1e6 / per_node))
 
 
@@ -144,7 +141,6 @@ def guided_beam(
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
     back = _BackPointers()
-    keys = CountKeys.of(guide.members, guide.most.size, bound.length + 1)
     layer = _Layer(
         np.zeros((1, guide.most.size), dtype=np.int64), np.zeros(1), np.array([bound.value])
     )
@@ -156,7 +152,7 @@ def guided_beam(
         if late or (should_stop is not None and should_stop()):
             status = "time_limit" if late else "stopped"
             break
-        layer, lost = _next_layer(guide, t, layer, best.value, width, keys, back)
+        layer, lost = _next_layer(guide, t, layer, best.value, width, back)
         t += 1
         dropped = min(dropped, lost)
         if layer.size:
@@ -175,7 +171,6 @@ def guided_beam(
         widest=widest,
         status=status,
         exhausted=dropped == np.inf,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -268,22 +263,19 @@ class _Best:
 
 
 def _next_layer(
-    guide: Guide, t: int, layer: _Layer, limit: float, width: int, keys: CountKeys,
-    back: _BackPointers,
-) -> tuple[_Layer, float]:  # fmt: skip
+    guide: Guide, t: int, layer: _Layer, limit: float, width: int, back: _BackPointers
+) -> tuple[_Layer, float]:
     """The best children below `limit`, one for equal counts; and the least bound dropped."""
-    from preceptor.engine._beam_kernels import threshold
-
     instance, most = guide.bound.instance, guide.most
     actions = instance.actions
     F, G = np.empty((layer.size, actions.size)), np.empty((layer.size, actions.size))
     guide.expand(t, layer.counts, layer.prefix, limit, F, G)
-    room = min(_LOOKED_AT * width, F.size)
-    cut, finite = threshold(F, room, _BINS)
-    room = min(room + room // 10 + 16, finite)
-    if finite == 0:
+    finite = F[np.inf > F]
+    if not finite.size:
         return _Layer(layer.counts[:0], layer.prefix[:0], layer.bounds[:0]), np.inf
-    merged = keys.merge(layer.counts, F, actions, most, cut, room)
+    room = _LOOKED_AT * width
+    cut = np.partition(finite, room - 1)[room - 1] if finite.size > room else np.inf
+    merged = merge(layer.counts, F, guide.members, actions, most, cut)
     bounds, dropped = merged.best, merged.dropped
     chosen = np.arange(bounds.size)
     if bounds.size > width:
@@ -295,3 +287,51 @@ def _next_layer(
     back.add(parents, sets)
     counts = np.minimum(layer.counts[parents] + instance.shown[sets], most)
     return _Layer(counts, G[parents, taken], bounds[chosen]), dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """One child for each vector of counts, the cheapest, the first if tied.
+
+    best, parents, actions (children,); `dropped` is the least cost for which there was no room.
+    """
+
+    best: FloatArray
+    parents: IntArray
+    actions: IntArray
+    dropped: float
+
+
+def merge(
+    counts: IntArray, costs: FloatArray, members: IntArray, actions: IntArray, most: IntArray,
+    cut: float = np.inf,
+) -> Merged:  # fmt: skip
+    """Children of states with `counts` (K, n) by sets `actions` (A,), at `costs` (K, A).
+
+    Infinite costs are no children, and those above `cut` are dropped. Counts stand still at `most`
+    (n,); members (sets, widest) are the tests of sets, padded with -1. Counts are packed into as
+    few 64-bit words as hold them, so that no two different ones can be taken for the same; a hash
+    only chooses where to look.
+    """
+    from preceptor.engine._beam_kernels import merge_children
+
+    bits = (int(counts.max()) + 1).bit_length()
+    words = -(-counts.shape[1] // (64 // bits))
+    room = int(np.sum((costs <= cut) & (costs < np.inf)))
+    best, keys = np.empty(room), np.empty((room, words), dtype=np.uint64)
+    parents, chosen = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
+    kept, dropped = merge_children(
+        counts, np.ascontiguousarray(costs), members, actions, most, cut, words, bits, best,
+        parents, chosen, keys, table,
+    )  # fmt: skip
+    return Merged(best[:kept], parents[:kept], chosen[:kept], float(dropped))
+
+
+def padded_members(shown: NDArray[np.bool_]) -> IntArray:
+    """Tests of each set (sets, widest) from who is in it (sets, n), padded with -1."""
+    sizes = shown.sum(axis=1)
+    members = np.full((len(shown), max(int(sizes.max()), 1)), -1, dtype=np.int64)
+    sets, tests = np.nonzero(shown)
+    members[sets, np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = tests
+    return members

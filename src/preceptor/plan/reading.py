@@ -8,9 +8,8 @@ from typing import Any
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.gathering import Gathered
 from preceptor._base.progress import CONTRADICTION, Status
-from preceptor.certificate import Certificate
+from preceptor.certificate import Certificate, LinearCertificate
 from preceptor.errors import InvalidFile
-from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets

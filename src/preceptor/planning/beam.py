@@ -18,7 +18,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.bound import FOREVER
-from preceptor.engine.merging import CountKeys
+from preceptor.engine.guided_beam import merge
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
@@ -134,7 +134,6 @@ class _Beam:
         self._width = width
         self._rounds = rounds
         self._moves = problem.sets.membership.astype(np.int64)
-        self._keys = CountKeys.of(problem.sets.members, problem.size, rounds)
         self._endless = CommitValues(problem, rounds, None) if problem.horizon is None else None
         self.scored = 0
 
@@ -171,7 +170,7 @@ class _Beam:
     def _merge(self, layer: _Layer, costs: FloatArray) -> _Children:
         """The cheapest of all children (states, sets) with equal counts, the first if tied."""
         every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, FOREVER)
-        merged = self._keys.merge(layer.counts, costs, every, endless, np.inf, costs.size)
+        merged = merge(layer.counts, costs, self._problem.sets.members, every, endless)
         chosen = np.zeros(costs.shape, dtype=np.bool_)
         chosen[merged.parents, merged.actions] = True
         parents, shown = np.nonzero(chosen)

@@ -29,9 +29,9 @@ from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
-from preceptor.errors import InvalidInput, NotApplicable, TooLarge
+from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
-from preceptor.planning.anytime import OutOfTime, Watch, watching
+from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.by_prices import has_prices_nearby
 from preceptor.planning.certified_person import certify_person, why_not_certified
@@ -57,12 +57,13 @@ DEFAULT_GAP = 1e-4
 # longer, over counts; with many tests a good first plan takes longer, too.
 _SHARES, _COUNTS_SHARES, _LARGE_SHARES = (0.12, 0.33), (0.08, 0.5), (0.25, 0.62)
 _LARGE = 10
-# Seconds of the first search, at most: the rest comes after the proof.
+# Seconds of the first search, at most, where a dual follows: the rest comes after the proof.
 _FIRST_SEARCH = 3.0
 # A box of counts of so many bytes is swept outright instead of being bounded by a dual,
 _SWEPT_BYTES = 2**30
-# if that takes no more than this share of the time that is left.
-_SWEPT_SHARE = 1 / 3
+# if that takes no more than this share of the time that is left. Where there is no dual, the first
+# search takes as much.
+_THIRD = 1 / 3
 # States x sets that an exact method gets through in a second, by the code of the risk; a charge
 # without a closed form is integrated for each of them.
 _STATES_A_SECOND = {0: 2.5e8, 1: 2e7, 2: 8e7, 3: 5e6, -1: 1e5}
@@ -196,22 +197,23 @@ def prove_by_dual(work: Proof, over_errors: bool) -> None:
     shares = _SHARES if over_errors else _COUNTS_SHARES
     if over_errors and problem.size > _LARGE:
         shares = _LARGE_SHARES
-    path, commit = _first_plan(work, shares[0])
+    most = np.inf if problem.size > _LARGE else _FIRST_SEARCH
+    path, commit = _first_plan(work, shares[0], most)
     if work.done() or watch.stop():
         return
     if over_errors:
         solve = partial(solve_errors, to_instance(problem), path)
     else:
         loss = work.value / total_weight(problem.discount, problem.horizon)
-        solve = partial(solve_counts, to_counts(problem), loss)
+        solve = partial(solve_counts, to_counts(problem), loss, work.value)
     work.raise_by_dual(solve, shares[1], path, commit)
 
 
-def _first_plan(work: Proof, share: float) -> tuple[IntArray, int]:
+def _first_plan(work: Proof, share: float, most: float = np.inf) -> tuple[IntArray, int]:
     """A plan to begin with: searched for, or a fixed set."""
     seconds = work.watch.share(share)
-    if np.isfinite(seconds) and work.problem.size <= _LARGE:
-        seconds = min(seconds, _FIRST_SEARCH)
+    if np.isfinite(seconds):  # else the seed is to decide everything, not the clock
+        seconds = min(seconds, most)
     try:
         return work.look_for_plans(seconds)
     except NotApplicable:  # a user's own risk, say
@@ -230,64 +232,45 @@ def affordable_bytes(problem: Problem, watch: Watch, memory_limit: int, share: f
 
 def sweep_if_small(work: Proof) -> None:
     """Every state there is, where they are few enough."""
+    problem = work.problem
+    budget = affordable_bytes(problem, work.watch, work.memory_limit, _THIRD)
+    endless = problem.horizon is None
+    if not endless or states_needed(problem, DEFAULT_TOLERANCE)[1] <= budget:
+        _sweep(work, budget)
+
+
+def _sweep(work: Proof, budget: int) -> None:
+    """Every state, or over infinitely many rounds as many as fit."""
     problem, watch = work.problem, work.watch
-    budget = affordable_bytes(problem, watch, work.memory_limit, _SWEPT_SHARE)
-    try:
-        with watch.proving():
-            if problem.horizon is not None:
-                plan = finite_plan(problem, budget, watch)
-            elif states_needed(problem, DEFAULT_TOLERANCE)[1] <= budget:
-                plan = lattice_plan(problem, watch, memory_limit=budget)
-            else:
-                return
-    except (TooLarge, OutOfTime):
-        return
-    work.raise_bound(plan.lower_bound)
-    work.states += plan.states
-    if plan.value < work.value:
-        work.policy, work.value = plan.policy, plan.value
+    if problem.horizon is not None:
+        work.take_plan(lambda: finite_plan(problem, budget, watch))
+    else:
+        work.take_plan(lambda: lattice_plan(problem, watch, memory_limit=budget))
 
 
 def prove_without_dual(work: Proof, why_not: str) -> None:
     """What no dual covers: exact methods where they fit, else what bounds."""
     problem, watch = work.problem, work.watch
     work.notes = (f"No dual bound: {why_not}.",)
-    with suppress(NotApplicable):  # a user's own risk, say
-        work.look_for_plans(watch.share(0.4))
-    if work.policy is None:
-        work.take_best_fixed()
-    for solver in (_exactly, _first_rounds):
-        if work.done() or watch.stop():
-            break
-        rate = 5e6 if problem.oracle.forms() is not None else 1e5
-        most_work = int(min(watch.left, 1e6) * rate)
+    _first_plan(work, _THIRD)
+    if not work.done() and not watch.stop():
+        _sweep(work, affordable_bytes(problem, watch, work.memory_limit, 1.0))
+    if not work.done() and not watch.stop():
+        rate = _STATES_A_SECOND[3 if problem.oracle.forms() is not None else -1]
         budget = affordable_bytes(problem, watch, work.memory_limit, 1.0)
-        try:
-            with watch.proving():
-                plan = solver(problem, watch, budget, most_work)
-        except TooLarge:
-            continue
-        except OutOfTime:
-            work.finished = False
-            break
-        work.raise_bound(plan.lower_bound)
-        work.states += plan.states
-        if plan.value < work.value:
-            work.policy, work.value = plan.policy, plan.value
+        # the paper's rule for the suffix: weighing every end state can take minutes
+        work.take_plan(
+            lambda: truncated_plan(
+                problem,
+                watch,
+                suffix="last",
+                memory_limit=budget,
+                most_work=int(min(watch.left, 1e6) * rate),
+            )
+        )
     if not work.done() and not watch.stop() and work.max_iterations is None:
         with suppress(NotApplicable):
             work.look_for_plans(watch.left, start=work.path())
-
-
-def _exactly(problem: Problem, watch: Watch, memory: int, _work: int) -> Plan:
-    if problem.horizon is not None:
-        return finite_plan(problem, memory, watch)
-    return lattice_plan(problem, watch, memory_limit=memory)
-
-
-def _first_rounds(problem: Problem, watch: Watch, memory: int, work: int) -> Plan:
-    # the paper's rule for the suffix: weighing every end state can take minutes
-    return truncated_plan(problem, watch, suffix="last", memory_limit=memory, most_work=work)
 
 
 CERTIFIED = Solver(

@@ -97,13 +97,13 @@ class CommitValues:
         least, chosen = np.empty(len(counts)), np.empty(len(counts), dtype=np.int64)
 
         def work(part: slice) -> None:
-            found = least[part], chosen[part]
+            here, limit, found = counts[part], most[part], (least[part], chosen[part])
             if self._sums is not None and self._tree is not None:
-                tree_commits(counts[part], *self._walk, most[part], *found)
+                tree_commits(*(here, *self._walk, limit, *found))
             elif self._sums is not None and self._forms is not None:
-                best_commits(counts[part], *self._dense, *found)
+                best_commits(*(here, *self._dense, *found))
             else:
-                best_commits_summed(counts[part], most[part], *self._summed, *found)
+                best_commits_summed(*(here, limit, *self._summed, *found))
 
         if self._forms is None and (self._sums is None or self._tree is None):
             return self._best_by_asking(counts)

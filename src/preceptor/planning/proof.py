@@ -12,10 +12,10 @@ import numpy as np
 from preceptor._base.progress import CONTRADICTION, Progress, Status, report
 from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate
-from preceptor.errors import NotApplicable
+from preceptor.errors import NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch
+from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.finite import as_policy
 from preceptor.planning.search import search
 from preceptor.policies import Policy
@@ -97,7 +97,6 @@ class Proof:
         watch, seconds = self.watch, min(self.watch.share(share), 1e9)
         with watch.proving(), watch.halting(seconds) as halt:
             bound = solve(
-                goal=self.value,
                 time_limit=seconds,
                 max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
                 progress=self._watch_dual,
@@ -186,6 +185,21 @@ class Proof:
         now = problem.oracle.losses(problem.initial_errors[None, :])[0]
         for chosen in {int(now.argmin()), int(problem.oracle.floors().argmin())}:
             self.take(np.array([chosen], dtype=np.int64), chosen)
+
+    def take_plan(self, solve: Callable[[], Plan]) -> None:
+        """Keep bound and plan of another method, if it fits and there is time for it."""
+        try:
+            with self.watch.proving():
+                plan = solve()
+        except TooLarge:
+            return
+        except OutOfTime:
+            self.finished = False
+            return
+        self.raise_bound(plan.lower_bound)
+        self.states += plan.states
+        if plan.value < self.value:
+            self.policy, self.value = plan.policy, plan.value
 
     def take(self, path: IntArray, commit: int) -> None:
         """Keep a plan if it is better."""

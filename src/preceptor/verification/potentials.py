@@ -11,11 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.certificate import COUNT_UNIT, Certificate
+from preceptor.certificate import COUNT_UNIT, LONGEST, Certificate
 from preceptor.verification.own_losses import OwnLosses
-
-# Counts that the last round, which repeats forever, is scanned up to at most.
-_LONGEST = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +67,8 @@ class Potentials:
         n, horizon = self.losses.problem.size, self.losses.problem.horizon
         if theta.ndim != 3 or theta.shape[1:] != (n, 3) or len(theta) < 2:
             return f"potentials have shape {theta.shape}, must be (rounds + 1, {n}, 3)"
-        if caps.shape != (n,) or caps.min() < 1 or (self._endless and caps.max() > _LONGEST):
-            return f"caps are {caps.tolist()}, must be {n} counts from 1 to {_LONGEST:,}"
+        if caps.shape != (n,) or caps.min() < 1 or (self._endless and caps.max() > LONGEST):
+            return f"caps are {caps.tolist()}, must be {n} counts from 1 to {LONGEST:,}"
         if minima.shape != (self.length + self._endless,):
             return f"{minima.shape} round minima for {self.length} rounds"
         claims = (theta, minima, np.array(self.certificate.dual_bound))

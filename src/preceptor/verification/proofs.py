@@ -20,7 +20,6 @@ from preceptor.people.no_learning import NoLearning
 from preceptor.people.own_person import OwnPerson
 from preceptor.policies import CountPolicy, Policy
 from preceptor.problem import Problem
-from preceptor.verification.beam_check import beam_again
 from preceptor.verification.bellman import (
     Counted,
     TooManyStates,
@@ -28,25 +27,19 @@ from preceptor.verification.bellman import (
     box_caps,
     finite_bound,
 )
-from preceptor.verification.dual_check import DualProof, prove
+from preceptor.verification.dual_check import DualProof, beam_again, prove
 from preceptor.verification.floors_check import least_round
-from preceptor.verification.instant_check import (
-    bound_in_parts,
-    floor_bound,
-    projected_bound,
-    uncorrelated_bound,
-)
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.instant_check import in_parts, instant_bound, uncorrelated_bound
+from preceptor.verification.own_losses import MOST_NUMBERS, OwnLosses
 from preceptor.verification.potentials import Potentials
 from preceptor.verification.slow_value import slow_loss
 
-# Sets whose deviations are written out; beyond that only their floors are looked at.
-_MOST_SETS, _MOST_NUMBERS = 300_000, 80_000_000
-# Sets of which floors and first deviations are looked at part by part, and how many at a time.
-_MOST_IN_PARTS, _PART = 1_000_000, 20_000
+# Sets of which floors and first deviations are looked at part by part.
+_MOST_IN_PARTS = 1_000_000
 # Boxes and lengths tried where nobody says which: states, rounds.
 _BOXES = (20_000, 400_000, 6_000_000)
 _LENGTHS = (4, 16, 64, 256, 1024)
+_INSTANTLY = "floors of all sets and bounds of every single round computed again"
 # Methods whose bounds cost no search.
 _INSTANT = ("stationary", "independent", "beam", "search")
 # How bounds of a crowd's people are known that cost no search either.
@@ -132,16 +125,16 @@ def _of_many_sets(problem: Problem, claimed: float, slack: float) -> Proven:
     enough = found.bound >= claimed - slack * abs(claimed)
     if enough or count > _MOST_IN_PARTS or problem.loss.kind != "closed-form":
         return found
-    bound = bound_in_parts(problem, _PART)
+    bound = instant_bound(problem, in_parts(problem))
     if bound <= found.bound:
         return found
-    return Proven(bound, f"bound of every single round computed again, over all {count:,} sets")
+    return Proven(bound, f"{_INSTANTLY}, over all {count:,} sets")
 
 
 def _can_be_listed(problem: Problem) -> bool:
     count = problem.budget.count(problem.size)
     widest = len(problem.budget.maximise(np.ones(problem.size)))
-    return count <= _MOST_SETS and count * widest * problem.size <= _MOST_NUMBERS
+    return count * widest * problem.size <= MOST_NUMBERS
 
 
 def _with_shared(losses: OwnLosses, best: Proven) -> Proven:
@@ -180,8 +173,7 @@ def _attempts(losses: OwnLosses, claimed: float, hints: Hints, slack: float) -> 
     """A certificate first, since it must hold; then what costs least."""
     if hints.certificate is not None:
         yield lambda: _by_certificate(losses, hints, _dual(losses, hints, slack), slack)
-    yield lambda: Proven(floor_bound(losses), "floors of all sets computed again")
-    yield lambda: Proven(projected_bound(losses), "bound of every single round computed again")
+    yield lambda: Proven(instant_bound(losses.problem, [losses]), _INSTANTLY)
     yield lambda: Proven(
         uncorrelated_bound(losses), "tests are uncorrelated: least sum of scores computed again"
     )
@@ -317,7 +309,4 @@ def people_bound(problem: Problem) -> tuple[float, str]:
             for row in range(len(losses.sets))
         ]
         return (min(first) - losses.slack) * weight, "the cheapest set of somebody who stands still"
-    bound = floor_bound(losses)
-    if problem.learns_by_showings:
-        bound = max(bound, projected_bound(losses))
-    return bound, "floors of all sets computed again"
+    return instant_bound(problem, [losses]), _INSTANTLY
