@@ -58,9 +58,7 @@ def lattice_against_cap() -> dict[str, list[tuple[float, float, float]]]:
             points.append(
                 (
                     cap,
-                    timed(
-                        lambda p=problem, c=cap: pr.solve(p, "lattice", caps=c, edge_seconds=0.0)
-                    ),
+                    timed(lambda p=problem, c=cap: pr.solve(p, "lattice", caps=c)),
                     needed,
                 )
             )

@@ -51,7 +51,7 @@ def against_quantecon() -> Row:
     setup, peer = one_time(build)
     peer.solve(method="policy_iteration")  # whatever it compiles or caches
     theirs, result = one_time(lambda: peer.solve(method="policy_iteration"))
-    ours = best_time(lambda: pr.solve(problem, "lattice", caps=cap, edge_seconds=0.0))
+    ours = best_time(lambda: pr.solve(problem, "lattice", caps=cap))
     from preceptor.planning.cap_effects import CapEffects
     from preceptor.planning.lattice import sweep
 

@@ -162,7 +162,7 @@ def test_what_differs_is_not_equal(value, other):
 def any_value(draw):
     """A value of any kind that problems are made of, or a problem, or a plan's certificate."""
     multipliers = np.random.default_rng(draw(st.integers(0, 99))).standard_normal((3, 2))
-    certificate = Certificate(*[multipliers] * 5, dual_bound=1.5)
+    certificate = Certificate(multipliers, [1, 2], multipliers[0], dual_bound=1.5)
     several = [contents.map(Box), curves, risks, budgets(3), problems(horizons=(None, 2))]
     return draw(st.one_of(*several, st.just(certificate), st.just(pr.Listed([[0], [1, 2]]))))
 

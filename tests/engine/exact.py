@@ -10,15 +10,14 @@ import numpy as np
 
 import preceptor as pr
 from preceptor._base.discounting import total_weight
-from preceptor.engine.dual import solve_dual
-from preceptor.engine.guided_beam import guided_beam
+from preceptor.certificate import Certificate
+from preceptor.engine.error_dual import solve_errors
+from preceptor.engine.guided_beam import Guide, guided_beam
 from preceptor.engine.instance import DualInstance
-from preceptor.engine.multiplier_guide import MultiplierGuide
 from preceptor.engine.search import search_schedule
-from preceptor.planning.reduction import certificate_of
 from preceptor.verification.dual_check import prove
 from preceptor.verification.own_losses import OwnLosses
-from preceptor.verification.potentials import LogPotentials
+from preceptor.verification.potentials import Potentials
 
 
 def factor_members(n, sizes):
@@ -92,7 +91,7 @@ def solved(seed, n, sizes, length=30, width=200, **options):
 
 def solve_all(instance, length=30, width=200, iterations=60):
     found = search_schedule(instance, length=length, time_limit=60, max_kicks=2)
-    bound = solve_dual(
+    bound = solve_errors(
         instance,
         found.schedule,
         time_limit=60,
@@ -104,8 +103,28 @@ def solve_all(instance, length=30, width=200, iterations=60):
 
 def beam_against(bound, path, commit, width, **options):
     """One pass against a plan."""
-    guide = MultiplierGuide(bound)
+    guide = guide_of(bound)
     return guided_beam(guide, path, commit, guide.price(path, commit), width, **options)
+
+
+def guide_of(bound):
+    """A guide that prices plans by adding up rounds, then those of the set that stays."""
+    counted = bound.instance
+
+    def price(path, commit):
+        rounds = np.append(path, np.full(0 if commit < 0 else 3_000, commit)).astype(np.int64)
+        shown = counted.shown[rounds]
+        before = np.cumsum(shown, axis=0) - shown
+        images = np.einsum("tkn,tn->tk", counted.reading[rounds], counted.errors[:, 1] ** before)
+        costs = counted.prices[rounds] + (images**2).sum(axis=1)
+        return float(costs @ counted.discount ** np.arange(rounds.size))
+
+    return Guide(bound, price)
+
+
+def certificate_of(bound):
+    """What a bound leaves behind in a plan."""
+    return Certificate(bound.theta, bound.caps, bound.minima, bound.value)
 
 
 def own_losses(instance: DualInstance):
@@ -123,17 +142,17 @@ def own_losses(instance: DualInstance):
     return dataclasses.replace(found, floor=instance.set_cost, price=0.0 * instance.set_cost)
 
 
-def proven_again(bound):
+def proven_again(instance: DualInstance, bound):
     """The checkers' proof of a dual bound, and whether it bears out every claim."""
-    losses = own_losses(bound.instance)
-    potentials = LogPotentials(losses, certificate_of(bound))
+    losses = own_losses(instance)
+    potentials = Potentials(losses, certificate_of(bound))
     if potentials.faults():
         return None, False
     allowed = 1e-9 * losses.scale
-    proof = prove(potentials, losses, np.inf, claimed=bound.round_minima - 0.1 * allowed)
-    weight = total_weight(bound.instance.discount, bound.instance.horizon)
+    proof = prove(potentials, losses, bound.minima - 0.1 * allowed)
+    weight = total_weight(instance.discount, instance.horizon)
     holds = (
-        np.all(bound.round_minima <= proof.minima + allowed)
+        np.all(bound.minima <= proof.minima + allowed)
         and np.all(bound.constants <= proof.constants + allowed * weight)
         and bound.value <= proof.value + allowed * weight
     )

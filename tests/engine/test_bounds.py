@@ -75,7 +75,7 @@ def test_prices():
 
 def test_tests_without_error_need_no_multipliers():
     instance, _, bound, beam = solved(3, 3, (0, 1, 2), still=(1,))
-    assert np.all(bound.kappa[:, 1] == 0.0)
+    assert np.all(bound.theta[:, 1] == 0.0)
     assert_encloses(instance, bound, beam)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from preceptor.engine import set_lists
-from preceptor.engine._subproblem_kernels import coordinate_value, newton_lower
-from preceptor.engine.dual import solve_dual
+from preceptor.engine import error_dual
+from preceptor.engine._dual_kernels import coordinate_value, newton_lower
+from preceptor.engine.error_dual import solve_errors
 from preceptor.engine.instance import DualInstance
 from tests.doors import door
 from tests.engine.exact import (
@@ -26,7 +26,7 @@ def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):
     monkeypatch.setattr("preceptor._base.threads.os.cpu_count", lambda: threads)
     again, bound_again, beam_again = solve_all(instance)
     assert_array_equal(again.schedule, found.schedule)
-    for name in ("kappa", "r", "N", "constants", "round_minima", "value", "iterations"):
+    for name in ("theta", "constants", "minima", "value", "iterations"):
         assert_array_equal(getattr(bound_again, name), getattr(bound, name))
     assert beam_again.lower_bound == beam.lower_bound
     assert beam_again.value == beam.value
@@ -35,11 +35,10 @@ def test_runs_repeat_and_threads_do_not_matter(threads, monkeypatch):
 @pytest.mark.slow
 def test_growing_lists_come_to_the_same_bound(monkeypatch):
     instance, found, whole, _ = solved(7, 5, (0, 1, 2))
-    monkeypatch.setattr(set_lists, "FULL_LISTS", 3)
-    monkeypatch.setattr(set_lists, "LIST_LENGTH", 6)
-    listed = solve_dual(instance, found.schedule, time_limit=60, max_iterations=200, length=30)
+    monkeypatch.setattr(error_dual, "LISTED", 6)
+    listed = solve_errors(instance, found.schedule, time_limit=60, max_iterations=200, length=30)
     assert listed.value <= found.value + 1e-9
-    assert proven_again(listed)[1]
+    assert proven_again(instance, listed)[1]
     # a cool start once stalled 7 % below; the hot restart must bring both to the same optimum
     assert listed.value >= whole.value - 0.005 * abs(found.value)
 
@@ -49,7 +48,7 @@ def test_cost_to_go_is_bounded_from_states_along_a_plan():
     total = schedule_cost(instance, found.schedule)
     counts = np.zeros(3, dtype=np.int64)
     for t, S in enumerate(found.schedule):
-        terms = bound.potential(t, t)[np.arange(3), counts]
+        terms = bound.potential(t)[np.arange(3), counts]
         rest = (total - schedule_cost(instance, found.schedule[:t])) / instance.discount**t
         assert terms.sum() + bound.constants[t] <= rest * (1 + 1e-9)
         counts += instance.shown[S]
@@ -58,11 +57,11 @@ def test_cost_to_go_is_bounded_from_states_along_a_plan():
 def test_it_says_why_it_stopped():
     instance = random_instance(0, 2, (1,))
     start = np.zeros(5, dtype=np.int64)
-    assert solve_dual(instance, start, max_iterations=0, length=5).status == "iteration_limit"
-    assert solve_dual(instance, start, time_limit=0.0, length=5).status == "time_limit"
-    stopped = solve_dual(instance, start, should_stop=lambda: True, length=5)
+    assert solve_errors(instance, start, max_iterations=0, length=5).status == "iteration_limit"
+    assert solve_errors(instance, start, time_limit=0.0, length=5).status == "time_limit"
+    stopped = solve_errors(instance, start, should_stop=lambda: True, length=5)
     assert stopped.status == "stopped"
-    assert proven_again(stopped)[1]
+    assert proven_again(instance, stopped)[1]
 
 
 def test_a_first_round_that_is_flat_up_to_rounding_leaves_out_no_set():
@@ -72,7 +71,7 @@ def test_a_first_round_that_is_flat_up_to_rounding_leaves_out_no_set():
     ratios = np.array([1.3200618517089922, 1.5211974589534065, 1.3])
     cost = np.array([1.0242914065430395, 0.7869419604092724, 1.4605693159183835])
     instance = DualInstance(np.eye(3), errors, ratios, factor_members(3, (1,)), cost, 0.3, 8)
-    bound = solve_dual(instance, np.zeros(8, dtype=np.int64), max_iterations=60)
+    bound = solve_errors(instance, np.zeros(8, dtype=np.int64), max_iterations=60)
     assert bound.value <= enclosure(instance)[1] * (1 + 1e-9)
 
 

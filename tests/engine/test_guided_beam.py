@@ -5,22 +5,24 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
-from preceptor.engine.general_dual import solve_general_dual
-from preceptor.engine.guided_beam import guided_beam, memory_width
-from preceptor.engine.merging import CountKeys, padded_members
-from preceptor.engine.multiplier_guide import MultiplierGuide
-from preceptor.engine.potential_guide import PotentialGuide
-from preceptor.planning.certified_counts import certificate_of_potentials
+from preceptor.engine.count_dual import solve_counts
+from preceptor.engine.guided_beam import (
+    Guide,
+    guided_beam,
+    memory_width,
+    merge,
+    padded_members,
+)
 from preceptor.planning.counting import to_counts
 from preceptor.planning.finite import as_policy
-from preceptor.planning.reduction import certificate_of
-from preceptor.verification.beam_check import beam_again
-from preceptor.verification.dual_check import DualProof
+from preceptor.verification.dual_check import DualProof, beam_again
 from preceptor.verification.own_losses import OwnLosses
-from preceptor.verification.potentials import LogPotentials, TablePotentials
+from preceptor.verification.potentials import Potentials
 from tests.engine.exact import (
     beam_against,
+    certificate_of,
     enclosure,
+    guide_of,
     own_losses,
     random_instance,
     solve_all,
@@ -34,12 +36,12 @@ from tests.engine.exact import (
 )
 @pytest.mark.parametrize("width", [8, 40])
 def test_the_slow_beam_proves_the_same(seed, n, sizes, horizon, width):
-    _, _, bound, best = solved(seed, n, sizes, horizon=horizon)
+    instance, _, bound, best = solved(seed, n, sizes, horizon=horizon)
     beam = beam_against(bound, best.schedule, best.commit, width)
     assert beam.value == best.value  # a plan found on the way would prune more from then on
-    losses = own_losses(bound.instance)
-    claimed = DualProof(bound.round_minima, bound.constants, bound.value, 0, 0, 0)
-    potentials = LogPotentials(losses, certificate_of(bound))
+    losses = own_losses(instance)
+    claimed = DualProof(bound.minima, bound.constants, bound.value, 0, 0, 0)
+    potentials = Potentials(losses, certificate_of(bound))
     walked = beam_again(claimed, potentials, losses, beam.value, width, beam.layers)
     again = max(walked, bound.value)
     assert_allclose(again, beam.lower_bound, rtol=1e-9)
@@ -54,9 +56,9 @@ def by_potentials(problem):
     def price(path, commit):
         return pr.evaluate(problem, as_policy(problem, path, path[-1] if commit < 0 else commit))
 
-    bound = solve_general_dual(to_counts(problem), each[first], time_limit=60, max_iterations=4)
+    bound = solve_counts(to_counts(problem), each[first], time_limit=60, max_iterations=4)
     path, commit = np.full(rounds, first), first if problem.horizon is None else -1
-    return PotentialGuide(bound, price), path, commit, each[first]
+    return Guide(bound, price), path, commit, each[first]
 
 
 @pytest.fixture(scope="module", params=[None, 8])
@@ -80,7 +82,7 @@ def test_the_slow_beam_proves_the_same_by_potentials(floored, width):
     assert beam.value == best.value == guide.price(beam.schedule, beam.commit) <= value
     losses, bound = OwnLosses.of(problem), guide.bound
     claimed = DualProof(bound.minima, bound.constants, bound.value, 0, 0, 0)
-    potentials = TablePotentials(losses, certificate_of_potentials(bound))
+    potentials = Potentials(losses, certificate_of(bound))
     walked = beam_again(claimed, potentials, losses, beam.value, width, beam.layers)
     assert_allclose(max(walked, bound.value), beam.lower_bound, rtol=1e-9)
 
@@ -112,8 +114,7 @@ def test_equal_counts_are_merged_exactly(n):
     for p, c in zip(*np.nonzero(f < 1.9), strict=True):
         child = tuple(counts[p] + instance.shown[actions[c]])
         best[child] = min(best.get(child, np.inf), f[p, c])
-    keys = CountKeys.of(instance.members, n, 101)
-    merged = keys.merge(counts, f, actions, np.full(n, 1000, dtype=np.int64), 1.9, f.size)
+    merged = merge(counts, f, instance.members, actions, np.full(n, 1000), 1.9)
     children = counts[merged.parents] + instance.shown[actions[merged.actions]]
     found = {tuple(row): value for row, value in zip(children, merged.best, strict=True)}
     assert len(children) == len(found)
@@ -150,7 +151,7 @@ def test_showing_nothing_at_all_is_covered_whatever_the_incumbent(horizon):
 def test_what_fits_into_memory_proves_no_less():
     instance = random_instance(3, 4, (0, 1, 2))
     found, bound, narrow = solve_all(instance, width=10, iterations=10)
-    most = memory_width(MultiplierGuide(bound), 3.0)
+    most = memory_width(guide_of(bound), 3.0)
     wide = beam_against(bound, found.schedule, found.commit, most)
     assert wide.lower_bound >= narrow.lower_bound - 1e-12
     assert narrow.widest < wide.widest <= most

@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine._beam_kernels import merge_children
-from preceptor.engine._count_beam_kernels import best_repeat, expand_counts, state_loss
+from preceptor.engine._beam_kernels import best_repeat, expand_layer, merge_children, state_loss
 from preceptor.engine._count_dual_kernels import add_outer, stop_rows
 from preceptor.engine._count_round_kernels import (
     count_moments,
@@ -20,9 +19,17 @@ from preceptor.engine._count_round_kernels import (
     soft_least,
     tangent,
 )
-from preceptor.engine.merging import padded_members
-from preceptor.engine.potentials import Exact, certify, constants, timeline
-from preceptor.engine.smoothed import SmoothedDual, bracket_metric, thin_counts
+from preceptor.engine.ascent import Proven
+from preceptor.engine.bound import constants, timeline
+from preceptor.engine.count_dual import (
+    CountDual,
+    Exact,
+    SmoothedDual,
+    bracket_metric,
+    stopping,
+    thin_counts,
+)
+from preceptor.engine.guided_beam import padded_members
 from preceptor.planning.counting import charge_lines, forms_of, to_counts
 from tests.doors import door
 from tests.planning.random_problems import log_cosh
@@ -30,6 +37,7 @@ from tests.planning.random_problems import log_cosh
 add_outer, state_loss, count_moments = door(add_outer), door(state_loss), door(count_moments)
 keep_hull, round_points, set_bound = door(keep_hull), door(round_points), door(set_bound)
 soft_least = door(soft_least)
+NEVER = np.zeros(1, dtype=np.int64)
 
 
 def small(**changes):
@@ -102,14 +110,15 @@ def test_round_minima_are_below_every_bracket_and_near_the_least(finite):
     times = timeline(4, has_tail=False)
     theta = 0.1 * rng.standard_normal((5, 2, 3))
     theta[4] = 0.0
-    exact = Exact.start(finite, times)
+    exact = Exact(finite, times)
     minima, values = exact.minima(theta, np.array([1e-2, 1e-4, 1e-6]))
     for t in range(4):
         least = [min(brackets(finite, theta, t, S)) for S in finite.actions]
         assert np.all(values[t] <= np.array(least) + 1e-12)
         assert minima[t] <= min(least) + 1e-12
     assert_allclose(minima[0], min(min(brackets(finite, theta, 0, S)) for S in finite.actions))
-    bound = certify(finite, theta, exact, 1.0)
+    dual = CountDual(finite, 1.0, NEVER)
+    bound = dual.certify(Proven(theta, minima, 0.0, 0.0), "converged", 0)
     assert bound.value <= pr.solve(small(horizon=4), "finite").value
 
 
@@ -135,7 +144,7 @@ def test_one_set_at_one_point(finite):
 
 def test_gradients_are_those_of_finite_differences():
     instance = to_counts(small(horizon=3, budget=pr.Exactly(1)))
-    ascent = SmoothedDual.start(instance, timeline(3, has_tail=False), None)
+    ascent = SmoothedDual(instance, timeline(3, has_tail=False), NEVER)
     rng = np.random.default_rng(4)
     theta, step = 0.1 * rng.standard_normal((4, 2, 3)), rng.standard_normal((4, 2, 3))
     theta[3] = step[3] = 0.0
@@ -150,10 +159,14 @@ def test_stopping_and_blocks():
     fine, coarse = timeline(40, has_tail=True), timeline(40, has_tail=True, coarseness=4)
     assert coarse.rows < fine.rows
     theta = 0.05 * np.random.default_rng(5).standard_normal((coarse.rows, 2, 3))
-    blocks = Exact.start(instance, coarse).minima(theta, np.array([1e-4]))[0]
-    single = Exact.start(instance, fine).minima(theta[coarse.row], np.array([1e-4]))[0]
-    below = constants(instance, coarse, theta, blocks)
-    above = constants(instance, fine, theta[coarse.row], single)
+    blocks = Exact(instance, coarse).minima(theta, np.array([1e-4]))[0]
+    each = theta[coarse.row]
+    single = Exact(instance, fine).minima(each, np.array([1e-4]))[0]
+    ends = (stopping(instance, times, rows) for times, rows in ((coarse, theta), (fine, each)))
+    below, above = (
+        constants(40, instance.discount, minima, stop)
+        for minima, stop in zip((blocks[coarse.piece], single), ends, strict=True)
+    )
     assert np.all(below <= above + 1e-6)
     largest = np.empty(3)
     stop_rows(
@@ -174,9 +187,9 @@ def test_layers_of_the_beam(finite):
     pot = np.random.default_rng(6).standard_normal((2, 5))
     F, G = np.empty((2, finite.actions.size)), np.empty((2, finite.actions.size))
     least = np.zeros(finite.actions.size)
-    expand_counts(
-        0, 2, counts, prefix, finite.errors, finite.caps, *finite.loss_arrays,
-        finite.actions, least, pot, 0.3, 0.7, 0.7, np.inf, F, G,
+    expand_layer(
+        0, 2, counts, prefix, finite.errors, finite.caps, *finite.loss_arrays[:-1],
+        padded_members(finite.shown), finite.actions, least, pot, 0.3, 0.7, 0.7, np.inf, F, G,
     )  # fmt: skip
     *forms, code, tau, knots, shown = finite.loss_arrays
     for p, c in product(range(2), range(finite.actions.size)):
@@ -205,7 +218,7 @@ def test_the_best_set_to_repeat():
     most = np.where(instance.settled, instance.caps, instance.length)
     chosen, cost = best_repeat(
         np.zeros(2, dtype=np.int64), instance.errors, most, *instance.loss_arrays,
-        instance.actions, 0.6, 1e9,
+        instance.actions, np.zeros(instance.actions.size), 0.6, 1e9,
     )  # fmt: skip
     each = [pr.evaluate(problem, pr.Stationary(problem.sets[S])) for S in instance.actions]
     assert instance.actions[int(np.argmin(each))] == chosen

@@ -15,13 +15,13 @@ from preceptor._base._array_kernels import (
     order_of_few,
     smallest_of,
 )
-from preceptor.engine import _beam_kernels, _dual_kernels, _subproblem_kernels
-from preceptor.engine.dual import solve_dual
+from preceptor.engine import _beam_kernels, _dual_kernels
+from preceptor.engine.error_dual import counted, solve_errors
 from preceptor.engine.search import search_schedule
 from tests.doors import Doors, door
 from tests.engine.exact import beam_against, enclosure
 
-beams, dual, one_set = map(Doors, (_beam_kernels, _dual_kernels, _subproblem_kernels))
+beams, dual = map(Doors, (_beam_kernels, _dual_kernels))
 copy_into, fill_with = door(copy_into), door(fill_with)
 largest_of, smallest_of = door(largest_of), door(smallest_of)
 
@@ -46,11 +46,11 @@ def test_one_coordinate_against_a_grid(rng, tail):
         lo, hi = 0.05, 1.0
         u = np.linspace(lo, hi, GRID)
         values = p * u + a * u * u - mu * np.log(u)
-        found = one_set.coordinate_minimiser(p, a, mu, lo, hi)
+        found = dual.coordinate_minimiser(p, a, mu, lo, hi)
         least = p * found + a * found**2 - mu * math.log(found)
         assert lo <= found <= hi
         assert_allclose(least, values.min(), atol=1e-6)
-        certified = one_set.coordinate_value(p, a, mu, lo, hi, tail)
+        certified = dual.coordinate_value(p, a, mu, lo, hi, tail)
         assert certified <= least + 1e-12
         if not tail:
             assert_allclose(certified, least, atol=1e-12)
@@ -65,7 +65,7 @@ def test_small_systems(rng):
         root = rng.standard_normal((k, k))
         A, d = root @ root.T + np.eye(k), rng.standard_normal(k)
         wanted = np.linalg.solve(A, d)
-        one_set.solve_small(A.copy(), d)
+        dual.solve_small(A.copy(), d)
         assert_allclose(d, wanted)
 
 
@@ -84,16 +84,14 @@ def test_the_certified_value_of_a_set_is_a_bound_and_newton_closes_its_gap(rng):
         grid = np.stack(np.meshgrid(axis, axis), axis=-1)
         least = bracket(W, const, b, a, mu, grid).min()
         u, D = np.empty(n), np.empty(n)
-        first = one_set.lower_value(W, z, b, a, mu, lo, hi, const, False, u, D)
+        first = dual.lower_value(W, z, b, a, mu, lo, hi, const, False, u, D)
         gap = np.sum((z - W @ u) ** 2)
         assert first <= least + 1e-9
         assert_allclose(first + gap, bracket(W, const, b, a, mu, u), atol=1e-9)
         free = (u > lo) & (u < hi)
         assert_allclose(D, np.where(free, 1.0 / (2 * a + mu / u**2), 0.0))
         work = u, D, np.empty((k, k)), np.empty(k), np.empty(k)
-        raised = one_set.newton_lower(
-            W, z, b, a, mu, lo, hi, const, False, np.inf, 1e-14, 60, *work
-        )
+        raised = dual.newton_lower(W, z, b, a, mu, lo, hi, const, False, np.inf, 1e-14, 60, *work)
         assert first - 1e-12 <= raised <= least + 1e-9
         assert_allclose(raised, least, atol=1e-4)
 
@@ -103,7 +101,7 @@ def test_not_a_number_proves_nothing():
     nan = np.array([np.nan])
     work = [np.empty(n), np.empty(n), np.empty((k, k)), np.empty(k), np.empty(k)]
     arguments = np.zeros(1), np.zeros(1), np.full(1, 0.1), np.ones(1), 0.0
-    found = one_set.newton_lower(
+    found = dual.newton_lower(
         np.ones((1, 1)), np.zeros(1), nan, *arguments, False, np.inf, 1e-12, 5, *work
     )
     assert found == -math.inf
@@ -120,12 +118,10 @@ def test_coefficients_of_a_round(instance, rng):
     here, follow = rng.uniform(0, 1, (3, n)), rng.uniform(0, 1, (3, n))
     b0, b1, a0, a1, mu, shift, b, a = np.empty((8, n))
     beta = np.log(instance.alpha)
-    one_set.round_coefficients(here, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
+    dual.round_coefficients(here, follow, delta, s, b0, b1, a0, a1, mu, shift, beta)
     u = rng.uniform(0.2, 1.0, n)
     for S in range(instance.n_sets):
-        const = one_set.load_set(
-            S, instance.members, instance.set_cost, b0, b1, a0, a1, shift, b, a
-        )
+        const = dual.load_set(S, instance.members, instance.set_cost, b0, b1, a0, a1, shift, b, a)
         wanted = (
             instance.set_cost[S]
             + delta * potential(follow, np.where(instance.shown[S], s * u, u))
@@ -174,7 +170,7 @@ def test_the_slack_of_stopping_against_a_grid(rng):
     theta = rng.uniform(0.0, 1.0, (T + 1, 3, n))
     lo, hi = np.full((T + 1, n), 0.1), np.ones((T + 1, n))
     cost = rng.uniform(1, 2, T + 1)
-    value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, 3, 3, n))
+    value, grad, curve = np.empty(T + 1), np.empty((T + 1, 3 * n)), np.empty((T + 1, n, 3, 3))
     dual.stop_rounds(0, T + 1, theta, lo, hi, -1, cost, value, grad, curve)
     u = np.linspace(0.1, 1.0, GRID)
     for t in range(T + 1):
@@ -194,25 +190,14 @@ def test_the_slack_of_stopping_against_a_grid(rng):
             assert_allclose(grad[t, kind * n + i], (ends[0] - ends[1]) / 2e-6, atol=1e-4)
 
 
-def test_the_smallest_stay_in_a_heap(rng):
+def test_the_smallest_stay_in_order(rng):
     values = np.round(rng.standard_normal(60), 1)
     kept, names, count = np.empty(7), np.empty(7, dtype=np.int64), 0
     for S, value in enumerate(values):
-        if count < 7 or value < kept[0]:
-            count = dual.heap_insert(kept, names, count, value, S)
-    assert_allclose(np.sort(kept), np.sort(values)[:7])
+        if count < 7 or value < kept[-1]:
+            count = dual.insert_sorted(kept, names, count, value, S)
+    assert_allclose(kept, np.sort(values)[:7])
     assert_array_equal(values[names], kept)
-    assert kept[0] == kept.max()
-
-
-def test_a_threshold_leaves_enough_and_few_more(rng):
-    F = rng.uniform(1.0, 2.0, (40, 25))
-    F[rng.random(F.shape) < 0.3] = np.inf
-    finite = int(np.sum(np.inf > F))
-    cut, counted = beams.threshold(F, 100, 64)
-    assert counted == finite
-    assert 100 <= np.sum(cut >= F) <= 115
-    assert beams.threshold(F, finite, 64) == (np.inf, finite)
 
 
 def test_children_of_a_beam(instance, rng):
@@ -220,11 +205,10 @@ def test_children_of_a_beam(instance, rng):
     m, prefix = rng.integers(0, 4, (5, n)), rng.uniform(0, 1, 5)
     pot, actions = rng.uniform(0, 1, (n, 8)), np.arange(instance.n_sets)
     F, G = np.zeros((5, actions.size)), np.zeros((5, actions.size))
-    log_alpha = np.log(instance.alpha)
-    limit = 2.5
+    limit, over_counts = 2.5, counted(instance, 7)
     beams.expand_layer(
-        0, 5, m, prefix, log_alpha, instance.factor, instance.members, instance.set_cost, actions,
-        pot, constant, weight, delta, limit, F, G,
+        0, 5, m, prefix, over_counts.errors, over_counts.caps, *over_counts.loss_arrays[:-1],
+        instance.members, actions, instance.set_cost, pot, constant, weight, delta, limit, F, G,
     )  # fmt: skip
     for p, S in np.ndindex(*F.shape):
         u = instance.alpha ** -m[p].astype(float)
@@ -245,7 +229,7 @@ def test_bounds_of_tiny_instances_hold(instance, horizon):
 
     instance = replace(instance, horizon=horizon, discount=0.5)
     found = search_schedule(instance, length=4, time_limit=60, max_kicks=1)
-    bound = solve_dual(
+    bound = solve_errors(
         instance, found.schedule, time_limit=60, max_iterations=6, length=None if horizon else 4
     )
     beam = beam_against(bound, found.schedule, found.commit, width=8)

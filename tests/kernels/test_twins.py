@@ -33,7 +33,6 @@ THROUGH = {
     "learning_terms": "tree_commits",
     "visit": "tree_commits",
     "tree_commits": "tests/kernels/test_planning_loops.py: one commitment after the other",
-    "bounds_near": "tests/kernels/test_planning_loops.py: the same with and without it",
     "tree_lengths": "tree_losses",
     "tree_losses": "tests/loss/test_set_tree.py: one set after the other",
     "smooth_rounds": "tests/verification/test_dual_check.py: bounds are proven again",

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine.merging import CountKeys, padded_members
+from preceptor.engine.guided_beam import merge, padded_members
 from preceptor.evaluation.value import commit_value
 from preceptor.planning.commits import CommitValues
 from tests.oracles import round_loss
@@ -65,25 +65,6 @@ def test_best_commitment_of_many_states(problem, seed):
         assert_allclose(each[chosen[row]], min(each), rtol=1e-8, atol=1e-11)
 
 
-@examples(150)
-@given(problems(sizes=(2, 3, 4), horizons=(None, 9), risks=squared, imputations=(0.0,)), seeds)
-def test_what_was_too_bad_for_a_parent_changes_nothing_for_its_children(problem, seed):
-    rng = np.random.default_rng(seed)
-    parent = rng.integers(0, 5, problem.size)
-    children = parent + problem.sets.membership.astype(np.int64)
-    left = None if problem.horizon is None else 5
-    commits = CommitValues(problem, 6, left)
-    costs, chosen = commits.best(children)
-    near_costs, near_chosen = commits.best(children, parent=parent)
-    assert_allclose(near_costs, costs, rtol=0, atol=0)
-    assert near_chosen.tolist() == chosen.tolist()
-    limits = np.full(len(children), np.median(costs))
-    capped, _ = commits.best(children, parent=parent, limits=limits)
-    wanted = costs <= limits
-    assert_allclose(capped[wanted], costs[wanted], rtol=0, atol=0)
-    assert np.all(capped[~wanted] > limits[~wanted])
-
-
 @pytest.mark.parametrize(("width", "value"), [(1, 86.02), (10, 82.06), (100, 78.50)])
 def test_it_is_the_poor_optimiser_that_others_measured(width, value):
     """(5,2), ρ=.99, seed 0: values of another implementation of the same beam."""
@@ -106,9 +87,8 @@ def test_the_cheapest_child_of_equal_counts_survives(seed, size, largest):
         child, cost = tuple(counts[parent] + shown[action]), costs[parent, action]
         if child not in best or cost < costs[best[child]]:
             best[child] = (parent, action)
-    keys = CountKeys.of(padded_members(shown), size, largest + 1)
     endless, every = np.full(size, 2**40), np.arange(len(shown))
-    merged = keys.merge(counts, costs, every, endless, np.inf, costs.size)
+    merged = merge(counts, costs, padded_members(shown), every, endless)
     survivors = zip(merged.parents.tolist(), merged.actions.tolist(), strict=True)
     assert sorted(survivors) == sorted(best.values())
 

@@ -59,7 +59,6 @@ def test_a_forged_certificate_is_found_out():
     forged = dataclasses.replace(
         certificate,
         round_minima=certificate.round_minima + 0.01,
-        constants=certificate.constants + 0.1,
         dual_bound=certificate.dual_bound + 0.1,
     )
     found_out = pr.verify(dataclasses.replace(plan, certificate=forged))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.errors import InvalidProblem, MissingExtra
+from preceptor.errors import MissingExtra
 from preceptor.people.coordinates import Coordinates
 from preceptor.people.delta_rule import DeltaRule
 from preceptor.planning.conic import Program
@@ -151,15 +151,6 @@ def test_who_has_no_bound_is_told_why():
     wild = DeltaRule(beliefs, 3.0).expected(world, pr.Exactly(1).sets(3))
     answer = semidefinite_bound(wild, 0.9, knots=FEW)
     assert isinstance(answer, str)
-
-
-@pytest.mark.parametrize(
-    ("discount", "horizon", "knots"),
-    [(1.0, None, None), (0.9, 0, None), (0.9, 6, (0, 5)), (0.9, None, (1, 2))],
-)
-def test_what_makes_no_sense_is_refused(discount, horizon, knots):
-    with pytest.raises(InvalidProblem):
-        semidefinite_bound(people(0, 2)["delta rule"], discount, horizon, knots=knots)
 
 
 def test_each_program_gets_what_is_left_of_the_time(monkeypatch):

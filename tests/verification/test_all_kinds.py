@@ -332,7 +332,7 @@ def test_a_lattice_with_a_loose_tolerance_is_within_target_not_optimal():
     curves = pr.Geometric(1.02)
     world = pr.World.equicorrelated([1.0, 0.8], 0.5)
     problem = pr.Problem(world, pr.Learner([0.2, 1.3], curves), 1, 0.97)
-    plan = pr.solve(problem, "lattice", tolerance=1e-2, edge_seconds=0)
+    plan = pr.solve(problem, "lattice", tolerance=1e-2)
     assert plan.gap > 1e-5
     assert plan.status is pr.Status.WITHIN_TARGET
     check_honest(plan)

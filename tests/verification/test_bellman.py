@@ -9,7 +9,7 @@ import preceptor as pr
 from preceptor.verification import bellman
 from preceptor.verification.bellman import Counted, TooManyStates, box_bound, box_caps, finite_bound
 from preceptor.verification.floors_check import eigenvalue_floor, least_round
-from preceptor.verification.instant_check import floor_bound, projected_bound, uncorrelated_bound
+from preceptor.verification.instant_check import instant_bound, uncorrelated_bound
 from preceptor.verification.own_losses import OwnLosses
 from tests.oracles import brute_force
 from tests.strategies import covariance, examples, problems
@@ -24,8 +24,7 @@ def test_finite_bounds_are_the_optimum_of_all_sequences(problem):
     assert optimum * (1 - 1e-8) - 1e-9 <= whole <= optimum * (1 + 1e-9)
     for proven in (
         finite_bound(losses, 1, "first").value,
-        floor_bound(losses),
-        projected_bound(losses),
+        instant_bound(problem, [losses]),
         uncorrelated_bound(losses),
     ):
         assert proven <= optimum * (1 + 1e-9)
@@ -57,7 +56,7 @@ def test_more_states_than_minutes_can_check_are_refused(monkeypatch):
     world = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.5)
     problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.1], pr.Geometric(1.3)), 2, 0.9, horizon=9)
     losses = OwnLosses.of(problem)
-    monkeypatch.setattr(bellman, "MOST_STATES", 100)
+    monkeypatch.setattr(bellman, "MOST_NUMBERS", 100)
     with pytest.raises(TooManyStates, match="states"):
         finite_bound(losses, 9, "all")
     with pytest.raises(TooManyStates, match="states"):

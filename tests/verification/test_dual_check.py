@@ -7,14 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.certificate import SMALLEST_ERROR, Certificate, PotentialCertificate
-from preceptor.engine._subproblem_kernels import SMALLEST
-from preceptor.engine.dual import DualBound
-from preceptor.planning.reduction import certificate_of, to_instance
+from preceptor.certificate import Certificate
+from preceptor.engine.bound import DualBound
+from preceptor.engine.error_dual import counted
+from preceptor.planning.reduction import to_instance
 from preceptor.verification.dual_check import least_sums, prove
 from preceptor.verification.own_losses import OwnLosses
-from preceptor.verification.potentials import LogPotentials, TablePotentials
+from preceptor.verification.potentials import Potentials
 from tests.engine.exact import (
+    certificate_of,
     enclosure,
     factor_members,
     make_instance,
@@ -27,8 +28,8 @@ from tests.engine.exact import (
 @pytest.mark.parametrize("sizes", [(0, 1, 2), (2,)])
 @pytest.mark.parametrize("horizon", [None, 4])
 def test_it_accepts_what_the_dual_proves(sizes, horizon):
-    _, _, bound, _ = solved(0, 3, sizes, length=5, horizon=horizon)
-    proof, holds = proven_again(bound)
+    instance, _, bound, _ = solved(0, 3, sizes, length=5, horizon=horizon)
+    proof, holds = proven_again(instance, bound)
     assert holds
     assert proof.rounds == (horizon or 6)
     # Counts are whole numbers, which the dual does not use, so a little more may be proven.
@@ -36,8 +37,8 @@ def test_it_accepts_what_the_dual_proves(sizes, horizon):
 
 
 def test_it_accepts_errors_that_are_gone():
-    _, _, bound, _ = solved(1, 2, (0, 1), alpha=50.0, length=25)
-    assert proven_again(bound)[1]
+    instance, _, bound, _ = solved(1, 2, (0, 1), alpha=50.0, length=25)
+    assert proven_again(instance, bound)[1]
 
 
 @pytest.mark.parametrize("alpha", [1.1, 2.0])
@@ -48,42 +49,46 @@ def test_fast_learners_with_many_rounds_to_come_are_accepted(alpha):
         factor_members(2, (0, 1)), alpha=alpha, discount=0.97,
     )  # fmt: skip
     _, bound, _ = solve_all(instance, length=120, iterations=25)
-    assert proven_again(bound)[1]
+    assert proven_again(instance, bound)[1]
+
+
+def theta_of(bound, change):
+    """The same potentials with something done to them."""
+    theta = bound.theta.copy()
+    change(theta)
+    return {"theta": theta}
 
 
 @pytest.mark.parametrize(
     "tamper",
     [
-        lambda b: {"round_minima": b.round_minima + 1e-6},
+        lambda b: {"minima": b.minima + 1e-6},
         lambda b: {"constants": b.constants + 0.05},
-        lambda b: {"value": b.value * 1.02},
-        lambda b: {"r": b.r + 0.1},
-        lambda b: {"kappa": 1.1 * b.kappa},
-        lambda b: {"N": -b.N},
-        lambda b: {"kappa": b.kappa[:-1]},
-        lambda b: {"r": np.full_like(b.r, np.nan)},
-        lambda b: {"round_minima": np.append(b.round_minima[:-1], np.nan)},
+        lambda b: theta_of(b, lambda theta: theta[:, :, 1].__iadd__(0.1)),
+        lambda b: theta_of(b, lambda theta: theta[:, :, 0].__imul__(1.1)),
+        lambda b: theta_of(b, lambda theta: theta[:, :, 2].__imul__(-1.0)),
+        lambda b: theta_of(b, lambda theta: theta.fill(np.nan)),
+        lambda b: {"theta": b.theta[:-1]},
+        lambda b: {"caps": b.caps[:-1]},
+        lambda b: {"minima": np.append(b.minima[:-1], np.nan)},
     ],
-    ids=["minima", "constants", "value", "r", "kappa", "N", "shape", "nan", "nan minimum"],
+    ids=["minima", "value", "errors", "counts", "squares", "nan", "shape", "caps", "nan minimum"],
 )
 def test_it_refuses_tampering(tamper):
-    _, _, bound, _ = solved(0, 3, (2,), length=10)
-    assert not proven_again(dataclasses.replace(bound, **tamper(bound)))[1]
+    instance, _, bound, _ = solved(0, 3, (2,), length=10)
+    assert not proven_again(instance, dataclasses.replace(bound, **tamper(bound)))[1]
 
 
-def consistent(instance, kappa, r, N):
+def consistent(instance, theta):
     """A bound that claims of every round exactly what the scan itself finds there."""
-    T, infinite = len(kappa) - 1, instance.horizon is None
-    bound = DualBound(
-        instance, kappa, r, N, np.zeros(T + 1), np.zeros(T + infinite), None, 0.0, "converged",
-        0, 0.0, 0,
-    )  # fmt: skip
+    T, infinite = len(theta) - 1, instance.horizon is None
+    caps = np.full(instance.n_features, T)
+    nothing = np.zeros(T + 1), np.zeros(T + infinite)
+    bound = DualBound(counted(instance, T), theta, caps, *nothing)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LogPotentials, "faults", lambda self: "")
-        proof, _ = proven_again(bound)
-    return dataclasses.replace(
-        bound, constants=proof.constants, round_minima=proof.minima, value=proof.value
-    )
+        patch.setattr(Potentials, "faults", lambda self: "")
+        proof, _ = proven_again(instance, bound)
+    return dataclasses.replace(bound, constants=proof.constants, minima=proof.minima)
 
 
 @pytest.mark.parametrize("how", ["paid after the end", "too many rounds", "too few"])
@@ -94,13 +99,13 @@ def test_rounds_that_hold_do_not_make_a_bound_if_the_end_does_not(how):
         discount=0.9, horizon=3,
     )  # fmt: skip
     T = {"paid after the end": 3, "too many rounds": 6, "too few": 2}[how]
-    kappa, r, N = np.zeros((T + 1, 2)), np.zeros((T + 1, 2)), np.zeros((T + 1, 2))
+    theta = np.zeros((T + 1, 2, 3))
     if "paid" in how:
-        r[T] = 5.0
-    false = consistent(instance, kappa, r, N)
+        theta[T, :, 0] = 500.0
+    false = consistent(instance, theta)
     if how != "too few":
         assert false.value > 1.1 * enclosure(instance, 40)[1]  # the claim is false indeed
-    assert not proven_again(false)[1]
+    assert not proven_again(instance, false)[1]
 
 
 def small_problem(**changes):
@@ -111,11 +116,12 @@ def small_problem(**changes):
 
 
 def hand_made(problem, rounds, seed=0):
-    """Potentials from dice, without hints: valid whatever they are."""
+    """Potentials from dice: valid whatever they are."""
     theta = np.random.default_rng(seed).normal(0.0, 0.3, (rounds + 1, 3, 3))
     if problem.horizon is not None:
         theta[-1] = 0.0
-    return PotentialCertificate(theta, np.array([rounds, 4, rounds]), np.zeros((0, 0, 0)), 0.0)
+    minima = np.zeros(rounds + (problem.horizon is None))
+    return Certificate(theta, np.array([rounds, 4, rounds]), minima, 0.0)
 
 
 @pytest.mark.parametrize("horizon", [None, 5])
@@ -125,17 +131,18 @@ def test_any_potentials_prove_no_more_than_the_optimum(horizon, risk):
     optimum = pr.solve(problem, "finite" if horizon else "lattice").value
     losses = OwnLosses.of(problem)
     for seed in range(3):
-        potentials = TablePotentials(losses, hand_made(problem, horizon or 7, seed))
+        potentials = Potentials(losses, hand_made(problem, horizon or 7, seed))
         assert not potentials.faults()
-        assert prove(potentials, losses, -np.inf).value <= optimum
-        assert prove(potentials, losses, np.inf).value <= optimum * (1 + 1e-12)
+        for claimed in (-np.inf, np.inf):
+            minima = np.full(potentials.certificate.round_minima.shape, claimed)
+            assert prove(potentials, losses, minima).value <= optimum * (1 + 1e-12)
 
 
 def test_a_round_is_bounded_by_what_it_costs_in_every_state():
     """h of a set never exceeds the bracket of any counts, wherever the plane touches."""
     problem = small_problem(risk=pr.Huber(0.4))
     losses = OwnLosses.of(problem)
-    potentials = TablePotentials(losses, hand_made(problem, 7))
+    potentials = Potentials(losses, hand_made(problem, 7))
     rng, t, row = np.random.default_rng(1), 4, 5
     h = least_sums(losses, potentials.points(t), np.array([row]), rng.normal(0, 1, (1, 2)))[0]
     table, tests = losses.errors_after(range(t + 1)), np.arange(3)
@@ -156,11 +163,7 @@ def test_a_certificate_remembers_all_that_the_check_needs():
     restored = Certificate.from_dict(certificate.to_dict())
     assert restored == certificate
     losses = OwnLosses.of(problem)
-    potentials = LogPotentials(losses, restored)
+    potentials = Potentials(losses, restored)
     assert not potentials.faults()
-    proof = prove(potentials, losses, np.inf, claimed=restored.round_minima - 1e-10)
-    assert_allclose(np.minimum(proof.minima, bound.round_minima), bound.round_minima, rtol=1e-8)
-
-
-def test_tiny_errors_are_read_alike_by_engine_and_checker():
-    assert SMALLEST == SMALLEST_ERROR
+    proof = prove(potentials, losses, restored.round_minima - 1e-10)
+    assert_allclose(np.minimum(proof.minima, bound.minima), bound.minima, rtol=1e-8)

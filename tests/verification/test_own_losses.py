@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.model.doubled import covariance_root
-from preceptor.verification.exact_root import exact_root
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import OwnLosses, exact_root
 from preceptor.verification.slow_value import slow_loss, slow_value
 from tests.oracles import schedule_value
 from tests.strategies import examples, problems

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.linear_certificate import LinearCertificate
+from preceptor.certificate import LinearCertificate
 from preceptor.people.delta_rule import DeltaRule
 from preceptor.planning.semidefinite import SemidefiniteBound, semidefinite_bound
 from preceptor.verification.semidefinite_check import check_semidefinite

@@ -1,101 +1,102 @@
-"""Compiled layers of the bound-guided beam.
+"""Compiled layers of the bound-guided beam; what a round costs is in `_count_round_kernels`.
 
-Legend: m (K, n) counts, prefix (K,) discounted cost so far, pot (n, .) the terms of phi_{t+1},
-G (K, A) prefix of each child, F (K, A) its bound, that is
-  prefix + delta^t L(S, u) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}).
+Legend: m (K, n) counts, prefix (K,) discounted cost so far, pot (n, .) the terms of phi_{t+1} up to
+the caps, G (K, A) prefix of each child, F (K, A) its bound, that is
+  prefix + delta^t L(S, m) + delta^(t+1) (phi_{t+1}(child) + C_{t+1}).
+members (sets, widest) are the tests of sets, padded with -1; least (A,) is what an action costs at
+least, whatever the errors.
 """
+
+import math
 
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import jit
+from preceptor._base.jit import inner_jit, jit
+from preceptor.engine._count_round_kernels import tangent
+
+
+@inner_jit
+def state_loss(S, e, floor, shift, reading, prices, code, tau, knots):
+    """What a round costs that shows set S to somebody with errors e."""
+    square = floor[S]
+    for j in range(shift.shape[1]):
+        y = shift[S, j]
+        for i in range(e.size):
+            y += reading[S, j, i] * e[i]
+        square += y * y
+    height, _, _ = tangent(code, tau, knots, math.sqrt(square))
+    return height + prices[S]
 
 
 @jit
 def expand_layer(
-    first,
-    stop,
-    m,
-    prefix,
-    log_alpha,
-    W,
-    members,
-    cost,
-    actions,
-    pot,
-    constant,
-    weight,
-    delta,
-    limit,
-    F,
-    G,
-):
+    first, stop, m, prefix, err, caps, floor, shift, reading, prices, code, tau, knots, members,
+    actions, least, pot, constant, weight, delta, limit, F, G,
+):  # fmt: skip
     """Bounds F and prefixes G of all children; a child at or above `limit` gets F = inf."""
     n = m.shape[1]
-    k = W.shape[1]
+    room = np.empty((2, n))
+    e, gain = room[0], room[1]
     for p in range(first, stop):
-        u = np.empty(n)
-        gain = np.empty(n)
         base = constant
         for i in range(n):
-            u[i] = np.exp(-log_alpha[i] * m[p, i])
-            base += pot[i, m[p, i]]
-            gain[i] = pot[i, m[p, i] + 1] - pot[i, m[p, i]]
-        for c in range(actions.shape[0]):
+            count = m[p, i]
+            here = pot[i, min(count, caps[i])]
+            e[i] = err[i, count]
+            base += here
+            gain[i] = pot[i, min(count + 1, caps[i])] - here
+        for c in range(actions.size):
             S = actions[c]
             rest = base
             for j in range(members.shape[1]):
                 if members[S, j] >= 0:
                     rest += gain[members[S, j]]
             rest *= delta * weight
-            loss = prefix[p] + weight * cost[S]
-            if loss + rest >= limit:  # the quadratic part only adds
+            if prefix[p] + weight * least[c] + rest >= limit:
                 F[p, c] = np.inf
                 continue
-            for j in range(k):
-                x = 0.0
-                for i in range(n):
-                    x += W[S, j, i] * u[i]
-                loss += weight * x * x
+            loss = prefix[p] + weight * state_loss(
+                S, e, floor, shift, reading, prices, code, tau, knots
+            )
             G[p, c] = loss
             F[p, c] = loss + rest if loss + rest < limit else np.inf
 
 
 @jit
-def threshold(F, wanted, bins):
-    """A value with at least min(wanted, finite) entries of F below it, but few more."""
-    low, high = np.inf, -np.inf
-    finite = 0
-    for p in range(F.shape[0]):
-        for c in range(F.shape[1]):
-            v = F[p, c]
-            if v < np.inf:
-                finite += 1
-                low = min(low, v)
-                high = max(high, v)
-    if finite <= wanted or high <= low:
-        return np.inf, finite
-    for _ in range(3):
-        counts = np.zeros(bins, dtype=np.int64)
-        scale = bins / (high - low)
-        below = 0
-        for p in range(F.shape[0]):
-            for c in range(F.shape[1]):
-                v = F[p, c]
-                if v < low:
-                    below += 1
-                elif v <= high:
-                    counts[min(int((v - low) * scale), bins - 1)] += 1
-        total = below
-        for b in range(bins):
-            total += counts[b]
-            if total >= wanted:
-                break
-        new_low, new_high = low + b / scale, low + (b + 1) / scale
-        if total <= wanted + wanted // 10 or new_high <= new_low:
-            return new_high, finite
-        low, high = new_low, new_high
-    return high, finite
+def best_repeat(
+    m, err, most, floor, shift, reading, prices, code, tau, knots, shown, actions, least, delta,
+    limit,
+):  # fmt: skip
+    """The action that is cheapest shown forever from counts m, about, and what it costs.
+
+    Counts stop at `most` (n,), the end of the table; nothing above `limit` is looked for.
+    """
+    n = m.size
+    e = np.empty(n)
+    best, at = limit, actions[0]
+    for c in range(actions.size):
+        S = actions[c]
+        total, weight, moved = 0.0, 1.0, True
+        j = 0
+        while moved and total + weight * least[c] / (1.0 - delta) < best:
+            moved = False
+            for i in range(n):
+                count = m[i]
+                if shown[S, i]:
+                    count = min(m[i] + j, most[i])
+                    moved = moved or count < most[i]
+                e[i] = err[i, count]
+            loss = state_loss(S, e, floor, shift, reading, prices, code, tau, knots)
+            if moved:
+                total += weight * loss
+            else:
+                total += weight * loss / (1.0 - delta)
+            weight *= delta
+            j += 1
+        if not moved and total < best:
+            best, at = total, S
+    return at, best
 
 
 @jit

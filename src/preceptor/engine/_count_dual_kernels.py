@@ -25,8 +25,6 @@ from preceptor.engine._count_round_kernels import (
 SMALL = 1e-4
 # So many wide temperatures above the least one, a set weighs less than that.
 WINDOW = 9.3
-# So many of the sets that are least tell the others where to try their tangents.
-SHARED = 1
 
 
 @inner_jit
@@ -212,15 +210,13 @@ def stop_rows(
 @jit
 def exact_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
-    reading, prices, code, tau, knots, shown, actions, cool, most, y0, values, least, winner,
-    halt,
+    reading, prices, code, tau, knots, shown, actions, cool, most, y0, values, least, halt,
 ):  # fmt: skip
     """Certified minimum of pieces first..stop-1 over every action and every count.
 
     y0 (R, A, rows) are the tangent points tried first; those of sets that decide are improved at
     the temperatures `cool`, for at most so many sets a piece. values (R, A) the bounds of single
-    sets, least (R,) the minimum, winner (R,) its action's place. Pieces that are not done when
-    halt[0] is set prove nothing.
+    sets, least (R,) the minimum. Pieces that are not done when halt[0] is set prove nothing.
     """
     n = caps.size
     k = shift.shape[1]
@@ -276,8 +272,8 @@ def exact_pieces(
                 if found > values[p, at]:
                     values[p, at] = found
                     copy_into(y0[p, at], y)
-            if improved <= SHARED:
-                # Errors at which this set is least are a good guess for all the others.
+            if improved == 1:
+                # Errors at which the least set is least are a good guess for all the others.
                 set_bound(
                     y, floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e, f,
                     counts, cool[0], q, common, spread, weight,
@@ -298,4 +294,3 @@ def exact_pieces(
                         values[p, c] = found
                         copy_into(y0[p, c], y)
         least[p] = values[p, at]
-        winner[p] = at

@@ -14,6 +14,13 @@ from numpy.typing import NDArray
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.certificate import COUNT_UNIT
+
+
+def basis_of(left: FloatArray) -> FloatArray:
+    """Functions of a count that potentials mix (n, counts, 3), from shares of errors."""
+    counts = np.broadcast_to(np.arange(left.shape[1]) / COUNT_UNIT, left.shape)
+    return np.stack([counts, 1.0 - left, 1.0 - left**2], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +68,11 @@ class CountInstance:
         """(n,) tests whose error ever changes; the others need no potentials."""
         moves: NDArray[np.bool_] = (np.ptp(self.errors, axis=1) > 0.0) | (self.high > self.low)
         return moves & self.shown.any(axis=0)
+
+    @property
+    def every_count(self) -> IntArray:
+        """All counts up to the largest cap."""
+        return np.arange(int(self.caps.max()) + 1)
 
     @property
     def settled(self) -> NDArray[np.bool_]:

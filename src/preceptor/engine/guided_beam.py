@@ -5,9 +5,6 @@ bound says of the rest. Every plan is pruned (its bound reaches the best known c
 counts with a cheaper one, is dropped because the layer is full, stops, or is in the last layer. The
 least bound of the last three kinds, if below the best cost, holds for all plans, wherever the beam
 ends.
-
-What differs from one kind of bound to another is its `Guide`: `multiplier_guide` and
-`potential_guide`.
 """
 
 from __future__ import annotations
@@ -15,15 +12,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.engine.dual import DualBound
-from preceptor.engine.merging import CountKeys, padded_members
-from preceptor.engine.potentials import PotentialBound
+from preceptor.engine.bound import DualBound
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -35,19 +32,36 @@ LEAST_WIDTH = 8
 _ROUNDING = 1e-12
 # Children that are looked at for each that is kept; many of them have the same counts.
 _LOOKED_AT = 3
-_BINS = 4096
+# Ending with one set forever is tried for so many nodes of every so many-th layer.
+_TRIED_NODES, _TRIED_LAYERS = 3, 5
 
 
-class Guide(Protocol):
-    """What a beam asks of a bound."""
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """A bound that ranks counts, and what a plan costs exactly.
 
-    @property
-    def bound(self) -> DualBound | PotentialBound:
-        """What is proven before the first layer."""
+    `price` takes the sets of a plan's rounds and the set that stays from then on (-1 at a horizon).
+    """
 
-    @property
+    bound: DualBound
+    price: Callable[[IntArray, int], float]
+
+    @cached_property
     def most(self) -> IntArray:
         """(n,) showings beyond which nothing about a test changes, so that they need no count."""
+        instance = self.bound.instance
+        return np.where(instance.settled, instance.caps, instance.length)
+
+    @cached_property
+    def members(self) -> IntArray:
+        """Tests of each set (sets, widest), padded with -1."""
+        return padded_members(self.bound.instance.shown)
+
+    @cached_property
+    def _least(self) -> FloatArray:
+        """What each action costs at least, whatever the errors (actions,)."""
+        instance = self.bound.instance
+        return np.array([instance.charge(S, instance.floor[S]) for S in instance.actions])
 
     def expand(
         self, t: int, counts: IntArray, prefix: FloatArray, limit: float, F: FloatArray,
@@ -56,20 +70,31 @@ class Guide(Protocol):
         """Bounds F and costs so far G (nodes, actions) of all children of layer t.
 
         `counts` (nodes, n) and `prefix` (nodes,) are the nodes and what was paid on the way. F is
-        infinite where it would be at or above `limit`; G need not be filled in there.
+        infinite where it would be at or above `limit`; G is not filled in there.
         """
+        from preceptor.engine._beam_kernels import expand_layer
 
-    def nodes_tried(self, t: int) -> int:
-        """How many nodes of layer t are worth trying with each set shown forever."""
+        bound, instance = self.bound, self.bound.instance
+        arguments = (
+            counts, prefix, instance.errors, instance.caps, *instance.loss_arrays[:-1],
+            self.members, instance.actions, self._least, bound.potential(t + 1),
+            float(bound.constants[t + 1]), instance.discount**t, instance.discount, limit, F, G,
+        )  # fmt: skip
+        in_threads(lambda part: expand_layer(part.start, part.stop, *arguments), prefix.size)
 
     def best_repeat(self, counts: IntArray, limit: float) -> tuple[int, float]:
-        """The set that is cheapest shown forever from there, about, and what that costs.
+        """The set that is cheapest shown forever from there, about, and its cost.
 
-        Nothing at or above `limit` need be looked for.
+        Nothing at or above `limit` is looked for.
         """
+        from preceptor.engine._beam_kernels import best_repeat
 
-    def price(self, path: IntArray, commit: int, /) -> float:
-        """What a plan costs exactly: sets of its rounds, and the set that stays from then on."""
+        instance = self.bound.instance
+        found: tuple[int, float] = best_repeat(
+            counts, instance.errors, self.most, *instance.loss_arrays, instance.actions,
+            self._least, instance.discount, limit,
+        )  # fmt: skip
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +113,13 @@ class BeamResult:
     widest: int
     status: Ending
     exhausted: bool
-    seconds: float
 
 
 def memory_width(guide: Guide, megabytes: float) -> int:
     """Largest width whose children and back pointers fit."""
     instance = guide.bound.instance
     n = instance.shown.shape[1]
-    per_node = 16 * len(instance.actions) + 8 * guide.bound.length + 3 * (8 * n + 64)
+    per_node = 24 * len(instance.actions) + 8 * guide.bound.length + 3 * (8 * n + 64)
     return max(LEAST_WIDTH, int(megabytes * 1e6 / per_node))
 
 
@@ -116,8 +140,7 @@ def guided_beam(
     began = time.perf_counter()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
-    members, back = padded_members(bound.instance.shown), _BackPointers()
-    keys = CountKeys.of(members, guide.most.size, bound.length + 1)
+    back = _BackPointers()
     layer = _Layer(
         np.zeros((1, guide.most.size), dtype=np.int64), np.zeros(1), np.array([bound.value])
     )
@@ -129,7 +152,7 @@ def guided_beam(
         if late or (should_stop is not None and should_stop()):
             status = "time_limit" if late else "stopped"
             break
-        layer, lost = _next_layer(guide, t, layer, best.value, width, keys, back)
+        layer, lost = _next_layer(guide, t, layer, best.value, width, back)
         t += 1
         dropped = min(dropped, lost)
         if layer.size:
@@ -148,7 +171,6 @@ def guided_beam(
         widest=widest,
         status=status,
         exhausted=dropped == np.inf,
-        seconds=time.perf_counter() - began,
     )
 
 
@@ -214,11 +236,11 @@ class _Best:
 
     def offer_commits(self, t: int, layer: _Layer, back: _BackPointers) -> None:
         """One set forever, from the most promising nodes of layer t."""
-        tried = self.guide.nodes_tried(t)
-        if not tried:
+        instance = self.guide.bound.instance
+        if instance.horizon is not None or (t % _TRIED_LAYERS and t != instance.length):
             return
-        weight = self.guide.bound.instance.discount**t
-        for node in np.argsort(layer.bounds, kind="stable")[:tried]:
+        weight = instance.discount**t
+        for node in np.argsort(layer.bounds, kind="stable")[:_TRIED_NODES]:
             so_far = layer.prefix[node]
             limit = (self.value - so_far) / weight
             commit, rest = self.guide.best_repeat(layer.counts[node], limit)
@@ -241,22 +263,19 @@ class _Best:
 
 
 def _next_layer(
-    guide: Guide, t: int, layer: _Layer, limit: float, width: int, keys: CountKeys,
-    back: _BackPointers,
-) -> tuple[_Layer, float]:  # fmt: skip
+    guide: Guide, t: int, layer: _Layer, limit: float, width: int, back: _BackPointers
+) -> tuple[_Layer, float]:
     """The best children below `limit`, one for equal counts; and the least bound dropped."""
-    from preceptor.engine._beam_kernels import threshold
-
     instance, most = guide.bound.instance, guide.most
     actions = instance.actions
     F, G = np.empty((layer.size, actions.size)), np.empty((layer.size, actions.size))
     guide.expand(t, layer.counts, layer.prefix, limit, F, G)
-    room = min(_LOOKED_AT * width, F.size)
-    cut, finite = threshold(F, room, _BINS)
-    room = min(room + room // 10 + 16, finite)
-    if finite == 0:
+    finite = F[np.inf > F]
+    if not finite.size:
         return _Layer(layer.counts[:0], layer.prefix[:0], layer.bounds[:0]), np.inf
-    merged = keys.merge(layer.counts, F, actions, most, cut, room)
+    room = _LOOKED_AT * width
+    cut = np.partition(finite, room - 1)[room - 1] if finite.size > room else np.inf
+    merged = merge(layer.counts, F, guide.members, actions, most, cut)
     bounds, dropped = merged.best, merged.dropped
     chosen = np.arange(bounds.size)
     if bounds.size > width:
@@ -268,3 +287,51 @@ def _next_layer(
     back.add(parents, sets)
     counts = np.minimum(layer.counts[parents] + instance.shown[sets], most)
     return _Layer(counts, G[parents, taken], bounds[chosen]), dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """One child for each vector of counts, the cheapest, the first if tied.
+
+    best, parents, actions (children,); `dropped` is the least cost for which there was no room.
+    """
+
+    best: FloatArray
+    parents: IntArray
+    actions: IntArray
+    dropped: float
+
+
+def merge(
+    counts: IntArray, costs: FloatArray, members: IntArray, actions: IntArray, most: IntArray,
+    cut: float = np.inf,
+) -> Merged:  # fmt: skip
+    """Children of states with `counts` (K, n) by sets `actions` (A,), at `costs` (K, A).
+
+    Infinite costs are no children, and those above `cut` are dropped. Counts stand still at `most`
+    (n,); members (sets, widest) are the tests of sets, padded with -1. Counts are packed into as
+    few 64-bit words as hold them, so that no two different ones can be taken for the same; a hash
+    only chooses where to look.
+    """
+    from preceptor.engine._beam_kernels import merge_children
+
+    bits = (int(counts.max()) + 1).bit_length()
+    words = -(-counts.shape[1] // (64 // bits))
+    room = int(np.sum((costs <= cut) & (costs < np.inf)))
+    best, keys = np.empty(room), np.empty((room, words), dtype=np.uint64)
+    parents, chosen = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    table = np.empty(1 << max(4, int(2 * room).bit_length()), dtype=np.int64)
+    kept, dropped = merge_children(
+        counts, np.ascontiguousarray(costs), members, actions, most, cut, words, bits, best,
+        parents, chosen, keys, table,
+    )  # fmt: skip
+    return Merged(best[:kept], parents[:kept], chosen[:kept], float(dropped))
+
+
+def padded_members(shown: NDArray[np.bool_]) -> IntArray:
+    """Tests of each set (sets, widest) from who is in it (sets, n), padded with -1."""
+    sizes = shown.sum(axis=1)
+    members = np.full((len(shown), max(int(sizes.max()), 1)), -1, dtype=np.int64)
+    sets, tests = np.nonzero(shown)
+    members[sets, np.arange(sets.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = tests
+    return members

@@ -48,7 +48,7 @@ _MOST_ENDLESS = 3
 FEWER_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, HIGH)
 # Enough for T_d: with a hundredth of this tolerance it was the same in every one of 20 instances,
 # and so it was with ten times as much.
-ENDLESS: dict[str, Any] = {"tolerance": 1e-4, "edge_seconds": 0.0}
+ENDLESS: dict[str, Any] = {"tolerance": 1e-4}
 
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:

@@ -14,9 +14,8 @@ from preceptor._base.notebook import html_table
 from preceptor._base.progress import CONTRADICTION, Status
 from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import in_seconds, labelled, percent
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import Certificate, LinearCertificate
 from preceptor.errors import InvalidInput, MissingExtra
-from preceptor.linear_certificate import LinearCertificate
 from preceptor.plan.in_brief import shown_in_words, timeline
 from preceptor.plan.reading import ALL_POLICIES, FORMAT, read_fields
 from preceptor.policies import Policy
@@ -101,7 +100,7 @@ class Plan(Value):
     reason: str = ""
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Certificate | PotentialCertificate | LinearCertificate | None = None
+    certificate: Certificate | LinearCertificate | None = None
     regrets: Regrets | None = None
     seen_before: tuple[int, ...] | None = None
     rounds_before: int = 0

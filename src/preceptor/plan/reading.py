@@ -8,9 +8,8 @@ from typing import Any
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.gathering import Gathered
 from preceptor._base.progress import CONTRADICTION, Status
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import Certificate, LinearCertificate
 from preceptor.errors import InvalidFile
-from preceptor.linear_certificate import LinearCertificate
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
@@ -98,10 +97,8 @@ def _read_before(fields: dict[str, Any]) -> None:
     InvalidFile.raise_if(faults)
 
 
-def _certificate(data: object) -> Certificate | PotentialCertificate | LinearCertificate:
-    """Any kind, told apart by what it holds."""
+def _certificate(data: object) -> Certificate | LinearCertificate:
+    """Either kind, told apart by what it holds."""
     if not isinstance(data, Mapping):
         raise InvalidFile(f"certificate: got {data!r}, expected a table")
-    if "potentials" in data:
-        return PotentialCertificate.from_dict(data)
-    return (Certificate if "log_weight" in data else LinearCertificate).from_dict(data)
+    return (Certificate if "potentials" in data else LinearCertificate).from_dict(data)

@@ -45,66 +45,58 @@ def commit_cost(
 
 @jit
 def best_commits(
-    counts, values, weight, err0, membership, constant, linear, quadratic, zeroth, first, retention,
-    scale, second, best, best_set,
+    counts, err0, membership, constant, linear, quadratic, zeroth, first, retention, scale, second,
+    best, best_set,
 ):  # fmt: skip
-    """For each state (counts (states, n)): least values + weight·commit cost, and the set.
-
-    States whose `values` alone are no better than the best whole so far keep infinity.
-    """
+    """For each state (counts (states, n)) the least cost of one set forever, and the set."""
     n = err0.size
     still = np.empty(n)
     moved = np.empty(n)
-    least = np.inf
     for b in range(counts.shape[0]):
         best[b] = np.inf
         best_set[b] = -1
-        if values[b] >= least:
-            continue
         for i in range(n):
             still[i] = err0[i] * retention[i, counts[b, i]]
             moved[i] = err0[i] * first[i, counts[b, i]]
         for k in range(constant.size):
-            cost = values[b] + weight * commit_cost(
+            cost = commit_cost(
                 k, still, moved, counts[b], err0, membership, constant, linear, quadratic, zeroth,
                 scale, second,
             )  # fmt: skip
             if cost < best[b]:
                 best[b] = cost
                 best_set[b] = k
-        least = min(least, best[b])
 
 
 @jit
 def best_commits_summed(
-    order, values, weight, discount, length, err, counts, membership, floor, shift, reading,
-    prices, code, numbers, surface, least,
+    counts, limits, discount, length, err, membership, floor, shift, reading, prices, code,
+    numbers, surface, least, best, best_set,
 ):  # fmt: skip
     """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
-    soon as the rest at its very least cannot save it. Returns (value, state, set) of the best.
+    soon as the rest at its very least cannot save it.
 
-    States come in `order` of V with their `counts` (states, n); `err` (n, showings) holds errors
-    by count; no round costs less than `least`.
+    `err` (n, showings) holds errors by count; no round costs less than `least`, and what costs more
+    than `limits` (states,) is of no interest: it may be given as infinite.
     """
     n = err.shape[0]
     rows = shift.shape[1]
-    best, best_rank, best_set = np.inf, -1, -1
     e = np.empty(n)
     rest = np.zeros(length + 1)  # discounted floor of the rounds from u on
     for u in range(length - 1, -1, -1):
         rest[u] = least + discount * rest[u + 1]
-    for position in range(order.size):
-        at = order[position]
-        if values[at] + weight * rest[0] >= best:
-            break
+    for b in range(counts.shape[0]):
+        best[b] = np.inf
+        best_set[b] = -1
         for k in range(floor.size):
-            cost, factor = values[at], weight
+            cost, factor = 0.0, 1.0
             for u in range(length):
-                if cost + factor * rest[u] >= best:
+                lowest = cost + factor * rest[u]
+                if lowest >= best[b] or lowest > limits[b]:
                     cost = np.inf
                     break
                 for i in range(n):
-                    e[i] = err[i, counts[at, i] + (u if membership[k, i] else 0)]
+                    e[i] = err[i, counts[b, i] + (u if membership[k, i] else 0)]
                 first, square = 0.0, 0.0
                 for r in range(rows):
                     deviation = shift[k, r]
@@ -116,9 +108,9 @@ def best_commits_summed(
                 charged = charge(code, numbers, surface, floor[k], first, square)
                 cost += factor * (charged + prices[k])
                 factor *= discount
-            if cost < best:
-                best, best_rank, best_set = cost, at, k
-    return best, best_rank, best_set
+            if cost < best[b]:
+                best[b] = cost
+                best_set[b] = k
 
 
 @jit
@@ -195,16 +187,16 @@ def visit(
 @jit
 def tree_commits(
     counts, err0, sigma, zeroth, first, retention, scale, second, depth, test, set_index, row,
-    after, cost_floor, least_below, limits, hints, best, best_set,
+    after, cost_floor, least_below, limits, best, best_set,
 ):  # fmt: skip
     """Best set to commit to for every state, walking the sets as a tree.
 
     With M_S[:, i] = Σ[:, i] for i in S, the cost of showing S is
     zeroth·(floor + |L⁻¹q_S|²) - 2 Σ_S linear_i + Σ_{S×S} cross_ij, where linear_i (n, states) and
     cross_ij (n, n, states) are what the errors still have to lose, alone and in pairs. Branches
-    whose costs are all bounded (`least_below`) above the worst best of the block are left out; the
-    nodes of `hints` (hints, depth), tried first, make that happen early. A state whose best is
-    above its entry in `limits` is of no interest, and what it gets may not be its best.
+    whose costs are all bounded (`least_below`) above the worst best of the block are left out. A
+    state whose best is above its entry in `limits` is of no interest, and what it gets may not be
+    its best.
     """
     block = 64
     n = err0.size
@@ -228,85 +220,17 @@ def tree_commits(
         fill_with(here_set, cost_floor.size)
         limit = largest_of(limits[start:stop])
         ceiling = limit
-        node, hint, since = np.int64(0), 0, 0
+        node, since = np.int64(0), 0
         while node < depth.size:
-            at = node
-            if hint < hints.size:
-                at = hints[hint // hints.shape[1], hint % hints.shape[1]]
-                hint += 1
-                since = 31
-                if at < 0:
-                    continue
-            elif least_below[node] > ceiling:
+            if least_below[node] > ceiling:
                 node = after[node]
                 continue
-            else:
-                node += 1
             visit(
-                at, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path,
+                node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path,
                 lengths, learned, line, here, here_set,
             )  # fmt: skip
+            node += 1
             since += 1
             if since == 32:
                 ceiling = min(largest_of(here), limit)
                 since = 0
-
-
-@jit
-def bounds_near(
-    counts, err0, sigma, zeroth, first, retention, scale, second, depth, test, set_index, row,
-    after, cost_floor, reach, widest, least_below,
-):  # fmt: skip
-    """For each node the least that any child of this state (counts (1, n)) can pay at or below it.
-
-    `reach` (sets, n) is how long a unit error of each test is to each set, `widest` how many
-    tests a child may have been shown more.
-    """
-    n = err0.size
-    deepest = row.shape[1]
-    path = np.zeros(deepest + 1, dtype=np.int64)
-    q = np.empty((n, 1))
-    linear = np.empty((n, 1))
-    cross = np.empty((n, n, 1))
-    learning_terms(counts, err0, sigma, zeroth, first, retention, scale, second, q, linear, cross)
-    fall = np.empty(n)
-    for i in range(n):
-        m = counts[0, i]
-        fall[i] = abs(err0[i] * (retention[i, m] - retention[i, m + 1]))
-    lengths = np.zeros((deepest + 1, 1))
-    learned = np.zeros((deepest + 1, 1))
-    line = np.empty(1)
-    best = np.empty(1)
-    best_set = np.zeros(1, dtype=np.int64)
-    largest = np.empty(widest)
-    for node in range(depth.size):
-        best[0] = np.inf
-        visit(
-            node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path, lengths,
-            learned, line, best, best_set,
-        )  # fmt: skip
-        s = set_index[node]
-        if s < 0:
-            least_below[node] = np.inf
-            continue
-        largest[:] = 0.0
-        for i in range(n):
-            step = fall[i] * reach[s, i]
-            place = widest - 1
-            if step <= largest[place]:
-                continue
-            while place > 0 and largest[place - 1] < step:
-                largest[place] = largest[place - 1]
-                place -= 1
-            largest[place] = step
-        lost = 0.0
-        for place in range(widest):
-            lost += largest[place]
-        left = np.sqrt(max(best[0] - cost_floor[s], 0.0)) - lost
-        # a hair lower, so that rounding cannot rule out a set that ties
-        least_below[node] = cost_floor[s] + (left * left * (1.0 - 1e-9) if left > 0.0 else 0.0)
-    for node in range(depth.size - 1, -1, -1):
-        child = node + 1
-        while child < after[node]:
-            least_below[node] = min(least_below[node], least_below[child])
-            child = after[child]

@@ -75,36 +75,20 @@ def offer(cost, best, chosen, k):
         chosen[x] = k if better else chosen[x]
 
 
-@inner_jit
-def edge_value(potentials, constants, count, out):
-    """Best of the separable lower bounds along a row, into out."""
-    out[:] = -np.inf
-    for b in range(constants.size):
-        total = constants[b]
-        for c in range(1, count.size):
-            total += potentials[b, c, count[c]]
-        fast = potentials[b, 0]
-        for x in range(out.size):
-            out[x] = max(out[x], total + fast[x])
-
-
 @jit
 def sweep_planes(
     first, stop, planes, caps, strides, coordinate, member_of, discount, floor, shift, reading,
-    prices, code, numbers, surface, err, fast_part, fast_square, next_part, table, potentials,
-    constants, values, actions, halt,
+    prices, code, numbers, surface, err, fast_part, fast_square, next_part, table, values,
+    actions, halt,
 ):  # fmt: skip
     """V and A for every state of some planes, given those of all states that lie beyond them.
 
     A plane is all counts of coordinates 0 and 1; `planes` numbers them. `member_of` (sets, d):
     whether a set moves a coordinate. `err` (n, showings) errors by count.
     `fast_part`, `next_part` (sets, rows, counts): what tests of coordinates 0 and 1 contribute.
-    `table` (sets, states) holds losses computed elsewhere, or is empty. With `potentials`
-    (bounds, d, counts) and `constants` (bounds,), states at the edge of the box take the largest
-    of these separable lower bounds on their cost instead, and V becomes a lower bound itself.
-    Nothing is known of V if halt[0] is set before the end.
+    `table` (sets, states) holds losses computed elsewhere, or is empty. Nothing is known of V if
+    halt[0] is set before the end.
     """
-    bounded = constants.size > 0
     d = caps.size
     n = coordinate.size
     sets, rows = shift.shape
@@ -147,15 +131,6 @@ def sweep_planes(
         chosen[:] = 0
         along[:] = np.inf
         moves_along = False
-        if bounded:
-            at_edge = False
-            for c in range(1, d):
-                at_edge = at_edge or count[c] == caps[c]
-            edge_value(potentials, constants, count, cost)
-            if at_edge:
-                copy_into(best, cost)
-                continue
-            edge = cost[length - 1]
         for k in range(sets):
             jump = 0
             for c in range(1, d):
@@ -208,8 +183,6 @@ def sweep_planes(
                 for x in range(length):
                     cost[x] *= forever
                 offer(cost, best, chosen, k)
-        if bounded:
-            best[length - 1] = edge
         if moves_along:
             after = best[length - 1]
             for x in range(length - 2, -1, -1):

@@ -2,30 +2,27 @@
 
 A prefix is scored by its loss so far plus the best single set shown ever after, over all allowed
 sets. That score cannot see what would be learned outside the set it freezes, which makes this a
-poor optimiser when errors are large; it is here because the paper has it. Three things are ours:
-equal count vectors are merged by exact keys before scoring, children that cannot reach the M-th
-best score even at the floor of all later rounds are not scored, and suffixes that were too bad for
-a parent are not tried for its children (`commits.py` says which). None changes the result.
+poor optimiser when errors are large; it is here because the paper has it. Two things are ours:
+equal count vectors are merged by exact keys before scoring, and children that cannot reach the M-th
+best score even at the floor of all later rounds are not scored. Neither changes the result.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from preceptor._base.checks import is_count
-from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.engine.merging import CountKeys
-from preceptor.engine.potentials import FOREVER
+from preceptor.engine.bound import FOREVER
+from preceptor.engine.guided_beam import merge
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
-from preceptor.planning.bounds import instant_bound, least_loss
+from preceptor.planning.bounds import instant_bound
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy
 from preceptor.planning.solver import Solver
@@ -33,15 +30,6 @@ from preceptor.problem import Problem
 
 DEFAULT_WIDTH = 100
 DEFAULT_LAYERS = 200
-# Children are scored so many at a time, the cheapest prefixes first.
-_BATCH = 4096
-# but first a few of each parent, or of all, so that the rest has something to be measured against.
-_FIRST, _FIRST_OF_ALL = 64, 256
-# What children of one parent cannot do is worth working out for larger families only. Measured at
-# width 100: with 56 sets five times as long, with 576 twice, with 6,196 a quarter of the time.
-_MIXED_SETS = 1_000
-# Suffixes of the best parents, tried first for their children.
-_MAX_HINTS = 4
 
 
 def solve_beam(
@@ -145,9 +133,7 @@ class _Beam:
         self._problem = problem
         self._width = width
         self._rounds = rounds
-        self._least = least_loss(problem)
         self._moves = problem.sets.membership.astype(np.int64)
-        self._keys = CountKeys.of(problem.sets.members, problem.size, rounds)
         self._endless = CommitValues(problem, rounds, None) if problem.horizon is None else None
         self.scored = 0
 
@@ -165,13 +151,17 @@ class _Beam:
         losses = problem.oracle.losses(errors)
         costs = layer.values[:, None] + problem.discount**t * losses
         born = self._merge(layer, costs)
-        hints = np.unique(layer.commits[: self._width // 10 + 1])[:_MAX_HINTS]
-        kept, scores, commits = self._score(born, t + 1, hints)
+        left = None if problem.horizon is None else problem.horizon - t - 1
+        commits = self._endless or CommitValues(problem, self._rounds, left)
+        kept, scores, suffixes = commits.cheapest(
+            born.values, born.counts, problem.discount ** (t + 1), self._width
+        )
+        self.scored += born.values.size
         return _Layer(
             born.counts(kept),
             born.values[kept],
             scores,
-            commits,
+            suffixes,
             born.parents[kept],
             born.shown[kept],
             layer,
@@ -180,46 +170,11 @@ class _Beam:
     def _merge(self, layer: _Layer, costs: FloatArray) -> _Children:
         """The cheapest of all children (states, sets) with equal counts, the first if tied."""
         every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, FOREVER)
-        merged = self._keys.merge(layer.counts, costs, every, endless, np.inf, costs.size)
+        merged = merge(layer.counts, costs, self._problem.sets.members, every, endless)
         chosen = np.zeros(costs.shape, dtype=np.bool_)
         chosen[merged.parents, merged.actions] = True
         parents, shown = np.nonzero(chosen)
         return _Children(costs[chosen], parents, shown, layer.counts, self._moves)
-
-    def _score(
-        self, born: _Children, t: int, hints: IntArray
-    ) -> tuple[IntArray, FloatArray, IntArray]:
-        """Rows of the best `width` children, their scores and suffixes, best first."""
-        problem, values = self._problem, born.values
-        left = None if problem.horizon is None else problem.horizon - t
-        weight = problem.discount**t
-        floor = weight * self._least * total_weight(problem.discount, left)
-        commits = self._endless or CommitValues(problem, self._rounds, left)
-        rows: list[IntArray] = []
-        scores: list[FloatArray] = []
-        suffixes: list[IntArray] = []
-        worst = np.inf
-        kept = np.empty(0)  # the best scores so far
-        by_parent = len(problem.sets) > _MIXED_SETS
-        for batch in _batches(values, born.parents) if by_parent else _mixed_batches(values):
-            if values[batch[0]] + floor > worst:
-                continue
-            limits = (worst - values[batch]) / weight if weight else np.full(batch.size, np.inf)
-            parent = born.before[born.parents[batch[0]]] if by_parent else None
-            cost, suffix = commits.best(born.counts(batch), hints, parent, limits)
-            self.scored += batch.size
-            score = values[batch] + weight * cost
-            good = np.flatnonzero(score <= worst)
-            rows.append(batch[good])
-            scores.append(score[good])
-            suffixes.append(suffix[good])
-            kept = np.concatenate([kept, score[good]])
-            if kept.size >= self._width:
-                kept = np.partition(kept, self._width - 1)[: self._width]
-                worst = float(kept[-1])
-        all_rows, all_scores = np.concatenate(rows), np.concatenate(scores)
-        best = np.lexsort((all_rows, all_scores))[: self._width]
-        return all_rows[best], all_scores[best], np.concatenate(suffixes)[best]
 
     def path(self, layer: _Layer) -> IntArray:
         """Sets (rounds,) that lead to the best state of a layer."""
@@ -229,27 +184,6 @@ class _Beam:
             path.append(int(at.shown[row]))
             row, at = int(at.parents[row]), at.before
         return np.array(path[::-1], dtype=np.int64)
-
-
-def _batches(values: FloatArray, parents: IntArray) -> Iterator[IntArray]:
-    """Rows in batches of one parent each, cheapest first; first a few of every parent."""
-    order = np.argsort(values, kind="stable")
-    order = order[np.argsort(parents[order], kind="stable")]
-    own = np.split(order, np.flatnonzero(np.diff(parents[order])) + 1)
-    sizes = (_FIRST, *(_BATCH for _ in range(max(map(len, own)) // _BATCH + 1)))
-    begin = 0
-    for size in sizes:
-        batches = [rows[begin : begin + size] for rows in own if rows.size > begin]
-        yield from sorted(batches, key=lambda rows: float(values[rows[0]]))
-        begin += size
-
-
-def _mixed_batches(values: FloatArray) -> Iterator[IntArray]:
-    """Rows in batches of any parents, cheapest first."""
-    order = np.argsort(values)
-    yield order[:_FIRST_OF_ALL]
-    for begin in range(_FIRST_OF_ALL, order.size, _BATCH):
-        yield order[begin : begin + _BATCH]
 
 
 def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> None:

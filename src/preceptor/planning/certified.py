@@ -4,12 +4,13 @@ Every plan is followed by a lower bound that holds for all policies; where peopl
 outcomes, for schedules fixed in advance unless more is asked for (`certified_person.py`). A dual
 bounds what any continuation must cost; the beam walks the count states in order of that bound,
 pruning what cannot beat the plan at hand, and so raises the bound and often finds a better plan.
-There are two duals:
+Its
+rounds are minimised in one of two ways, with the same kind of certificate in the end:
 
-- where every showing divides an error by a constant, errors are squared and nobody imputes wrongly,
-  multipliers of each round (`engine.dual`);
-- for any other curve, imputation and convex risk, potentials of the counts
-  (`engine.general_dual`), unless the whole box of counts is small enough to be swept outright.
+- over errors (`engine.error_dual`), where every showing divides an error by a constant, errors are
+  squared and nobody imputes wrongly;
+- over counts (`engine.count_dual`), for any other curve, imputation and convex risk, unless the
+  whole box of counts is small enough to be swept outright.
 
 What is left (yes or no, charges that are not convex, samples of a risk other than squared error)
 has neither; the bound then comes from the lattice or from a truncated plan, whichever proves more.
@@ -19,24 +20,26 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.discounting import total_weight
 from preceptor._base.progress import Progress
 from preceptor._base.threads import one_blas_thread
-from preceptor.errors import InvalidInput, NotApplicable, TooLarge
+from preceptor._base.values import IntArray
+from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
-from preceptor.planning.anytime import OutOfTime, Watch, watching
+from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.by_prices import has_prices_nearby
-from preceptor.planning.certified_counts import affordable_bytes, prove_by_counts
 from preceptor.planning.certified_person import certify_person, why_not_certified
-from preceptor.planning.counting import why_not_counted
+from preceptor.planning.counting import to_counts, why_not_counted
 from preceptor.planning.finite import DEFAULT_MEMORY, finite_plan
-from preceptor.planning.lattice import lattice_plan
+from preceptor.planning.lattice import DEFAULT_TOLERANCE, lattice_plan, states_needed
 from preceptor.planning.proof import Proof
-from preceptor.planning.reduction import certificate_of, to_instance
+from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, solve_search, why_not_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
@@ -50,11 +53,20 @@ from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 30.0
 DEFAULT_GAP = 1e-4
-# Shares of the time: search, dual; the beam gets the rest. Large families need a longer dual.
-_SHARES = (0.12, 0.33)
-_LARGE_SHARES = (0.25, 0.62)
+# Shares of the time: search, dual; the beam gets the rest. Rounds are dearer, and a dual takes
+# longer, over counts; with many tests a good first plan takes longer, too.
+_SHARES, _COUNTS_SHARES, _LARGE_SHARES = (0.12, 0.33), (0.08, 0.5), (0.25, 0.62)
 _LARGE = 10
+# Seconds of the first search, at most, where a dual follows: the rest comes after the proof.
 _FIRST_SEARCH = 3.0
+# A box of counts of so many bytes is swept outright instead of being bounded by a dual,
+_SWEPT_BYTES = 2**30
+# if that takes no more than this share of the time that is left. Where there is no dual, the first
+# search takes as much.
+_THIRD = 1 / 3
+# States x sets that an exact method gets through in a second, by the code of the risk; a charge
+# without a closed form is integrated for each of them.
+_STATES_A_SECOND = {0: 2.5e8, 1: 2e7, 2: 8e7, 3: 5e6, -1: 1e5}
 
 
 def solve_certified(
@@ -150,10 +162,8 @@ def solve_certified(
         )
         with watch.proving():
             work.instant = instant_bound(problem, watch)
-        if shape.has_dual:
-            prove_by_multipliers(work)
-        elif general:
-            prove_by_counts(work)
+        if shape.has_dual or general:
+            prove_by_dual(work, over_errors=shape.has_dual)
         else:
             prove_without_dual(work, why_not_counted(problem))
         return work.plan()
@@ -174,69 +184,93 @@ def why_not_proven(problem: Problem) -> str:
     return why_not_search(problem) if shape_of(problem).has_dual else ""
 
 
-def prove_by_multipliers(work: Proof) -> None:
-    """The whole way, where each showing divides an error by a constant."""
-    from preceptor.engine.dual import solve_dual
-    from preceptor.engine.multiplier_guide import MultiplierGuide
+def prove_by_dual(work: Proof, over_errors: bool) -> None:
+    """The whole way: a first plan, a dual, beams that it guides, a search from the best plan."""
+    from preceptor.engine.count_dual import solve_counts
+    from preceptor.engine.error_dual import solve_errors
 
     problem, watch = work.problem, work.watch
-    shares = _SHARES if problem.size <= _LARGE else _LARGE_SHARES
-    first = watch.share(shares[0])
-    if problem.size <= _LARGE and np.isfinite(first):
-        first = min(first, _FIRST_SEARCH)  # the rest of the search comes after the proof
-    path, commit = work.look_for_plans(first)
-    if work.done():
+    if not over_errors:
+        sweep_if_small(work)
+        if work.done() or watch.stop():
+            return
+    shares = _SHARES if over_errors else _COUNTS_SHARES
+    if over_errors and problem.size > _LARGE:
+        shares = _LARGE_SHARES
+    most = np.inf if problem.size > _LARGE else _FIRST_SEARCH
+    path, commit = _first_plan(work, shares[0], most)
+    if work.done() or watch.stop():
         return
-    work.raise_by_dual(
-        lambda **limits: solve_dual(to_instance(problem), path, **limits),
-        shares[1],
-        certificate_of,
-        MultiplierGuide,
-        path,
-        commit,
-    )
+    if over_errors:
+        solve = partial(solve_errors, to_instance(problem), path)
+    else:
+        loss = work.value / total_weight(problem.discount, problem.horizon)
+        solve = partial(solve_counts, to_counts(problem), loss, work.value)
+    work.raise_by_dual(solve, shares[1], path, commit)
+
+
+def _first_plan(work: Proof, share: float, most: float = np.inf) -> tuple[IntArray, int]:
+    """A plan to begin with: searched for, or a fixed set."""
+    seconds = work.watch.share(share)
+    if np.isfinite(seconds):  # else the seed is to decide everything, not the clock
+        seconds = min(seconds, most)
+    try:
+        return work.look_for_plans(seconds)
+    except NotApplicable:  # a user's own risk, say
+        if work.policy is None:
+            work.take_best_fixed()
+        path = work.path()
+        return path, int(path[-1])
+
+
+def affordable_bytes(problem: Problem, watch: Watch, memory_limit: int, share: float) -> int:
+    """What tables may take so that filling them takes no more than a share of the time left."""
+    rate = _STATES_A_SECOND[problem.risk.code]
+    states = min(share * watch.left, 1e6) * rate / len(problem.sets)
+    return min(memory_limit, _SWEPT_BYTES, int(9 * states) + 2**16)
+
+
+def sweep_if_small(work: Proof) -> None:
+    """Every state there is, where they are few enough."""
+    problem = work.problem
+    budget = affordable_bytes(problem, work.watch, work.memory_limit, _THIRD)
+    endless = problem.horizon is None
+    if not endless or states_needed(problem, DEFAULT_TOLERANCE)[1] <= budget:
+        _sweep(work, budget)
+
+
+def _sweep(work: Proof, budget: int) -> None:
+    """Every state, or over infinitely many rounds as many as fit."""
+    problem, watch = work.problem, work.watch
+    if problem.horizon is not None:
+        work.take_plan(lambda: finite_plan(problem, budget, watch))
+    else:
+        work.take_plan(lambda: lattice_plan(problem, watch, memory_limit=budget))
 
 
 def prove_without_dual(work: Proof, why_not: str) -> None:
-    """What neither dual covers: exact methods where they fit, else what bounds."""
+    """What no dual covers: exact methods where they fit, else what bounds."""
     problem, watch = work.problem, work.watch
     work.notes = (f"No dual bound: {why_not}.",)
-    with suppress(NotApplicable):  # a user's own risk, say
-        work.look_for_plans(watch.share(0.4))
-    if work.policy is None:
-        work.take_best_fixed()
-    for solver in (_exactly, _first_rounds):
-        if work.done() or watch.stop():
-            break
-        rate = 5e6 if problem.oracle.forms() is not None else 1e5
-        most_work = int(min(watch.left, 1e6) * rate)
+    _first_plan(work, _THIRD)
+    if not work.done() and not watch.stop():
+        _sweep(work, affordable_bytes(problem, watch, work.memory_limit, 1.0))
+    if not work.done() and not watch.stop():
+        rate = _STATES_A_SECOND[3 if problem.oracle.forms() is not None else -1]
         budget = affordable_bytes(problem, watch, work.memory_limit, 1.0)
-        try:
-            with watch.proving():
-                plan = solver(problem, watch, budget, most_work)
-        except TooLarge:
-            continue
-        except OutOfTime:
-            work.finished = False
-            break
-        work.raise_bound(plan.lower_bound)
-        work.states += plan.states
-        if plan.value < work.value:
-            work.policy, work.value = plan.policy, plan.value
+        # the paper's rule for the suffix: weighing every end state can take minutes
+        work.take_plan(
+            lambda: truncated_plan(
+                problem,
+                watch,
+                suffix="last",
+                memory_limit=budget,
+                most_work=int(min(watch.left, 1e6) * rate),
+            )
+        )
     if not work.done() and not watch.stop() and work.max_iterations is None:
         with suppress(NotApplicable):
             work.look_for_plans(watch.left, start=work.path())
-
-
-def _exactly(problem: Problem, watch: Watch, memory: int, _work: int) -> Plan:
-    if problem.horizon is not None:
-        return finite_plan(problem, memory, watch)
-    return lattice_plan(problem, watch, memory_limit=memory)
-
-
-def _first_rounds(problem: Problem, watch: Watch, memory: int, work: int) -> Plan:
-    # the paper's rule for the suffix: weighing every end state can take minutes
-    return truncated_plan(problem, watch, suffix="last", memory_limit=memory, most_work=work)
 
 
 CERTIFIED = Solver(

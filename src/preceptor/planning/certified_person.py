@@ -69,16 +69,12 @@ def certify_person(
     found: SemidefiniteBound | str
     try:
         with watch.proving():
-            found = (
-                "Nothing after the first case counts."
-                if problem.discount == 0.0
-                else semidefinite_bound(
-                    expected,
-                    problem.discount,
-                    problem.horizon,
-                    time_limit=seconds,
-                    adaptive=bound_holds_for == ALL_POLICIES,
-                )
+            found = semidefinite_bound(
+                expected,
+                problem.discount,
+                problem.horizon,
+                time_limit=seconds,
+                adaptive=bound_holds_for == ALL_POLICIES,
             )
     except MissingExtra as error:
         found = f"{error}"

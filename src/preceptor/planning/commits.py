@@ -1,236 +1,164 @@
-"""The best set to commit to from many states at once.
+"""The best set to commit to from many states at once, and the states that end best.
 
 Beam search asks this for every child of every state it keeps, so for the paper's case (squared
 error, a person who knows the correlations) the sets are walked as a tree, a block of states at a
 time; otherwise dense forms, or the oracle itself, answer more slowly.
-
-**What a child cannot do.** Committing to S costs floor_S + |e|², a constant and a squared length
-of the errors in the seminorm of S. With geometric learning a child of a state, who was shown A once
-more, has errors e - d with d_i = e_i(1 - 1/α_i) for i in A, also at every later time. By the
-triangle inequality its cost is at least floor_S + (|e| - |d|)², and |d| is at most the sum of the
-largest k of |d_i| over all tests. So the costs at the parent, worked out once, rule out most sets
-for all of its children.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor._base.discounting import negligible_after
+from preceptor._base.discounting import negligible_after, total_weight
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.evaluation.tails import TailSums, tail_sums
+from preceptor.evaluation.tails import tail_sums, tail_sums_bytes
 from preceptor.evaluation.value import commit_value
-from preceptor.loss import DeviationForms
 from preceptor.loss.gaussian import GaussianOracle
+from preceptor.planning.finite import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from preceptor.problem import Problem
 
-
-# Bounds near parents that are kept, at most.
-_NEAR_BYTES = 64 * 2**20
-
-
-class _Walk(NamedTuple):
-    """What kernels that walk the tree of sets take after the counts, in their order."""
-
-    first_error: FloatArray
-    covariance: FloatArray
-    zeroth: float
-    first: FloatArray
-    retention: FloatArray
-    scale: FloatArray
-    second: FloatArray
-    depth: IntArray
-    test: IntArray
-    set_index: IntArray
-    row: FloatArray
-    after: IntArray
-    cost_floor: FloatArray
+# States are looked at in batches, the cheapest prefixes first: few to begin with, so that the rest
+# has something to be measured against, then ever more.
+_FIRST, _GROWTH, _LARGEST = 64, 4, 4096
 
 
 class CommitValues:
     """Answers for counts up to `showings` since the start, over `rounds` rounds or forever."""
 
-    def __init__(self, problem: Problem, showings: int, rounds: int | None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        showings: int,
+        rounds: int | None,
+        memory_limit: int = DEFAULT_MEMORY,
+    ) -> None:
+        oracle = problem.oracle
         self._problem = problem
         self._rounds, self._showings = rounds, showings
-        self._forms = problem.oracle.forms()
-        self._squared = problem.oracle.squared_form_of(()) is not None
-        self._sums = tail_sums(problem, showings, rounds) if self._squared else None
-        oracle = problem.oracle
+        self._forms = oracle.forms()
+        closed = oracle.squared_form_of(()) is not None
+        closed = closed and tail_sums_bytes(problem, showings) <= memory_limit
+        self._sums = tail_sums(problem, showings, rounds) if closed else None
         self._tree = oracle.tree if isinstance(oracle, GaussianOracle) else None
-        self._near: dict[bytes, FloatArray] = {}
-        if self._sums is not None and self._tree is not None:
-            self._cost_floor = self._sums.zeroth * oracle.floors()
-            self._least_below = self._tree.least_below(self._cost_floor)
+
+    def cheapest(
+        self,
+        values: FloatArray,
+        counts_of: Callable[[IntArray], IntArray],
+        weight: float,
+        width: int,
+    ) -> tuple[IntArray, FloatArray, IntArray]:
+        """States that end best: rows of the best `width`, their whole costs and sets, best first.
+
+        A state has cost `values` (states,) so far, and what comes weighs `weight`; `counts_of`
+        gives counts since the start (rows, n).
+        """
+        floor = weight * self._least * total_weight(self._problem.discount, self._rounds)
+        rows, sets = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        costs = np.empty(0)
+        order = np.argsort(values, kind="stable")
+        begin, size = 0, _FIRST
+        while begin < order.size:
+            batch = order[begin : begin + size]
+            worst = float(costs[-1]) if costs.size == width else np.inf
+            if values[batch[0]] + floor > worst:
+                break
+            limits = (worst - values[batch]) / weight if weight else np.full(batch.size, np.inf)
+            later, chosen = self.best(counts_of(batch), limits)
+            rows = np.concatenate([rows, batch])
+            costs = np.concatenate([costs, values[batch] + weight * later])
+            sets = np.concatenate([sets, chosen])
+            best = np.lexsort((rows, costs))[:width]
+            rows, costs, sets = rows[best], costs[best], sets[best]
+            begin, size = begin + size, min(_GROWTH * size, _LARGEST)
+        return rows, costs, sets
 
     def best(
-        self,
-        counts: IntArray,
-        hints: IntArray | None = None,
-        parent: IntArray | None = None,
-        limits: FloatArray | None = None,
+        self, counts: IntArray, limits: FloatArray | None = None
     ) -> tuple[FloatArray, IntArray]:
         """Least cost (states,) and the set (states,) for counts since the start (states, n).
 
-        `hints` are sets likely to be good, and `parent` (n,) the counts before one more set was
-        shown, if that is the same for all; they change how long it takes, not the answer. Where
-        the least cost is above `limits` (states,), some cost above it may be given instead.
+        Where the least cost is above `limits` (states,), some cost above it may be given instead.
         """
-        if self._sums is not None and self._tree is not None:
-            none = np.empty(0, dtype=np.int64)
-            known = none if hints is None else hints
-            least = self._least_below if parent is None else self._least_near(parent, self._sums)
-            most = np.full(counts.shape[0], np.inf) if limits is None else limits
-            return self._best_by_tree(counts, self._sums, known, least, most)
-        if self._sums is not None and self._forms is not None:
-            nothing = np.zeros(1)
-            parts = [
-                best_commits_by_forms(self._problem, self._forms, self._sums, row, nothing, 1.0)
-                for row in counts[:, None, :]
-            ]
-            return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        if self._forms is not None:
-            return self._best_by_summing(counts, self._forms)
-        return self._best_by_asking(counts)
+        from preceptor.planning._commit_kernels import (
+            best_commits,
+            best_commits_summed,
+            tree_commits,
+        )
 
-    def _best_by_summing(
-        self, counts: IntArray, forms: DeviationForms
-    ) -> tuple[FloatArray, IntArray]:
-        """Rounds added up in compiled loops: any risk that has a form."""
-        from preceptor.planning._commit_kernels import best_commits_summed
+        most = np.full(len(counts), np.inf) if limits is None else limits
+        least, chosen = np.empty(len(counts)), np.empty(len(counts), dtype=np.int64)
 
-        problem, first, nothing = self._problem, np.zeros(1, dtype=np.int64), np.zeros(1)
-        best = np.empty(counts.shape[0])
-        chosen = np.empty(counts.shape[0], dtype=np.int64)
-        for row in range(counts.shape[0]):
-            best[row], _, chosen[row] = best_commits_summed(
-                first,
-                nothing,
-                1.0,
-                problem.discount,
-                self._summed_rounds,
-                self._errors,
-                counts[row : row + 1],
-                problem.sets.membership,
-                *forms.arrays,
-                self._least,
-            )
-        return best, chosen
+        def work(part: slice) -> None:
+            here, limit, found = counts[part], most[part], (least[part], chosen[part])
+            if self._sums is not None and self._tree is not None:
+                tree_commits(*(here, *self._walk, limit, *found))
+            elif self._sums is not None and self._forms is not None:
+                best_commits(*(here, *self._dense, *found))
+            else:
+                best_commits_summed(*(here, limit, *self._summed, *found))
 
-    @cached_property
-    def _summed_rounds(self) -> int:
-        """Rounds after which nothing weighs anything, or all there are."""
-        if self._rounds is not None and self._problem.discount >= 1.0:
-            return self._rounds
-        matter = negligible_after(self._problem.discount)
-        return matter if self._rounds is None else min(self._rounds, matter)
-
-    @cached_property
-    def _errors(self) -> FloatArray:
-        """Errors (n, showings) by how often a test was shown since the start."""
-        problem = self._problem
-        showings = self._showings + self._summed_rounds
-        table = problem.by_showings.retention_table(problem.start_counts, showings)
-        return table * (problem.world.coefficients - problem.learner.initial)[:, None]
+        if self._forms is None and (self._sums is None or self._tree is None):
+            return self._best_by_asking(counts)
+        in_threads(work, len(counts))
+        return least, chosen
 
     @cached_property
     def _least(self) -> float:
         return float(self._problem.oracle.floors().min())
 
-    def _least_near(self, parent: IntArray, sums: TailSums) -> FloatArray:
-        """For each branch of the tree a bound on what children of that state pay there."""
-        from preceptor.planning._commit_kernels import bounds_near
-
-        tree, reach = self._tree, self._reach
-        if reach is None:
-            return self._least_below
-        assert tree is not None
-        key = parent.tobytes()
-        if key in self._near:
-            return self._near[key]
-        least = np.empty(tree.depth.size)
-        widest = int(self._problem.sets.sizes.max())
-        bounds_near(parent[None, :], *self._walk(sums), reach, widest, least)
-        # Children come in two batches a parent, with those of other parents in between.
-        if len(self._near) * least.nbytes > _NEAR_BYTES:
-            self._near.clear()
-        self._near[key] = least
-        return least
-
-    def _walk(self, sums: TailSums) -> _Walk:
-        problem, tree = self._problem, self._tree
-        assert tree is not None
-        return _Walk(
-            problem.world.coefficients - problem.learner.initial,
-            problem.world.covariance,
-            sums.zeroth,
-            sums.first,
-            sums.retention,
-            sums.scale,
-            sums.second,
-            tree.depth,
-            tree.test,
-            tree.set_index,
-            tree.row,
-            tree.after,
-            self._cost_floor,
-        )
+    @cached_property
+    def _first_errors(self) -> FloatArray:
+        return np.asarray(self._problem.world.coefficients - self._problem.learner.initial)
 
     @cached_property
-    def _reach(self) -> FloatArray | None:
-        """How long a unit error of each test is in the seminorm of each set, (sets, n).
+    def _walk(self) -> tuple[object, ...]:
+        """What the kernel that walks the tree of sets takes after the counts."""
+        problem, sums, tree = self._problem, self._sums, self._tree
+        assert sums is not None
+        assert tree is not None
+        cost_floor = sums.zeroth * problem.oracle.floors()
+        return (
+            self._first_errors, problem.world.covariance, sums.zeroth, sums.first, sums.retention,
+            sums.scale, sums.second, tree.depth, tree.test, tree.set_index, tree.row, tree.after,
+            cost_floor, tree.least_below(cost_floor),
+        )  # fmt: skip
 
-        None where learning is not geometric or the sets are too many.
-        """
-        sums = self._sums
-        if self._forms is None or sums is None or sums.second.size:
-            return None
-        member = self._problem.sets.membership
-        weight = np.where(member, np.diag(sums.scale)[None, :], sums.zeroth)
-        lengths: FloatArray = np.sqrt(weight * np.sum(self._forms.reading**2, axis=1))
-        return lengths
+    @cached_property
+    def _dense(self) -> tuple[object, ...]:
+        """What the kernel for squared error in any form takes after the counts."""
+        problem, sums, forms = self._problem, self._sums, self._forms
+        assert sums is not None
+        assert forms is not None
+        return (
+            self._first_errors, problem.sets.membership,
+            forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
+            np.einsum("sri,sr->si", forms.reading, forms.shift),
+            np.einsum("sri,srj->sij", forms.reading, forms.reading),
+            sums.zeroth, sums.first, sums.retention, sums.scale, sums.second,
+        )  # fmt: skip
 
-    def _best_by_tree(
-        self,
-        counts: IntArray,
-        sums: TailSums,
-        hints: IntArray,
-        least_below: FloatArray,
-        limits: FloatArray,
-    ) -> tuple[FloatArray, IntArray]:
-        from preceptor.planning._commit_kernels import tree_commits
-
-        best = np.empty(counts.shape[0])
-        chosen = np.empty(counts.shape[0], dtype=np.int64)
-        walk, paths = self._walk(sums), self._paths(hints)
-
-        def work(part: slice) -> None:
-            tree_commits(
-                counts[part], *walk, least_below, limits[part], paths, best[part], chosen[part]
-            )
-
-        in_threads(work, counts.shape[0])
-        return best, chosen
-
-    def _paths(self, hints: IntArray) -> IntArray:
-        """Nodes from the root to each hinted set, padded with -1."""
-        assert self._tree is not None
-        depth = self._tree.depth
-        paths = np.full((hints.size, int(depth.max()) + 1), -1, dtype=np.int64)
-        for row, hint in enumerate(hints):
-            node = int(self._tree.node_of[hint])
-            chain = [node]
-            while depth[chain[-1]] > 1:
-                above = np.flatnonzero(depth[: chain[-1]] == depth[chain[-1]] - 1)[-1]
-                chain.append(int(above))
-            paths[row, : len(chain)] = chain[::-1]
-        return paths
+    @cached_property
+    def _summed(self) -> tuple[object, ...]:
+        """What the kernel that adds up rounds, of any risk with a form, takes after the limits."""
+        problem, forms, rounds = self._problem, self._forms, self._rounds
+        assert forms is not None
+        if rounds is None or problem.discount < 1.0:
+            matter = negligible_after(problem.discount)
+            rounds = matter if rounds is None else min(rounds, matter)
+        showings = self._showings + rounds
+        table = problem.by_showings.retention_table(problem.start_counts, showings)
+        return (
+            problem.discount, rounds, table * self._first_errors[:, None],
+            problem.sets.membership, *forms.arrays, self._least,
+        )  # fmt: skip
 
     def _best_by_asking(self, counts: IntArray) -> tuple[FloatArray, IntArray]:
         problem = self._problem
@@ -246,39 +174,3 @@ class CommitValues:
         )
         chosen = np.argmin(costs, axis=1)
         return costs[np.arange(costs.shape[0]), chosen], chosen
-
-
-def best_commits_by_forms(
-    problem: Problem,
-    forms: DeviationForms,
-    sums: TailSums,
-    counts: IntArray,
-    values: FloatArray,
-    weight: float,
-) -> tuple[FloatArray, IntArray]:
-    """Least values + weight·cost (states,) and its set, for squared error in any form.
-
-    States that cannot beat an earlier one are passed over and keep infinity.
-    """
-    from preceptor.planning._commit_kernels import best_commits
-
-    best = np.empty(counts.shape[0])
-    chosen = np.empty(counts.shape[0], dtype=np.int64)
-    best_commits(
-        np.ascontiguousarray(counts),
-        values,
-        weight,
-        problem.world.coefficients - problem.learner.initial,
-        problem.sets.membership,
-        forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
-        np.einsum("sri,sr->si", forms.reading, forms.shift),
-        np.einsum("sri,srj->sij", forms.reading, forms.reading),
-        sums.zeroth,
-        sums.first,
-        sums.retention,
-        sums.scale,
-        sums.second,
-        best,
-        chosen,
-    )
-    return best, chosen

@@ -2,7 +2,7 @@
 
 A round costs G(s) of the size s = sqrt(floor + |deviation|²) of a normal miss. If a charge is
 convex then so is G, which never falls, and a round is convex in the person's errors: that is all
-that `preceptor.engine.general_dual` needs of curves, imputation, prices and risk.
+that `preceptor.engine.count_dual` needs of curves, imputation, prices and risk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 
 from preceptor._base.discounting import rounds_until
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.certificate import COUNT_UNIT
 from preceptor.loss.gaussian import GaussianOracle
 from preceptor.loss.oracle import DeviationForms
 from preceptor.model.risks import NumberRisk
@@ -66,16 +65,16 @@ def forms_of(problem: Problem) -> DeviationForms | None:
 
 def to_counts(problem: Problem) -> CountInstance:
     """The arrays; only for problems that `why_not_counted` has nothing against."""
-    from preceptor.engine.counted import CountInstance
+    from preceptor.engine.counted import CountInstance, basis_of
 
     forms = forms_of(problem)
     assert forms is not None
     length = _length(problem)
     left = problem.by_showings.retention_table(problem.start_counts, length)
+    at_start = np.where(left[:, :1] == 0.0, 1.0, left[:, :1])
     first = problem.world.coefficients - problem.learner.initial
     caps = _caps(problem, left)
     low, high = _beyond(problem, left, first, caps)
-    counts = np.broadcast_to(np.arange(length + 1) / COUNT_UNIT, left.shape)
     knots = np.zeros((0, 3)) if problem.risk.code >= 0 else charge_lines(problem, forms)
     return CountInstance(
         floor=forms.floor,
@@ -87,7 +86,7 @@ def to_counts(problem: Problem) -> CountInstance:
         tau=float(forms.risk.numbers[0]),
         knots=knots,
         errors=left * first[:, None],
-        basis=np.stack([counts, 1.0 - left, 1.0 - left**2], axis=2),
+        basis=basis_of(left / at_start),
         caps=caps,
         low=low,
         high=high,

@@ -19,7 +19,6 @@ from preceptor._base.progress import OPTIMAL_WITHIN, Status
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor._base.words import many
-from preceptor.certificate import Certificate
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.loss import DeviationForms
@@ -31,13 +30,11 @@ from preceptor.planning.bounds import instant_bound
 from preceptor.planning.cap_effects import CapEffects, first_errors
 from preceptor.planning.count_space import ABSENT, coordinates
 from preceptor.planning.finite import BATCH_NUMBERS, DEFAULT_MEMORY, parent_type
-from preceptor.planning.lattice_edge import EdgeBounds, edge_bounds
 from preceptor.planning.solver import Solver, Work
 from preceptor.policies import CountPolicy
 from preceptor.problem import Problem
 
 DEFAULT_TOLERANCE = 1e-6
-DEFAULT_EDGE_SECONDS = 10.0
 # Axes of a NumPy array.
 _MOST_AXES = 64
 _ROUGH_STATES = 100_000
@@ -56,13 +53,12 @@ def solve_lattice(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     caps: list[int] | int | None = None,
-    edge_seconds: float = DEFAULT_EDGE_SECONDS,
     memory_limit: int = DEFAULT_MEMORY,
 ) -> Plan:
     """The optimal policy for an infinite horizon, for every state a person can be in.
 
-    If the box of counts does not fit in memory it is made smaller; the bound then comes from a
-    sweep whose edge is bounded by a dual, and the plan says how far off it can be.
+    If the box of counts does not fit in memory it is made smaller, and the plan says how far off it
+    can be.
 
     Parameters
     ----------
@@ -72,8 +68,6 @@ def solve_lattice(
         The wanted relative error from capping counts, from which the caps follow.
     caps
         Where to cap counts, one number or one for each test, in place of `tolerance`.
-    edge_seconds
-        Seconds for the dual that bounds the edge of the box; 0 for none.
     memory_limit
         Bytes that it may use.
 
@@ -96,7 +90,6 @@ def solve_lattice(
         Watch(None),
         tolerance=tolerance,
         caps=caps,
-        edge_seconds=edge_seconds,
         memory_limit=memory_limit,
     )
 
@@ -107,12 +100,11 @@ def lattice_plan(
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     caps: list[int] | int | None = None,
-    edge_seconds: float = DEFAULT_EDGE_SECONDS,
     memory_limit: int = DEFAULT_MEMORY,
 ) -> Plan:
     """As `solve_lattice`; raises `OutOfTime` when the watch stops it."""
     started = watch.seconds
-    _check(problem, tolerance, caps, edge_seconds)
+    _check(problem, tolerance, caps)
     _refuse_if_hopeless(problem, memory_limit)
     effects = CapEffects.of(problem)
     notes: tuple[str, ...] = ()
@@ -131,14 +123,6 @@ def lattice_plan(
     # The sweep itself adds up as many roundings as rounds matter.
     rounding = 1e-13 * abs(values)
     bound = max(values - error - rounding, instant_bound(problem))
-    certificate: Certificate | None = None
-    if value - bound > 2 * tolerance * abs(value) and edge_seconds > 0:
-        edge = edge_bounds(problem, chosen, min(edge_seconds, 0.5 * watch.left))
-        if edge is not None:
-            below, _ = sweep(problem, effects, chosen, edge, watch=watch)
-            if below - rounding > bound:
-                bound, certificate = below - rounding, edge.certificate
-                notes = (*notes, "The bound uses dual bounds at the edge of the box.")
     apart = value - bound
     status = Status.BOUNDED
     if apart <= min(2 * max(tolerance, 1e-12), OPTIMAL_WITHIN) * abs(value):
@@ -156,7 +140,6 @@ def lattice_plan(
         states=int(np.prod(chosen + 1)),
         notes=notes,
         options={"tolerance": tolerance, "caps": chosen.tolist(), "capping_error": error},
-        certificate=certificate,
     ).settled()
 
 
@@ -164,14 +147,10 @@ def sweep(
     problem: Problem,
     effects: CapEffects,
     caps: IntArray,
-    edge: EdgeBounds | None = None,
     *,
     watch: Watch | None = None,
 ) -> tuple[float, CountPolicy]:
-    """V at the start and the policy over the whole box; raises `OutOfTime` if the watch stops it.
-
-    With `edge`, states at the edge of the box take its lower bounds, and V is a lower bound.
-    """
+    """V at the start and the policy over the whole box, or `OutOfTime` if the watch stops it."""
     from preceptor.planning._lattice_kernels import sweep_planes
 
     watch = Watch(None) if watch is None else watch
@@ -195,13 +174,12 @@ def sweep(
     fast_part = _contributions(forms.reading, errors, coordinate, shape, 0)
     values = np.empty(states)
     actions = np.zeros(states, dtype=parent_type(len(problem.sets)))
-    edges = edge.in_order(effects.coordinate, order) if edge else (np.empty((0, 0, 0)), np.empty(0))
     with watch.halting() as halt:
         arguments = (
             caps, strides, coordinate, member_of, problem.discount, *forms.arrays, errors,
             fast_part, np.sum(fast_part**2, axis=1),
-            _contributions(forms.reading, errors, coordinate, shape, 1), losses, *edges, values,
-            actions, halt,
+            _contributions(forms.reading, errors, coordinate, shape, 1), losses, values, actions,
+            halt,
         )  # fmt: skip
         for planes in _planes(shape):
 
@@ -305,17 +283,13 @@ def _no_forms(sets: int, tests: int) -> DeviationForms:
     return DeviationForms(zeros, np.zeros((sets, 1)), np.zeros((sets, 1, tests)), zeros, unused)
 
 
-def _check(
-    problem: Problem, tolerance: float, caps: list[int] | int | None, edge_seconds: float
-) -> None:
+def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> None:
     why_not = why_not_lattice(problem)
     if why_not:
         raise NotApplicable(f"lattice: {why_not}")
     faults = []
     if not is_number(tolerance) or tolerance <= 0:
         faults.append(f"tolerance: {tolerance!r}, must be a positive number")
-    if not is_number(edge_seconds) or edge_seconds < 0:
-        faults.append(f"edge_seconds: {edge_seconds!r}, must be a number of at least 0")
     if caps is not None:
         given = np.asarray(caps)
         if given.dtype.kind not in "iu" or given.min(initial=1) < 1:

@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from preceptor._base.progress import CONTRADICTION, Progress, Status, report
 from preceptor._base.values import IntArray
-from preceptor.certificate import Certificate, PotentialCertificate
-from preceptor.errors import NotApplicable
+from preceptor.certificate import Certificate
+from preceptor.errors import NotApplicable, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch
+from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.finite import as_policy
 from preceptor.planning.search import search
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
-    from preceptor.engine.dual import DualBound
-    from preceptor.engine.guided_beam import BeamResult, Guide
-    from preceptor.engine.potentials import PotentialBound
+    from preceptor.engine.bound import DualBound
+    from preceptor.engine.guided_beam import BeamResult
 
-Bound = TypeVar("Bound", "DualBound", "PotentialBound")
 _NOT_CONVEX = (
     "A dual proved more than the plan costs, so the charge is not convex, though it looked so on a "
     "grid; that bound was thrown away."
@@ -57,7 +55,7 @@ class Proof:
     dual_so_far: float = -np.inf
     finished: bool = True
     notes: tuple[str, ...] = ()
-    certificate: Certificate | PotentialCertificate | None = None
+    certificate: Certificate | None = None
 
     def plan(self) -> Plan:
         """What stands now; if the time was up before anything else, always the best fixed set."""
@@ -87,10 +85,8 @@ class Proof:
 
     def raise_by_dual(
         self,
-        solve: Callable[..., Bound],
+        solve: Callable[..., DualBound],
         share: float,
-        certificate_of: Callable[[Bound], Certificate | PotentialCertificate],
-        guide_by: Callable[[Bound], Guide],
         path: IntArray,
         commit: int,
     ) -> None:
@@ -112,22 +108,22 @@ class Proof:
             self.notes = (*self.notes, _NOT_CONVEX)
         elif np.isfinite(bound.value):  # else not one pass over all sets was finished
             self.raise_bound(bound.value)
-            self.certificate = certificate_of(bound)
+            self.certificate = Certificate(bound.theta, bound.caps, bound.minima, bound.value)
             if self.done() or watch.stop():
                 return
             with watch.proving():
-                self._raise_by_beams(guide_by(bound), path, commit)
+                self._raise_by_beams(bound, path, commit)
         if not self.done() and not watch.stop() and self.max_iterations is None:
             with suppress(NotApplicable):  # a user's own risk, say
                 self.look_for_plans(watch.left, start=self.path())
 
-    def _raise_by_beams(self, guide: Guide, path: IntArray, commit: int) -> None:
+    def _raise_by_beams(self, bound: DualBound, path: IntArray, commit: int) -> None:
         """Ever wider beams, each against the best plan of the one before."""
-        from preceptor.engine.guided_beam import guided_beam, memory_width
+        from preceptor.engine.guided_beam import Guide, guided_beam, memory_width
 
-        watch = self.watch
+        watch, guide = self.watch, Guide(bound, self._price)
         most = memory_width(guide, self.memory_limit / 2e6)
-        for wanted in self._widths(guide.bound.instance.actions.size):
+        for wanted in self._widths(bound.instance.actions.size):
             width = min(wanted, most)
             limited = np.isfinite(watch.left)
             result = guided_beam(
@@ -190,13 +186,34 @@ class Proof:
         for chosen in {int(now.argmin()), int(problem.oracle.floors().argmin())}:
             self.take(np.array([chosen], dtype=np.int64), chosen)
 
+    def take_plan(self, solve: Callable[[], Plan]) -> None:
+        """Keep bound and plan of another method, if it fits and there is time for it."""
+        try:
+            with self.watch.proving():
+                plan = solve()
+        except TooLarge:
+            return
+        except OutOfTime:
+            self.finished = False
+            return
+        self.raise_bound(plan.lower_bound)
+        self.states += plan.states
+        if plan.value < self.value:
+            self.policy, self.value = plan.policy, plan.value
+
     def take(self, path: IntArray, commit: int) -> None:
         """Keep a plan if it is better."""
-        final = int(path[-1]) if commit < 0 else commit
-        policy = as_policy(self.problem, path, final)
+        policy = self._policy(path, commit)
         value = evaluate(self.problem, policy)
         if value < self.value:
             self.policy, self.value = policy, value
+
+    def _policy(self, path: IntArray, commit: int) -> Policy:
+        """Sets of rounds, and the one that stays from then on; below 0 the last one."""
+        return as_policy(self.problem, path, int(path[-1]) if commit < 0 else commit)
+
+    def _price(self, path: IntArray, commit: int) -> float:
+        return evaluate(self.problem, self._policy(path, commit))
 
     def path(self) -> IntArray:
         """The plan at hand as positions of sets."""

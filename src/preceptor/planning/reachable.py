@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.linear_certificate import SLOWER
+from preceptor.certificate import SLOWER
 from preceptor.people.quadratic import QuadraticRounds
 from preceptor.planning.conic import Program, Symmetric
 

@@ -1,7 +1,7 @@
 """When every showing divides an error by a constant, a problem is a few arrays.
 
 Then a state is a vector of relative errors u and a round costs a constant plus |W_S u|²: the form
-in which `preceptor.engine` searches schedules and proves bounds, which become certificates here.
+in which `preceptor.engine` searches schedules and proves bounds.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from preceptor._base.values import remembered
-from preceptor.certificate import Certificate
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
-    from preceptor.engine.dual import DualBound
     from preceptor.engine.instance import DualInstance
 
 
@@ -36,11 +34,4 @@ def _instance(problem: Problem) -> DualInstance:
         set_cost=problem.oracle.floors(),
         discount=problem.discount,
         horizon=problem.horizon,
-    )
-
-
-def certificate_of(bound: DualBound) -> Certificate:
-    """What a freshly certified bound leaves behind in a plan."""
-    return Certificate(
-        bound.kappa, bound.r, bound.N, bound.constants, bound.round_minima, bound.value
     )

@@ -1,10 +1,10 @@
 """A lower bound for linear people: no schedule costs less, by semidefinite programming.
 
-The head of `linear_certificate.py` says what is proven. One program (`semidefinite_program.py`)
-chooses all matrices at once, at a few rounds (knots) between which they are interpolated, so that
-the value at the first errors is as high as it can be. The solver's answer is not trusted:
-everything is made a little stricter than needed, every inequality is then checked by its
-eigenvalues, and only what passes is a bound.
+`certificate.LinearCertificate` says what is proven. One program (`semidefinite_program.py`) chooses
+all matrices at once, at a few rounds (knots) between which they are interpolated, so that the value
+at the first errors is as high as it can be. The solver's answer is not trusted: everything is made
+a little stricter than needed, every inequality is then checked by its eigenvalues, and only what
+passes is a bound.
 
 Three things make it tight. Means and spreads are priced apart, since the mean of a schedule is one
 vector. Limits (`reachable.py`) say which means cannot be. And a set that a schedule does not show
@@ -14,14 +14,12 @@ can carry none of its spread.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 
 from preceptor._base.deadline import check_time_limit, counted_seconds
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidProblem
-from preceptor.linear_certificate import LinearCertificate
+from preceptor.certificate import LinearCertificate
 from preceptor.people.expected import Expected
 from preceptor.people.quadratic import QuadraticRounds, quadratic_rounds
 from preceptor.planning.reachable import Limits, growth_of, limits_of
@@ -54,17 +52,11 @@ class SemidefiniteBound:
         Whether that also holds for whoever chooses sets by looking at the person's weights.
     certificate
         What proves it; see `verification.semidefinite_check`.
-    status
-        How the solver ended; the bound holds however that was.
-    seconds
-        It took.
     """
 
     bound: float
     adaptive: bool
     certificate: LinearCertificate
-    status: str
-    seconds: float
 
 
 def semidefinite_bound(
@@ -120,7 +112,6 @@ def semidefinite_bound(
     check_time_limit(time_limit)
     if discount == 0.0:
         return "Nothing after the first case counts."
-    InvalidProblem.raise_if(_faults(discount, horizon, knots))
     began = counted_seconds()
     rounds = quadratic_rounds(expected)
     if isinstance(rounds, str):
@@ -162,10 +153,7 @@ def semidefinite_bound(
     if growth is not None:
         best = replace(best, growth=growth)
     certificate = _in_units(best, rounds, units, unit)
-    seconds = counted_seconds() - began
-    return SemidefiniteBound(
-        certificate.bound, free or scaled.is_certain, certificate, status, seconds
-    )
+    return SemidefiniteBound(certificate.bound, free or scaled.is_certain, certificate)
 
 
 def _proven(
@@ -221,22 +209,6 @@ def default_knots(discount: float, horizon: int | None) -> tuple[int, ...]:
     if knots[-1] - knots[-2] < (knots[-2] - knots[-3]) / 2:
         del knots[-2]
     return tuple(knots)
-
-
-def _faults(discount: float, horizon: int | None, knots: tuple[int, ...] | None) -> list[str]:
-    faults = []
-    if not 0.0 < discount <= 1.0 or (horizon is None and discount == 1.0):
-        faults.append(
-            f"discount: {discount!r}, must be above 0 and below 1, or 1 with a finite horizon"
-        )
-    if horizon is not None and horizon < 1:
-        faults.append(f"horizon: {horizon!r}, must be a positive number of rounds, or None")
-    if knots is not None:
-        rises = all(late > early for early, late in pairwise(knots))
-        ends = horizon is None or knots[-1:] == (horizon,)
-        if not (knots[:1] == (0,) and rises and ends and (horizon is None or len(knots) > 1)):
-            faults.append(f"knots: {knots!r}, must rise from 0, up to the horizon if there is one")
-    return faults
 
 
 def _units(rounds: QuadraticRounds) -> tuple[FloatArray, float]:

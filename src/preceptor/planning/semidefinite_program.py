@@ -11,7 +11,7 @@ import numpy as np
 
 from preceptor._base.deadline import counted_seconds
 from preceptor._base.values import FloatArray
-from preceptor.linear_certificate import LinearCertificate, steps
+from preceptor.certificate import LinearCertificate, steps
 from preceptor.people.quadratic import QuadraticRounds
 from preceptor.planning.conic import Program, Symmetric
 from preceptor.planning.reachable import Limits

@@ -4,7 +4,7 @@ Whoever reads set S best is off by floor_S, the outcome's variance less what S e
 best set is found by looking at every one (79 million for five of a hundred tests, in a tenth of a
 second) without keeping any: see `_stream_kernels`. Exact, up to a slack for rounding, for
 
-- at most or exactly k tests, knapsacks, and each of them over tests of several columns;
+- at most or exactly k tests, and knapsacks;
 - prices with squared error, and one price for all tests with any risk. With other risks and
   prices that differ, each size of set gets its best reading and its cheapest tests: a bound still;
 - anybody's imputation and any curve: nobody reads a set better than its best reader.
@@ -19,10 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from preceptor._base.values import FloatArray, remembered
+from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor.loss import ClosedForm
 from preceptor.model.budgets import AtMost, Exactly, Knapsack
-from preceptor.model.grouped import Grouped
 from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.world import World
@@ -30,7 +29,7 @@ from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.problem import Problem
 
 # Sets that one core gets through in a second, with some room: twice as many were measured.
-_A_SECOND, _GROUPS_A_SECOND = 4e8, 1e7
+_A_SECOND = 4e8
 # The most that is streamed at all, so that a bound can be worked out again without a clock.
 _MOST_SECONDS = 20.0
 # Correlations closer to singular than this leave too few digits.
@@ -70,7 +69,7 @@ def least_round(problem: Problem, seconds: float = _MOST_SECONDS) -> float | Non
 class _Family:
     """What a budget allows, tests in order of rising cost: as many as cost no more than `limit`."""
 
-    columns: tuple[tuple[int, ...], ...]
+    order: IntArray  # (tests,)
     cost: FloatArray  # (tests,)
     limit: float
     most: int
@@ -79,36 +78,30 @@ class _Family:
     sets: float
 
     @property
-    def is_grouped(self) -> bool:
-        return any(len(columns) > 1 for columns in self.columns)
-
-    @property
     def seconds(self) -> float:
-        return self.sets / (_GROUPS_A_SECOND if self.is_grouped else _A_SECOND)
+        return self.sets / _A_SECOND
 
 
 def _family(problem: Problem) -> _Family | None:
-    """None for a budget of somebody's own."""
-    budget, blocks = problem.budget, problem.budget.shown_together(problem.size)
-    inner = budget.budget if isinstance(budget, Grouped) else budget
-    tests = len(blocks)
+    """None for a budget of somebody's own, and for tests of several columns."""
+    budget, tests = problem.budget, problem.size
     # Exactly these: a subclass of somebody's own may allow other sets.
-    if isinstance(inner, (AtMost, Exactly)) and type(inner) in (AtMost, Exactly):
-        cost, limit, most = np.ones(tests), inner.k + 0.5, inner.k
-    elif isinstance(inner, Knapsack) and type(inner) is Knapsack:
-        cost, limit = np.array(inner.costs), inner.limit * (1 + 1e-11) + 1e-11
+    if isinstance(budget, (AtMost, Exactly)) and type(budget) in (AtMost, Exactly):
+        cost, limit, most = np.ones(tests), budget.k + 0.5, budget.k
+    elif isinstance(budget, Knapsack) and type(budget) is Knapsack:
+        cost, limit = np.array(budget.costs), budget.limit * (1 + 1e-11) + 1e-11
         most = int(np.sum(np.cumsum(np.sort(cost)) <= limit))
     else:
         return None
     order = np.argsort(cost, kind="stable")
     return _Family(
-        columns=tuple(blocks[i] for i in order),
+        order=order,
         cost=cost[order],
         limit=limit,
         most=most,
-        exactly=type(inner) is Exactly,
-        price=inner.prices(tests)[order],
-        sets=float(inner.count(tests)),
+        exactly=type(budget) is Exactly,
+        price=budget.prices(tests)[order],
+        sets=float(budget.count(tests)),
     )
 
 
@@ -118,17 +111,23 @@ def _least_left(world: World, family: _Family, price: FloatArray) -> FloatArray 
     Infinite where no set has so many. Worked out once for each world.
     """
     known: dict[tuple[object, ...], FloatArray | None] = remembered(world, "least left", dict)
-    key = (family.columns, family.cost.tobytes(), family.limit, family.most, price.tobytes())
+    key = (
+        family.order.tobytes(),
+        family.cost.tobytes(),
+        family.limit,
+        family.most,
+        price.tobytes(),
+    )
     if key not in known:
         known[key] = _streamed(world, family, price)
     return known[key]
 
 
 def _streamed(world: World, family: _Family, price: FloatArray) -> FloatArray | None:
-    from preceptor.planning._stream_kernels import stream_from, stream_groups_from
+    from preceptor.planning._stream_kernels import stream_from
 
     scale = np.sqrt(np.diag(world.covariance))
-    order = np.array([i for columns in family.columns for i in columns], dtype=np.int64)
+    order = family.order
     weight = (world.coefficients * scale)[order]
     matrix = (world.covariance / np.outer(scale, scale))[np.ix_(order, order)]
     total = float(weight @ matrix @ weight)
@@ -140,16 +139,11 @@ def _streamed(world: World, family: _Family, price: FloatArray) -> FloatArray | 
     n, depths = order.size, max(family.most, 2)
     matrices, known = np.empty((depths, n, n)), np.empty((depths, n))
     matrices[0], known[0] = matrix, matrix @ weight
-    bounds = np.append(0, np.cumsum([len(columns) for columns in family.columns]))
     variances = np.ones((depths, n))
-    for first in range(len(family.columns)):
-        limits = (family.cost, family.limit, family.most, price, explained)
-        if family.is_grouped:
-            stream_groups_from(first, bounds, matrices, known, *limits)
-        else:
-            stream_from(first, matrices, known, variances, *limits)
-    widest = sum(sorted(len(columns) for columns in family.columns)[-family.most :])
-    slack = _ROUNDING * widest**2 / own * total
+    limits = (family.cost, family.limit, family.most, price, explained)
+    for first in range(n):
+        stream_from(first, matrices, known, variances, *limits)
+    slack = _ROUNDING * family.most**2 / own * total
     return np.asarray(world.noise_variance + np.maximum(total - explained - slack, 0.0))
 
 

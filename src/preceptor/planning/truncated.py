@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.checks import is_count
-from preceptor._base.discounting import negligible_after, rounds_until
+from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Status
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.evaluation.tails import tail_sums, tail_sums_bytes
-from preceptor.evaluation.value import commit_value, evaluate
+from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
-from preceptor.planning.bounds import instant_bound, least_loss, remaining_floor
-from preceptor.planning.commits import best_commits_by_forms
+from preceptor.planning.bounds import instant_bound, remaining_floor
+from preceptor.planning.commits import CommitValues
 from preceptor.planning.finite import (
     DEFAULT_MEMORY,
     LayeredTable,
@@ -160,16 +159,16 @@ def _best_commitment(
 ) -> tuple[ExploreThenCommit, bool]:
     """The policy that ends and commits best, and whether every end state was considered."""
     problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    squared = forms is not None and forms.is_squared
-    complete = True
-    if squared and tail_sums_bytes(problem, space.rounds) <= memory_limit:
-        rank, commit = _commit_by_closed_form(table, left)
-    elif forms is not None:
-        rank, commit = _commit_by_summing(table, left)
-    else:
-        rank, commit, complete = _commit_by_asking(table, left)
-    return as_policy(problem, table.path_to(rank), commit), complete
+    reached = np.flatnonzero(np.isfinite(table.values))
+    complete = problem.oracle.forms() is not None or reached.size <= _MAX_SLOW_ENDS
+    if not complete:
+        reached = reached[np.argsort(table.values[reached], kind="stable")[:_MAX_SLOW_ENDS]]
+    counts = layer_counts(problem, space, space.rounds)[reached]
+    commits = CommitValues(problem, space.rounds, left, memory_limit)
+    weight = problem.discount**space.rounds
+    rows, _, sets = commits.cheapest(table.values[reached], lambda r: counts[r], weight, 1)
+    path = table.path_to(int(reached[rows[0]]))
+    return as_policy(problem, path, int(sets[0])), complete
 
 
 def _unless_stopping_is_better(
@@ -183,69 +182,6 @@ def _unless_stopping_is_better(
     path = table.path_to(int(table.least_at[stopped]), stopped)
     early = as_policy(problem, path, commit=0)
     return early, evaluate(problem, early)
-
-
-def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
-    problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    assert forms is not None
-    reached = np.flatnonzero(np.isfinite(table.values))
-    counts = layer_counts(problem, space, space.rounds)[reached]
-    costs, sets = best_commits_by_forms(
-        problem,
-        forms,
-        tail_sums(problem, space.rounds, left),
-        counts,
-        table.values[reached],
-        problem.discount**space.rounds,
-    )
-    best = int(np.argmin(costs))
-    return int(reached[best]), int(sets[best])
-
-
-def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]:
-    """Rounds are added up one by one, in compiled code, and hopeless sets given up early."""
-    from preceptor.planning._commit_kernels import best_commits_summed
-
-    problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    assert forms is not None
-    rounds = negligible_after(problem.discount) if left is None else left
-    retention = problem.by_showings.retention_table(problem.start_counts, space.rounds + rounds)
-    error = problem.world.coefficients - problem.learner.initial
-    _, rank, commit = best_commits_summed(
-        np.argsort(table.values, kind="stable"),
-        table.values,
-        problem.discount**space.rounds,
-        problem.discount,
-        rounds,
-        retention * error[:, None],
-        layer_counts(problem, space, space.rounds),
-        problem.sets.membership,
-        *forms.arrays,
-        least_loss(problem),
-    )
-    return int(rank), int(commit)
-
-
-def _commit_by_asking(table: LayeredTable, left: int | None) -> tuple[int, int, bool]:
-    """The oracle is asked for every end state in turn, cheapest prefix first."""
-    problem, space = table.problem, table.space
-    counts = layer_counts(problem, space, space.rounds) + np.array(problem.start_counts)
-    weight = problem.discount**space.rounds
-    floor = remaining_floor(problem, after=space.rounds)
-    best, best_rank, best_set = np.inf, -1, -1
-    for tried, rank in enumerate(np.argsort(table.values, kind="stable")):
-        prefix = float(table.values[rank])
-        if prefix + floor >= best:
-            break
-        if tried == _MAX_SLOW_ENDS:
-            return best_rank, best_set, False
-        for position, shown in enumerate(problem.sets):
-            cost = prefix + weight * commit_value(problem, counts[rank], shown, left).value
-            if cost < best:
-                best, best_rank, best_set = cost, int(rank), position
-    return best_rank, best_set, True
 
 
 TRUNCATED = Solver("truncated", solve_truncated, proves="the first rounds exactly; a bound")

@@ -19,7 +19,7 @@ from preceptor._base.deadline import UNCOUNTED
 from preceptor.planning.anytime import Watch
 
 if TYPE_CHECKING:
-    from preceptor.engine.counted import CountInstance
+    from preceptor.engine.bound import DualBound
     from preceptor.engine.instance import DualInstance
     from preceptor.problem import Problem
 
@@ -37,27 +37,26 @@ def compile_search() -> None:
 @UNCOUNTED.within()
 def compile_proof() -> None:
     """The same for the dual and its beam."""
-    from preceptor.engine.dual import solve_dual
-    from preceptor.engine.guided_beam import guided_beam
-    from preceptor.engine.multiplier_guide import MultiplierGuide
+    from preceptor.engine.error_dual import solve_errors
 
-    instance = _tiny()
-    path = np.zeros(4, dtype=np.int64)
-    bound = solve_dual(instance, path, time_limit=60.0, max_iterations=1)
-    guided_beam(MultiplierGuide(bound), path, 0, 1e9, width=8)
+    bound = solve_errors(_tiny(), np.zeros(4, dtype=np.int64), time_limit=60.0, max_iterations=1)
+    _walk_a_beam(bound)
 
 
 @cache
 @UNCOUNTED.within()
 def compile_counts() -> None:
-    """The same for the general dual and its beam."""
-    from preceptor.engine.general_dual import solve_general_dual
-    from preceptor.engine.guided_beam import guided_beam
-    from preceptor.engine.potential_guide import PotentialGuide
+    """The same for the dual over counts and its beam."""
+    from preceptor.engine.count_dual import solve_counts
+    from preceptor.engine.error_dual import counted
 
-    instance = _tiny_counts()
-    bound = solve_general_dual(instance, 1.0, time_limit=60.0, max_iterations=1)
-    guide = PotentialGuide(bound, lambda _path, _commit: 1e9)
+    _walk_a_beam(solve_counts(counted(_tiny(), 4), 1.0, time_limit=60.0, max_iterations=1))
+
+
+def _walk_a_beam(bound: DualBound) -> None:
+    from preceptor.engine.guided_beam import Guide, guided_beam
+
+    guide = Guide(bound, lambda _path, _commit: 1e9)
     guided_beam(guide, np.zeros(1, dtype=np.int64), 0, 1e9, width=8)
 
 
@@ -70,7 +69,7 @@ def compile_exact() -> None:
     from preceptor.planning.search import search
 
     problem, watch = _tiny_problem(), Watch(None)
-    lattice_plan(problem, watch, memory_limit=DEFAULT_MEMORY, edge_seconds=0.0)
+    lattice_plan(problem, watch, memory_limit=DEFAULT_MEMORY)
     finite_plan(problem.replace(horizon=3), DEFAULT_MEMORY, watch)
     search(problem, watch, max_kicks=1, seed=0, progress=None)
 
@@ -175,30 +174,6 @@ def _tiny() -> DualInstance:
         alpha=np.array([1.5, 1.5]),
         members=np.array([[-1], [0], [1]], dtype=np.int64),
         set_cost=np.array([2.0, 0.5, 0.6]),
-        discount=0.5,
-        horizon=None,
-    )
-
-
-def _tiny_counts() -> CountInstance:
-    from preceptor.engine.counted import CountInstance
-
-    left = np.array([[1.0, 0.5, 0.25, 0.125, 0.0625]] * 2)
-    return CountInstance(
-        floor=np.array([2.0, 0.5, 0.6]),
-        shift=np.zeros((3, 1)),
-        reading=np.array([[[0.0, 0.0]], [[1.0, 0.5]], [[0.5, 1.0]]]),
-        prices=np.zeros(3),
-        shown=np.array([[False, False], [True, False], [False, True]]),
-        code=0,
-        tau=0.0,
-        knots=np.zeros((0, 3)),
-        errors=left,
-        basis=np.stack([left, 1.0 - left, 1.0 - left**2], axis=2),
-        caps=np.full(2, 4, dtype=np.int64),
-        low=np.zeros(2),
-        high=left[:, 4].copy(),
-        length=4,
         discount=0.5,
         horizon=None,
     )

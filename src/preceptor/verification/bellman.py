@@ -22,7 +22,6 @@ no more.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,17 +29,11 @@ from numpy.typing import NDArray
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import AT_A_TIME, MOST_NUMBERS, OwnLosses
 
-# What one check may hold and do: some gigabytes, and some minutes.
-MOST_STATES = 60_000_000
-MOST_STORED = 120_000_000
+# States x sets x rounds that are compared in some minutes.
 MOST_WORK = 20_000_000_000
 _EPS = float(np.finfo(np.float64).eps)
-# States of a batch whose errors are written out.
-_BATCH = 400_000
-
-Edge = Callable[[IntArray], FloatArray]
 
 
 class TooManyStates(Exception):
@@ -102,15 +95,16 @@ def finite_bound(losses: OwnLosses, rounds: int, kind: str) -> BellmanProof:
     problem, discount = losses.problem, losses.problem.discount
     later = _later_floor(losses, rounds)
     counted = Counted.of(losses)
-    waits = _waiting(losses)
     rows = np.arange(len(losses.sets))
-    if waits is not None and losses.waiting_row is not None:
-        rows = np.delete(rows, losses.waiting_row)
+    waiting = losses.waiting_row if rows.size > 1 else None
+    if waiting is not None:
+        rows = np.delete(rows, waiting)
     layers = _Layers.of(counted.moves[rows], rounds)
     table = losses.errors_after(range(rounds + 1))
     costs = np.empty((rows.size, layers.size))
-    for first in range(0, layers.size, _BATCH):
-        part = slice(first, first + _BATCH)
+    batch = AT_A_TIME // problem.size
+    for first in range(0, layers.size, batch):
+        part = slice(first, first + batch)
         errors = counted.errors(table, layers.counts[part])
         for j, row in enumerate(rows):
             costs[j, part] = losses.losses(int(row), errors)
@@ -122,9 +116,9 @@ def finite_bound(losses: OwnLosses, rounds: int, kind: str) -> BellmanProof:
         new = np.full(here.stop - here.start, np.inf)
         for j in range(rows.size):
             np.minimum(new, costs[j, here] + discount * values[following[j, here]], out=new)
-        if waits is not None:
+        if waiting is not None:
             left = rounds - t
-            stop = waits * total_weight(discount, left) + discount**left * later
+            stop = losses.waiting_cost(left) + discount**left * later
             np.minimum(new, stop, out=new)
         values[here] = new
         checked += new.size
@@ -143,14 +137,6 @@ def _later_floor(losses: OwnLosses, rounds: int) -> float:
     horizon, discount = losses.problem.horizon, losses.problem.discount
     left = None if horizon is None else horizon - rounds
     return float(losses.floors.min()) * total_weight(discount, left)
-
-
-def _waiting(losses: OwnLosses) -> float | None:
-    """What showing nothing costs, where there are other sets too and it costs always the same."""
-    row = losses.waiting_row
-    if row is None or len(losses.sets) < 2:
-        return None
-    return float(losses.losses(row, losses.first_errors[None, :])[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +163,7 @@ class _Layers:
             raise TooManyStates(f"{rounds} rounds of {dimensions} counts")
         states = _how_many(dimensions, rounds, most * rounds)
         work = states * len(moves) * (1 if fixed else rounds / (dimensions + 1))
-        if states > MOST_STATES or states * len(moves) > MOST_STORED or work > MOST_WORK:
+        if states * len(moves) > MOST_NUMBERS or work > MOST_WORK:
             raise TooManyStates(f"{states:,} states x {len(moves):,} sets x {rounds:,} rounds")
         counts = np.zeros((1, 0), dtype=np.int64)
         for _ in range(dimensions):
@@ -228,18 +214,12 @@ def _how_many(dimensions: int, most: int, total: int) -> int:
     )
 
 
-def box_bound(
-    losses: OwnLosses, caps: IntArray, kind: str, edge: Edge | None = None
-) -> BellmanProof:
-    """The infinite horizon on counts up to `caps` (counts of `Counted`), each visited once.
-
-    With `edge`, states with a count at its cap take its lower bounds on the cost of going on from
-    exactly there, and nothing beyond is looked at.
-    """
+def box_bound(losses: OwnLosses, caps: IntArray, kind: str) -> BellmanProof:
+    """The infinite horizon on counts up to `caps` (counts of `Counted`), each visited once."""
     discount, counted = losses.problem.discount, Counted.of(losses)
     shape = tuple(int(cap) + 1 for cap in caps)
     states = math.prod(shape)
-    if states > MOST_STATES or states * len(losses.sets) > MOST_WORK // 10:
+    if states > MOST_NUMBERS or states * len(losses.sets) > MOST_WORK // 10:
         raise TooManyStates(f"{states:,} states x {len(losses.sets):,} sets")
     table = losses.errors_after(range(int(caps.max()) + 1))
     per_test = np.where(counted.place >= 0, caps[counted.place], 0)
@@ -252,13 +232,14 @@ def box_bound(
     sizes = np.bincount(total.ravel())
     ends = np.concatenate([[0], np.cumsum(sizes)])
     values = np.full(states, np.nan)
+    batch = AT_A_TIME // losses.problem.size
     for layer in range(len(sizes) - 1, -1, -1):
-        for first in range(int(ends[layer]), int(ends[layer + 1]), _BATCH):
-            index = order[first : min(first + _BATCH, int(ends[layer + 1]))]
+        for first in range(int(ends[layer]), int(ends[layer + 1]), batch):
+            index = order[first : min(first + batch, int(ends[layer + 1]))]
             counts = np.stack(np.unravel_index(index, shape), axis=1).astype(np.int64)
             capped = counts == caps
             values[index] = _in_box(
-                losses, counted, table, (low, high), index, counts, capped, strides, values, edge
+                losses, counted, table, (low, high), index, counts, capped, strides, values
             )
     value = float(values[0])
     slack = (losses.slack + 8.0 * _EPS * abs(value)) * total_weight(discount, None)
@@ -286,7 +267,6 @@ def _in_box(
     capped: FloatArray,
     strides: IntArray,
     values: FloatArray,
-    edge: Edge | None,
 ) -> FloatArray:
     """W (states,) of states whose followers are known."""
     discount = losses.problem.discount
@@ -294,10 +274,6 @@ def _in_box(
     at_edge = capped.any(axis=1)
     inside, outside = np.flatnonzero(~at_edge), np.flatnonzero(at_edge)
     new = np.full(index.size, np.inf)
-    if edge is not None and outside.size:
-        per_test = np.where(counted.place >= 0, counts[outside][:, counted.place], 0)
-        new[outside] = edge(per_test)
-        outside = outside[:0]
     # Columns of tests whose own count is at its cap.
     beyond = np.where(counted.place >= 0, capped[outside][:, counted.place], False)
     low = np.where(beyond, interval[0], errors[outside])

@@ -21,9 +21,8 @@ from preceptor.people.person import Person
 
 # Differences that count as rounding between two ways to average, relative to the largest entry.
 _SAME = 1e-9
-# The outcome moves weights in proportion to it, so that its square is all that is averaged.
-_OUTCOME_POINTS = 5
-# Up to so many points are those of Gauss and Hermite; more are spread over so many deviations.
+# Up to so many points are those of Gauss and Hermite; more are spread over so many deviations. The
+# outcome moves weights in proportion to it, so that few are enough for it.
 _FEW, _REACH = 5, 8.5
 
 
@@ -66,7 +65,7 @@ def case_maps(
     rows, truth, sigma = list(shown), world.coefficients, world.covariance
     k, n = len(rows), world.size
     omega = person.imputing_covariance(world)
-    rules = [_normal_rule(each) for each in [points] * k + [min(points, _OUTCOME_POINTS)]]
+    rules = [_normal_rule(each) for each in [points] * k + [min(points, _FEW)]]
     grid = np.array(np.meshgrid(*[x for x, _ in rules], indexing="ij")).reshape(k + 1, -1).T
     chances = np.meshgrid(*[weights for _, weights in rules], indexing="ij")
     chance = np.array(chances).reshape(k + 1, -1).prod(0)

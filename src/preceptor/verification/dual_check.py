@@ -8,8 +8,8 @@ The loss is convex in the deviation y = shift + D e, so a plane q'y that touches
 below it. With that plane in place of the loss the sum falls apart into tests, and each test's part
 is the least of finitely many numbers: one for each count, and one for each end of where its error
 may lie. So h_S(y0), the sum of these, is a lower bound for every y0, and a poor y0 can only make
-the check fail. Hints from a certificate are tried first; where they do not prove enough, better
-ones are sought here (`tangents.py`).
+the check fail. Good ones are sought here (`tangents.py`), for as long as a round falls short of
+what is claimed of it. A beam that such a bound guides is walked again, in plain NumPy.
 """
 
 from __future__ import annotations
@@ -18,18 +18,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import AT_A_TIME, OPERATIONS, OwnLosses
 from preceptor.verification.potentials import Points, Potentials
 from preceptor.verification.tangents import Open, climb
 
 _EPS = float(np.finfo(np.float64).eps)
-# Additions and products in one number h, each of which may be off by a half of eps.
-_OPERATIONS = 16.0
 # Sets per round that get better tangents at a time, and how often; how often each set does.
 _AT_A_TIME, _PASSES, _PATIENCE = 6, 60, 3
-# Numbers in a batch of rounds whose planes are improved together.
-_NUMBERS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,13 +51,10 @@ class DualProof:
 def prove(
     potentials: Potentials,
     losses: OwnLosses,
-    wanted: float,
-    *,
-    hints: FloatArray | None = None,
+    claimed: FloatArray,
     path: FloatArray | None = None,
-    claimed: FloatArray | None = None,
 ) -> DualProof:
-    """The bound that the potentials prove; better tangents are sought while it is below `wanted`.
+    """The bound that the potentials prove.
 
     Parameters
     ----------
@@ -68,40 +62,27 @@ def prove(
         What the certificate says.
     losses
         Of the problem, worked out for the checkers.
-    wanted
-        The bound that is claimed.
-    hints
-        Deviations at which planes touched well, shape (rounds, sets, rows).
+    claimed
+        The minimum that is claimed of each round, shape (rounds,): enough is enough.
     path
         Errors of somebody for whom things go as planned, shape (rounds, n): other places to touch.
-    claimed
-        The minimum that is claimed of each round, where it is: enough is enough.
 
     Returns
     -------
     DualProof
         Of whatever was proven in the end.
     """
-    work = _Rounds(potentials, losses, hints, path)
-    proof = work.proof()
-    enough = np.full(work.rounds, np.inf) if claimed is None else claimed
+    work = _Rounds(potentials, losses, path)
     for _ in range(_PASSES):
-        if proof.value >= wanted or not work.improve(enough):
+        if not work.improve(claimed):
             break
-        proof = work.proof()
-    return proof
+    return work.proof()
 
 
 class _Rounds:
     """The largest h found for every round and set, the deviations at which, and what is open."""
 
-    def __init__(
-        self,
-        potentials: Potentials,
-        losses: OwnLosses,
-        hints: FloatArray | None,
-        path: FloatArray | None,
-    ) -> None:
+    def __init__(self, potentials: Potentials, losses: OwnLosses, path: FloatArray | None) -> None:
         self.potentials, self.losses = potentials, losses
         self.endless = losses.problem.horizon is None
         self.rounds = potentials.length + self.endless
@@ -116,9 +97,6 @@ class _Rounds:
         for t in range(self.rounds):
             points = potentials.points(t)
             self.places += int(np.isfinite(points.hidden).sum())
-            if hints is not None:
-                self._try(t, points, hints[t, self.active])
-                continue
             self._try(t, points, self._deviations(_middle(points)))
             if path is not None:
                 self._try(t, points, self._deviations(path[min(t, len(path) - 1)]))
@@ -153,7 +131,7 @@ class _Rounds:
             points = self.potentials.points(t)
             batch.append((t, sets, points))
             size = points.error.size * sum(chosen.size for _, chosen, _ in batch)
-            if size > _NUMBERS:
+            if size > AT_A_TIME:
                 self._climb(batch)
                 batch = []
         if batch:
@@ -190,16 +168,10 @@ class _Rounds:
 
     def _stopping(self, t: int) -> float:
         """Showing nothing from round t on, less the largest potential; infinite if not allowed."""
-        problem, row = self.losses.problem, self.losses.waiting_row
-        if row is None:
-            return np.inf
-        price = float(self.losses.losses(row, self.losses.first_errors[None, :])[0])
-        price -= self.losses.slack
-        if problem.horizon is None:
-            rounds = 1.0 / (1.0 - problem.discount)
-        else:
-            rounds = float(sum(problem.discount**s for s in range(problem.horizon - t)))
-        return _down(price * rounds, -self.potentials.largest(t))
+        losses, horizon = self.losses, self.losses.problem.horizon
+        left = None if horizon is None else horizon - t
+        slack = losses.slack * total_weight(losses.problem.discount, left)
+        return _down(losses.waiting_cost(left), -slack, -self.potentials.largest(t))
 
 
 def least_sums(
@@ -224,7 +196,7 @@ def least_sums(
             if chosen.any():
                 total[chosen] += np.min(pull[chosen, i, None] * error + table, axis=1)
                 size[chosen] += np.abs(pull[chosen, i]) * largest + float(np.abs(table).max())
-    return np.asarray(total - _OPERATIONS * _EPS * size)
+    return np.asarray(total - OPERATIONS * _EPS * size)
 
 
 def _middle(points: Points) -> FloatArray:
@@ -236,3 +208,91 @@ def _middle(points: Points) -> FloatArray:
 def _down(*terms: float) -> float:
     """A sum that is not above the true one."""
     return float(sum(terms)) - 2.0 * len(terms) * _EPS * float(sum(abs(term) for term in terms))
+
+
+def beam_again(
+    proof: DualProof,
+    potentials: Potentials,
+    losses: OwnLosses,
+    value: float,
+    width: int,
+    layers: int,
+) -> float:
+    """Lower bound proven by a beam of that width over that many rounds against a plan's value.
+
+    Every schedule is pruned because it costs at least `value`, or passes through a state that was
+    dropped for lack of room, or stops, or survives to the last layer; the least bound among these
+    holds for all of them. Of equal states the cheapest stands for all; two that are not recognised
+    as equal stay apart, which costs room but proves nothing false. Any width and any number of
+    layers give a valid bound.
+    """
+    problem, discount = losses.problem, losses.problem.discount
+    active = [row for row in range(len(losses.sets)) if row != losses.waiting_row]
+    layers = min(layers, potentials.length)
+    errors = losses.errors_after(range(layers + 1))
+    settled = _settled_after(losses, layers)
+    tests = np.arange(problem.size)
+    hashes = np.random.default_rng(0).integers(1, 2**62, problem.size, dtype=np.int64) | 1
+    counts = np.zeros((1, problem.size), dtype=np.int64)
+    prefix, bounds = np.zeros(1), np.array([proof.value])
+    least = np.inf  # of all that was dropped, and of stopping
+    for t in range(layers):
+        rest = problem.horizon - t if problem.horizon is not None else None
+        least = min(least, float(prefix.min()) + discount**t * losses.waiting_cost(rest))
+        table = potentials.at(t + 1, np.broadcast_to(np.arange(t + 2), (problem.size, t + 2)))
+        here = table[tests, counts].sum(axis=1)
+        people = errors[tests, counts]
+        parents, shown, costs, f = [], [], [], []
+        for row in active:
+            members = list(losses.sets[row])
+            cost = prefix + discount**t * losses.losses(row, people)
+            steps = table[members, counts[:, members] + 1] - table[members, counts[:, members]]
+            later = here + steps.sum(axis=1) + proof.constants[t + 1]
+            bound = cost + discount ** (t + 1) * later
+            open_ = np.flatnonzero(bound < value)
+            parents.append(open_)
+            shown.append(np.full(open_.size, row))
+            costs.append(cost[open_])
+            f.append(bound[open_])
+        parent, chosen = np.concatenate(parents), np.concatenate(shown)
+        cost, bound = np.concatenate(costs), np.concatenate(f)
+        if not parent.size:
+            return _lowered(min(value, least), losses)
+        children = counts[parent] + losses.member_of[chosen]
+        keep = _cheapest(np.minimum(children, settled), cost, hashes)
+        if keep.size > width:
+            order = keep[np.argsort(bound[keep], kind="stable")]
+            least = min(least, float(bound[order[width]]))
+            keep = order[:width]
+        counts, prefix, bounds = children[keep], cost[keep], bound[keep]
+    return _lowered(min(value, least, float(bounds.min())), losses)
+
+
+def _cheapest(states: IntArray, costs: FloatArray, hashes: IntArray) -> IntArray:
+    """Positions of the cheapest of each run of equal states, found by hash and compared whole."""
+    with np.errstate(over="ignore"):
+        key = (states * hashes).sum(axis=1)
+    order = np.lexsort((costs, key))
+    first = np.ones(order.size, dtype=np.bool_)
+    first[1:] = np.any(states[order[1:]] != states[order[:-1]], axis=1)
+    return np.asarray(order[first])
+
+
+def _settled_after(losses: OwnLosses, layers: int) -> IntArray:
+    """(n,) the count from which on a test's error is the same whatever is shown."""
+    problem = losses.problem
+    settled = np.full(problem.size, layers, dtype=np.int64)
+    curves = problem.by_showings.curve_of
+    for i, (curve, start) in enumerate(zip(curves, problem.start_counts, strict=True)):
+        seen = start + np.arange(layers + 1)
+        same = curve.to_move(seen) == 0.0
+        if same.any():
+            settled[i] = int(np.argmax(same))
+    return settled
+
+
+def _lowered(bound: float, losses: OwnLosses) -> float:
+    """Less what rounding may have added to prefixes and potentials."""
+    problem = losses.problem
+    weight = total_weight(problem.discount, problem.horizon)
+    return bound - weight * losses.slack - 64.0 * _EPS * abs(bound)

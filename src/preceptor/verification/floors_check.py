@@ -39,10 +39,10 @@ def least_round(problem: Problem) -> tuple[float, str]:
     if problem.loss.kind != "closed-form":
         return 0.0, "no loss is negative"
     count = problem.budget.count(problem.size)
-    if isinstance(problem.budget, AtMost | Exactly | Knapsack):
-        prefixes = _count_prefixes(problem)
-        if prefixes <= _PREFIXES:
-            return _walked(problem), f"floors of all {count:,} sets computed again"
+    # Each prefix stands for about n²/2 sets.
+    few = 2 * count <= _PREFIXES * problem.size**2
+    if few and isinstance(problem.budget, AtMost | Exactly | Knapsack):
+        return _walked(problem), f"floors of all {count:,} sets computed again"
     if count <= _LISTED:
         return _listed(problem), f"floors of all {count:,} sets computed again"
     return eigenvalue_floor(problem), f"floor of {count:,} sets bounded by an eigenvalue"
@@ -96,16 +96,6 @@ def _batches(problem: Problem) -> Iterator[np.ndarray]:
     yield np.array(batch, dtype=np.int64).reshape(len(batch), -1)
 
 
-def _count_prefixes(problem: Problem) -> int:
-    """Sets to which two more tests may be added, counted up to the limit."""
-    found = 0
-    for _ in _prefixes(problem, None):
-        found += 1
-        if found > _PREFIXES:
-            break
-    return found
-
-
 def _most(problem: Problem) -> tuple[int, int, FloatArray, float]:
     """Fewest and most tests of a set, costs and their limit."""
     budget, n = problem.budget, problem.size
@@ -132,13 +122,11 @@ def _given(state: State, test: int) -> State:
     )
 
 
-def _prefixes(
-    problem: Problem, root: State | None
-) -> Iterator[tuple[tuple[int, ...], float, State | None]]:
+def _prefixes(problem: Problem, root: State) -> Iterator[tuple[tuple[int, ...], float, State]]:
     """Sets of at most two tests fewer than the most, what they cost, what is left given them."""
     _, most, costs, limit = _most(problem)
     n = problem.size
-    stack: list[tuple[tuple[int, ...], float, State | None]] = [((), 0.0, root)]
+    stack: list[tuple[tuple[int, ...], float, State]] = [((), 0.0, root)]
     while stack:
         tests, spent, state = stack.pop()
         yield tests, spent, state
@@ -147,8 +135,7 @@ def _prefixes(
         for test in range((tests[-1] + 1) if tests else 0, n):
             cost = spent + float(costs[test])
             if cost <= limit:
-                more = None if state is None else _given(state, test)
-                stack.append(((*tests, test), cost, more))
+                stack.append(((*tests, test), cost, _given(state, test)))
 
 
 def _walked(problem: Problem) -> float:
@@ -171,7 +158,6 @@ def _walked(problem: Problem) -> float:
             best = min(best, _charge(problem, left, price, size))
 
     for tests, spent, state in _prefixes(problem, (sigma, sigma @ a, spread)):
-        assert state is not None
         covariance, shared, left = state
         size, paid = len(tests), float(prices[list(tests)].sum())
         look(np.array([left]), np.array([paid]), size)

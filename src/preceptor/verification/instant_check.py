@@ -14,106 +14,65 @@ For uncorrelated tests whose errors only shrink the optimum itself has a short p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
 
-from preceptor._base.discounting import total_weight
+from preceptor._base.discounting import total_weight, weight_between
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.risks import SquaredError
 from preceptor.problem import Problem
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import AT_A_TIME, OwnLosses
+from preceptor.verification.slow_value import rounds_that_count
 
 # Rounds looked at one by one before the floor takes over, and how many are looked at.
 _ROUNDS = 400
-# Numbers in a batch of sets.
-_NUMBERS = 4_000_000
 _EPS = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True)
-class Least:
-    """The least that some sets can cost: first round, any round, each round looked at (or none)."""
-
-    first: float
-    floor: float
-    rounds: FloatArray
-    slack: float
-
-    @classmethod
-    def of(cls, losses: OwnLosses, rounds: FloatArray) -> Least:
-        """Of all sets in `losses`, each round having been looked at or not."""
-        errors = losses.problem.initial_errors[None, :]
-        first = min(float(losses.losses(row, errors)[0]) for row in range(len(losses.sets)))
-        return cls(first, float(losses.floors.min()), rounds, losses.slack)
-
-    def and_of(self, other: Least) -> Least:
-        """Of the sets of both."""
-        return Least(
-            min(self.first, other.first),
-            min(self.floor, other.floor),
-            np.minimum(self.rounds, other.rounds),
-            max(self.slack, other.slack),
-        )
-
-    def floor_bound(self, problem: Problem) -> float:
-        """The first round's cheapest set, then the floor of every round."""
-        left = None if problem.horizon is None else problem.horizon - 1
-        rest = problem.discount * total_weight(problem.discount, left) if left != 0 else 0.0
-        return self.first + rest * self.floor - self.slack * (1.0 + rest)
-
-    def projected_bound(self, problem: Problem) -> float:
-        """The bound along one direction for each set; -inf where it does not apply."""
-        if not np.all(np.isfinite(self.rounds)):
-            return -np.inf
-        discount, rounds = problem.discount, _looked_at(problem.horizon)
-        # What a round costs at least does not grow from round to round: the next one looked at
-        # counts.
-        times = np.arange(int(rounds[-1]) + 1)
-        weights = discount ** times.astype(np.float64)
-        if problem.horizon is not None:
-            weights[problem.horizon :] = 0.0
-        total = float(weights @ self.rounds[np.searchsorted(rounds, times)])
-        after = times.size
-        left = None if problem.horizon is None else max(problem.horizon - after, 0)
-        rest = discount**after * total_weight(discount, left) if left != 0 else 0.0
-        total += rest * self.floor
-        return total - self.slack * total_weight(discount, problem.horizon) - 1e-12 * abs(total)
+def instant_bound(problem: Problem, parts: Iterable[OwnLosses]) -> float:
+    """The better of both bounds over all sets, which come in parts where they are very many."""
+    discount, horizon = problem.discount, problem.horizon
+    widest = len(problem.budget.maximise(np.ones(problem.size)))
+    errors = problem.initial_errors[None, :]
+    first, floor, slack = np.inf, np.inf, 0.0
+    looked_at = _looked_at(horizon)
+    rounds = np.full(looked_at.size, np.inf)
+    for losses in parts:
+        each = [float(losses.losses(row, errors)[0]) for row in range(len(losses.sets))]
+        first, floor = min(first, *each), min(floor, float(losses.floors.min()))
+        slack = max(slack, losses.slack)
+        rounds = np.minimum(rounds, _projected(losses, widest, looked_at))
+    rest = weight_between(discount, 1, horizon)
+    bound = first + rest * floor - slack * (1.0 + rest)
+    if not np.all(np.isfinite(rounds)):
+        return bound
+    # What a round costs at least does not grow from round to round: the next one looked at counts.
+    times = np.arange(int(looked_at[-1]) + 1)
+    weights = discount ** times.astype(np.float64)
+    if horizon is not None:
+        weights[horizon:] = 0.0
+    total = float(weights @ rounds[np.searchsorted(looked_at, times)])
+    total += weight_between(discount, times.size, horizon) * floor
+    return max(bound, total - slack * total_weight(discount, horizon) - 1e-12 * abs(total))
 
 
-def floor_bound(losses: OwnLosses) -> float:
-    """The first round's cheapest set, then the floor of every round."""
-    return Least.of(losses, np.empty(0)).floor_bound(losses.problem)
-
-
-def projected_bound(losses: OwnLosses) -> float:
-    """The bound along one direction for each set; -inf where it does not apply."""
-    widest = int(losses.member_of.sum(axis=1).max())
-    return Least.of(losses, _projected(losses, widest)).projected_bound(losses.problem)
-
-
-def bound_in_parts(problem: Problem, sets: int) -> float:
-    """The better of both bounds, so many sets at a time, where all at once would not fit."""
+def in_parts(problem: Problem) -> Iterator[OwnLosses]:
+    """All sets, some at a time, where all at once would not fit."""
     widest = len(problem.budget.maximise(np.ones(problem.size)))
     family = problem.budget.subsets(problem.size)
-    least: Least | None = None
-    while part := list(islice(family, sets)):
-        losses = OwnLosses.of(problem, part)
-        found = Least.of(losses, _projected(losses, widest))
-        least = found if least is None else least.and_of(found)
-    assert least is not None
-    return max(least.floor_bound(problem), least.projected_bound(problem))
+    while part := list(islice(family, max(1, AT_A_TIME // (widest * problem.size)))):
+        yield OwnLosses.of(problem, part)
 
 
-def _projected(losses: OwnLosses, widest: int) -> FloatArray:
-    """What each round looked at costs at least along one direction for each set; -inf if unknown.
+def _projected(losses: OwnLosses, widest: int, rounds: IntArray) -> FloatArray:
+    """What each of these rounds costs at least along one direction for each set; -inf if unknown.
 
     The largest set of the family shows `widest` tests.
     """
     problem = losses.problem
-    rounds = _looked_at(problem.horizon)
-    if losses.shared or not losses.is_increasing:
+    if losses.shared or not losses.is_increasing or not problem.learns_by_showings:
         return np.full(rounds.size, -np.inf)
     errors = problem.initial_errors
     deviation = losses.shift + losses.reading @ errors  # (sets, widest)
@@ -158,7 +117,7 @@ def _least_of_round(
     while first < order.size and losses.floors[order[first]] < least:
         rows = order[first : first + size]
         first += rows.size
-        size = min(4 * size, max(1, _NUMBERS // max(tests * t, 1)))
+        size = min(4 * size, max(1, AT_A_TIME // max(tests * t, 1)))
         left = square[rows]
         if t:
             each = np.maximum(parts[rows], 0.0)[:, :, None] * gains[:, :t]
@@ -189,7 +148,7 @@ def uncorrelated_bound(losses: OwnLosses) -> float:
     if not diagonal or losses.shared or not isinstance(problem.risk, SquaredError):
         return -np.inf
     weight = total_weight(discount, problem.horizon)
-    rounds = problem.horizon or _rounds_that_count(discount)
+    rounds = rounds_that_count(problem)
     weights = discount ** np.arange(rounds)
     variance, truth = np.diag(world.covariance), world.coefficients
     sizes = losses.errors_after(range(rounds + 1)) ** 2
@@ -201,9 +160,3 @@ def uncorrelated_bound(losses: OwnLosses) -> float:
     constant = (world.noise_variance + float(variance @ truth**2)) * weight
     least = min(float(shown[list(each)].sum()) for each in losses.sets)
     return constant + least - losses.slack * weight
-
-
-def _rounds_that_count(discount: float) -> int:
-    if discount == 0.0:
-        return 1
-    return min(int(np.ceil(np.log(1e-16 * (1.0 - discount)) / np.log(discount))), 2_000_000)

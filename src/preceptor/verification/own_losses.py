@@ -1,6 +1,6 @@
 """What a round costs, worked out for the checkers alone.
 
-Nothing here comes from the room `loss`. With R'R = Σ (`exact_root.py`) and R_S = Q T, the columns
+Nothing here comes from the room `loss`. With R'R = Σ (`exact_root`) and R_S = Q T, the columns
 of the shown tests, a person with errors e who is shown S is wrong by a variance of
 
     v = σ² + |Ra - QQ'Ra|² + |shift + D e|²,    D = T Ω_SS⁻¹ Ω_S,    shift = Q'Ra - D a,
@@ -17,25 +17,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import Context, Decimal, localcontext
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.risks import AbsoluteError, Huber, NumberRisk, SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.problem import Problem
-from preceptor.verification.exact_root import exact_root
 
 _EPS = float(np.finfo(np.float64).eps)
 # Rounding of one loss, in units of eps times the number of tests: products, sums and a square.
-_OPERATIONS = 64.0
+OPERATIONS = 64.0
+# Numbers that checkers write out at a time (32 MB), and all that they keep (some gigabytes).
+AT_A_TIME, MOST_NUMBERS = 4_000_000, 100_000_000
 # Risks whose expected charge is convex in the deviation and has a slope in closed form.
 CLOSED = (SquaredError, AbsoluteError, Huber)
 # What numerical integration of any other risk may add to a loss, relatively.
 _QUADRATURE = 1e-11
 _PANELS = np.linspace(-12.0, 12.0, 33)
+# Two tests whose correlation is 1 - 1e-12 differ by a variance of 2e-12, of which the subtraction
+# 1 - ρ² in doubles keeps four digits; so roots are taken with this many and rounded at the end.
+_DIGITS = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,7 @@ class OwnLosses:
             deviation = triangle @ np.linalg.solve(believed, imputes[members])
             reading[rows, :size] = deviation
             shift[rows, :size] = best - deviation @ world.coefficients
-        rounding = _OPERATIONS * _EPS * (n + widest) * worst
+        rounding = OPERATIONS * _EPS * (n + widest) * worst
         if isinstance(problem.risk, NumberRisk) and not isinstance(problem.risk, CLOSED):
             rounding += _QUADRATURE
         if problem.loss.kind != "closed-form":
@@ -168,6 +174,14 @@ class OwnLosses:
             sizes = np.abs(self.first_errors)
             constant = not np.any(self.problem.oracle.sensitivity_of(sizes, ()))
         return int(empty[0]) if constant else None
+
+    def waiting_cost(self, rounds: int | None) -> float:
+        """What showing nothing costs over so many rounds (None: forever); infinite if it varies."""
+        row = self.waiting_row
+        if row is None:
+            return np.inf
+        each = float(self.losses(row, self.first_errors[None, :])[0])
+        return each * total_weight(self.problem.discount, rounds)
 
     def _reach(self) -> FloatArray:
         """No deviation of a set is longer (sets,) while errors are no larger than at first."""
@@ -305,6 +319,29 @@ class OwnLosses:
         reach = float(np.linalg.norm(self.shift[row]) + lengths @ sizes)
         slope = self._risk.deviation_slope(math.sqrt(float(self.floor[row]) + reach * reach))
         return np.asarray(lengths * slope)
+
+
+def exact_root(covariance: FloatArray) -> FloatArray:
+    """Upper triangular R (n, n) with R'R = Σ, each entry right to the last digit or so.
+
+    Examples
+    --------
+    >>> exact_root(np.array([[4.0, 2.0], [2.0, 5.0]])).tolist()
+    [[2.0, 1.0], [0.0, 2.0]]
+    """
+    n = len(covariance)
+    with localcontext(Context(prec=_DIGITS)):
+        rows = [[Decimal(float(x)) for x in row] for row in covariance]
+        root = [[Decimal(0)] * n for _ in range(n)]
+        for i in range(n):
+            pivot = rows[i][i] - sum((root[k][i] * root[k][i] for k in range(i)), Decimal(0))
+            if pivot <= 0:
+                raise np.linalg.LinAlgError("the covariance is not positive definite")
+            root[i][i] = pivot.sqrt()
+            for j in range(i + 1, n):
+                shared = sum((root[k][i] * root[k][j] for k in range(i)), Decimal(0))
+                root[i][j] = (rows[i][j] - shared) / root[i][i]
+    return np.array([[float(x) for x in row] for row in root])
 
 
 def _orthogonal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:

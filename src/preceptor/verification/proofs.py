@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import Certificate
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.own_person import OwnPerson
 from preceptor.policies import CountPolicy, Policy
 from preceptor.problem import Problem
-from preceptor.verification.beam_check import beam_again
 from preceptor.verification.bellman import (
     Counted,
     TooManyStates,
@@ -29,25 +27,19 @@ from preceptor.verification.bellman import (
     box_caps,
     finite_bound,
 )
-from preceptor.verification.dual_check import DualProof, prove
+from preceptor.verification.dual_check import DualProof, beam_again, prove
 from preceptor.verification.floors_check import least_round
-from preceptor.verification.instant_check import (
-    bound_in_parts,
-    floor_bound,
-    projected_bound,
-    uncorrelated_bound,
-)
-from preceptor.verification.own_losses import OwnLosses
-from preceptor.verification.potentials import LogPotentials, Potentials, TablePotentials
+from preceptor.verification.instant_check import in_parts, instant_bound, uncorrelated_bound
+from preceptor.verification.own_losses import MOST_NUMBERS, OwnLosses
+from preceptor.verification.potentials import Potentials
 from preceptor.verification.slow_value import slow_loss
 
-# Sets whose deviations are written out; beyond that only their floors are looked at.
-_MOST_SETS, _MOST_NUMBERS = 300_000, 80_000_000
-# Sets of which floors and first deviations are looked at part by part, and how many at a time.
-_MOST_IN_PARTS, _PART = 1_000_000, 20_000
+# Sets of which floors and first deviations are looked at part by part.
+_MOST_IN_PARTS = 1_000_000
 # Boxes and lengths tried where nobody says which: states, rounds.
 _BOXES = (20_000, 400_000, 6_000_000)
 _LENGTHS = (4, 16, 64, 256, 1024)
+_INSTANTLY = "floors of all sets and bounds of every single round computed again"
 # Methods whose bounds cost no search.
 _INSTANT = ("stationary", "independent", "beam", "search")
 # How bounds of a crowd's people are known that cost no search either.
@@ -68,7 +60,7 @@ class Hints:
     value: float
     policy: Policy
     options: Mapping[str, Any]
-    certificate: Certificate | PotentialCertificate | None
+    certificate: Certificate | None
 
 
 @dataclass(frozen=True)
@@ -133,16 +125,16 @@ def _of_many_sets(problem: Problem, claimed: float, slack: float) -> Proven:
     enough = found.bound >= claimed - slack * abs(claimed)
     if enough or count > _MOST_IN_PARTS or problem.loss.kind != "closed-form":
         return found
-    bound = bound_in_parts(problem, _PART)
+    bound = instant_bound(problem, in_parts(problem))
     if bound <= found.bound:
         return found
-    return Proven(bound, f"bound of every single round computed again, over all {count:,} sets")
+    return Proven(bound, f"{_INSTANTLY}, over all {count:,} sets")
 
 
 def _can_be_listed(problem: Problem) -> bool:
     count = problem.budget.count(problem.size)
     widest = len(problem.budget.maximise(np.ones(problem.size)))
-    return count <= _MOST_SETS and count * widest * problem.size <= _MOST_NUMBERS
+    return count * widest * problem.size <= MOST_NUMBERS
 
 
 def _with_shared(losses: OwnLosses, best: Proven) -> Proven:
@@ -179,18 +171,16 @@ Attempt = Callable[[], Proven]
 
 def _attempts(losses: OwnLosses, claimed: float, hints: Hints, slack: float) -> Iterator[Attempt]:
     """A certificate first, since it must hold; then what costs least."""
-    dual = cache(lambda: _dual(losses, hints, slack))
     if hints.certificate is not None:
-        yield lambda: _by_certificate(losses, hints, dual(), slack)
-    yield lambda: Proven(floor_bound(losses), "floors of all sets computed again")
-    yield lambda: Proven(projected_bound(losses), "bound of every single round computed again")
+        yield lambda: _by_certificate(losses, hints, _dual(losses, hints, slack), slack)
+    yield lambda: Proven(instant_bound(losses.problem, [losses]), _INSTANTLY)
     yield lambda: Proven(
         uncorrelated_bound(losses), "tests are uncorrelated: least sum of scores computed again"
     )
     if hints.method in _INSTANT:
         return
     if losses.problem.horizon is None:
-        yield from _endless_attempts(losses, hints, dual)
+        yield from _endless_attempts(losses, hints)
     if hints.method != "lattice":
         yield from _finite_attempts(losses, hints)
 
@@ -214,16 +204,12 @@ def _finite(losses: OwnLosses, length: int) -> Proven:
     return Proven(proof.value, proof.in_words())
 
 
-def _endless_attempts(
-    losses: OwnLosses, hints: Hints, dual: Callable[[], Dual]
-) -> Iterator[Attempt]:
+def _endless_attempts(losses: OwnLosses, hints: Hints) -> Iterator[Attempt]:
     if hints.method == "truncated":
         return
     if isinstance(hints.policy, CountPolicy):
         caps = _caps_of(losses, hints.policy.shape)
         yield lambda: _in_box(losses, caps)
-        if hints.certificate is not None and hints.method == "lattice":
-            yield lambda: _in_box_with_edge(losses, caps, dual())
     # What lies beyond the edge of its own box is argued for differently here; a larger one decides.
     for states in _BOXES[:2] if hints.method == "lattice" else _BOXES:
         yield lambda states=states: _in_box(losses, box_caps(losses, states))  # type: ignore[misc]
@@ -247,23 +233,6 @@ def _listed(caps: IntArray) -> str:
     return " x ".join(str(int(cap)) for cap in caps)
 
 
-def _in_box_with_edge(losses: OwnLosses, caps: IntArray, dual: Dual) -> Proven:
-    """The same with a dual's bounds for states at the edge of the box."""
-    potentials, proof, fault = dual
-    top = int(caps.max())
-    if fault or top > potentials.length:
-        return Proven(-np.inf, fault or "the box is longer than the certificate", fault=fault)
-    rounds = np.unique(np.linspace(top, min(3 * top, potentials.length), 9).astype(np.int64))
-
-    def edge(counts: IntArray) -> FloatArray:
-        tables = [potentials.at(int(t), counts.T).sum(axis=0) for t in rounds]
-        best: FloatArray = np.max(np.stack(tables) + proof.constants[rounds][:, None], axis=0)
-        return best
-
-    found = box_bound(losses, caps, f"counts up to {_listed(caps)}, a dual beyond", edge)
-    return Proven(found.value, f"{found.in_words()}; {proof.in_words()}")
-
-
 Dual = tuple[Potentials, DualProof, str]
 
 
@@ -271,48 +240,23 @@ def _dual(losses: OwnLosses, hints: Hints, slack: float) -> Dual:
     """The potentials of a certificate, what they prove, and what of its claims does not hold."""
     certificate = hints.certificate
     assert certificate is not None
-    nothing = DualProof(np.zeros(0), np.zeros(1), -np.inf, 0, 0, 0)
-    path = _path(losses, hints.policy, 3_000)
-    if isinstance(certificate, PotentialCertificate):
-        tables = TablePotentials(losses, certificate)
-        fault = tables.faults() or _hint_fault(losses, certificate, tables.length)
-        if fault or not losses.is_convex:
-            return tables, nothing, fault or "it is about convex losses, which these are not"
-        given = certificate.tangents if certificate.tangents.size else None
-        wanted = certificate.value - 0.1 * slack * abs(certificate.value)
-        proof = prove(tables, losses, wanted, hints=given, path=path)
-        return tables, proof, _falls_short(certificate.value, proof, slack)
-    logs = LogPotentials(losses, certificate)
-    fault = logs.faults()
+    potentials = Potentials(losses, certificate)
+    fault = potentials.faults()
     if fault or not losses.is_convex:
-        return logs, nothing, fault or "it is about convex losses, which these are not"
-    allowed = slack * losses.scale
-    proof = prove(logs, losses, np.inf, path=path, claimed=certificate.round_minima - 0.1 * allowed)
-    short = certificate.round_minima - proof.minima
+        nothing = DualProof(np.zeros(0), np.zeros(1), -np.inf, 0, 0, 0)
+        return potentials, nothing, fault or "it is about convex losses, which these are not"
+    claimed, allowed = certificate.round_minima, slack * losses.scale
+    proof = prove(potentials, losses, claimed - 0.1 * allowed, _path(losses, hints.policy, 3_000))
+    short = claimed - proof.minima
     if short.max() > allowed:
-        return logs, proof, f"round {int(short.argmax())} falls short by {short.max():.3g}"
-    weight = total_weight(losses.problem.discount, losses.problem.horizon)
-    if np.any(certificate.constants > proof.constants + allowed * weight):
-        worst = int(np.argmax(certificate.constants - proof.constants))
-        return logs, proof, f"the constant of round {worst} is too large"
-    return logs, proof, _falls_short(certificate.dual_bound, proof, slack)
-
-
-def _hint_fault(losses: OwnLosses, certificate: PotentialCertificate, length: int) -> str:
-    tangents = certificate.tangents
-    if not tangents.size:
-        return ""
-    rounds = length + (losses.problem.horizon is None)
-    wanted = (rounds, len(losses.sets), losses.shift.shape[1])
-    if tangents.shape != wanted:
-        return f"tangents have shape {tangents.shape}, must be {wanted}: is it about other sets?"
-    return "" if np.isfinite(tangents).all() else "some tangents are not finite"
-
-
-def _falls_short(claimed: float, proof: DualProof, slack: float) -> str:
-    if claimed <= proof.value + slack * abs(claimed):
-        return ""
-    return f"it claims {claimed:.10g}, but proves {proof.value:.10g}"
+        return potentials, proof, f"round {int(short.argmax())} falls short by {short.max():.3g}"
+    if certificate.dual_bound > proof.value + slack * abs(certificate.dual_bound):
+        return (
+            potentials,
+            proof,
+            f"it claims {certificate.dual_bound:.10g}, but proves {proof.value:.10g}",
+        )
+    return potentials, proof, ""
 
 
 def _path(losses: OwnLosses, policy: Policy, rounds: int) -> FloatArray:
@@ -365,7 +309,4 @@ def people_bound(problem: Problem) -> tuple[float, str]:
             for row in range(len(losses.sets))
         ]
         return (min(first) - losses.slack) * weight, "the cheapest set of somebody who stands still"
-    bound = floor_bound(losses)
-    if problem.learns_by_showings:
-        bound = max(bound, projected_bound(losses))
-    return bound, "floors of all sets computed again"
+    return instant_bound(problem, [losses]), _INSTANTLY

@@ -2,7 +2,7 @@
 
 Nothing is taken from the code that found it. How errors move is read off what people do with a case
 (`case_maps.py`): with three points a dimension, and five must give the same. Then every inequality
-of `linear_certificate.py` is checked by its smallest eigenvalue, for every set and step.
+of `certificate.LinearCertificate` is checked by its smallest eigenvalue, for every set and step.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.linear_certificate import SLOWER, LinearCertificate, steps
+from preceptor.certificate import SLOWER, LinearCertificate, steps
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.person import Person

@@ -29,13 +29,20 @@ from preceptor.people.own_person import OwnPerson
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.verification.case_maps import CaseMaps, case_maps, same_moments
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import MOST_NUMBERS, OwnLosses
 from preceptor.verification.played import STANDARD_ERRORS, Played, played_value
-from preceptor.verification.slow_value import added_up, losses_along, rounds_that_count, slow_value
+from preceptor.verification.slow_value import (
+    MOST_ROUNDS,
+    added_up,
+    losses_along,
+    rounds_that_count,
+    slow_value,
+)
 
 # Relative difference that rounding may make between two ways to add up the same losses.
 ROUNDING = 1e-9
-# Of what should cancel, the share that rounding may leave.
+# Of what should cancel, the share that rounding may leave; and what may be left of all rounds where
+# they have no end.
 _EPSILON = 1e-12
 # By which share an approximate value may be off and still be called one. Four in five plans for
 # Bayesian people, the worst approximated of all kinds, are within 15 %; those further off fail.
@@ -45,11 +52,8 @@ _COPIES = 3
 # Points a dimension that average maps of a case: few are exact for polynomials, many are for steps
 # divided by the length of the results. Each is compared with the next.
 _POINTS = ((3, 5), (101, 121))
-# Cases of a set, and numbers of all sets, that are written out.
-_MOST_CASES, _MOST_NUMBERS = 100_000, 50_000_000
-# Without an end, what is left after the last round may weigh this share of the whole.
-_NEGLIGIBLE = 1e-12
-_MOST_ROUNDS = 1_000_000
+# Cases of a set that are written out.
+_MOST_CASES = 100_000
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,7 @@ def _losses_by_moments(problem: Problem, policy: Policy) -> FloatArray | None:
         return None
     own = OwnLosses.of(problem, policy.used_sets())
     cases = 3 ** (own.reading.shape[1] + 1)
-    if cases > _MOST_CASES or cases * len(own.sets) * (problem.size + 1) ** 2 > _MOST_NUMBERS:
+    if cases > _MOST_CASES or cases * len(own.sets) * (problem.size + 1) ** 2 > MOST_NUMBERS:
         return None
     points = [_points_for(problem, shown) for shown in own.sets]
     if None in points:
@@ -176,17 +180,17 @@ def _losses_by_moments(problem: Problem, policy: Policy) -> FloatArray | None:
         shown: case_maps(person, world, shown, float(own.price[row]), None, points[row] or 0, 0)
         for row, shown in enumerate(own.sets)
     }
-    small = (problem.size + 1) ** 4 * len(maps) <= _MOST_NUMBERS
+    small = (problem.size + 1) ** 4 * len(maps) <= MOST_NUMBERS
     turns = {shown: _moment_map(one) for shown, one in maps.items()} if small else {}
     g = np.append(problem.world.coefficients - person.initial, 1.0)
     moments, total, weight = np.outer(g, g), 0.0, 1.0
     losses: list[float] = []
     schedule = policy.schedule(rounds_that_count(problem))
-    for t in range(_MOST_ROUNDS):
+    for t in range(MOST_ROUNDS):
         if t == len(schedule):
             # Squared errors may grow, if more slowly than the discount shrinks what they cost.
             left = weight * losses[-1] / (1.0 - problem.discount) if problem.horizon is None else 0
-            if left <= _NEGLIGIBLE * total or not math.isfinite(total):
+            if left <= _EPSILON * total or not math.isfinite(total):
                 break
             schedule = policy.schedule(2 * len(schedule))
         shown = schedule[t]

@@ -12,12 +12,10 @@ from preceptor.model.risks import NumberRisk
 from preceptor.model.sets import TestSet
 from preceptor.policies import Policy
 from preceptor.problem import Problem
-from preceptor.verification.own_losses import OwnLosses
+from preceptor.verification.own_losses import AT_A_TIME, OwnLosses
 from preceptor.verification.slow_yes_no import slow_yes_no_loss
 
-_MOST_ROUNDS = 2_000_000
-# Rounds whose counts are written out at a time.
-_BATCH = 100_000
+MOST_ROUNDS = 2_000_000
 
 
 def slow_value(problem: Problem, policy: Policy) -> float:
@@ -37,7 +35,7 @@ def rounds_that_count(problem: Problem) -> int:
     if problem.discount == 0.0:
         return 1
     negligible = math.log(1e-15 * (1.0 - problem.discount))
-    return min(math.ceil(negligible / math.log(problem.discount)), _MOST_ROUNDS)
+    return min(math.ceil(negligible / math.log(problem.discount)), MOST_ROUNDS)
 
 
 def added_up(problem: Problem, losses: FloatArray) -> float:
@@ -64,8 +62,9 @@ def losses_along(problem: Problem, schedule: list[TestSet], errors_of: ErrorsOf)
     own = OwnLosses.of(problem, sets)
     losses = np.empty(which.size)
     known: dict[tuple[bytes, int], float] = {}
-    for first in range(0, which.size, _BATCH):
-        part = which[first : first + _BATCH]
+    batch = AT_A_TIME // problem.size
+    for first in range(0, which.size, batch):
+        part = which[first : first + batch]
         errors = errors_of(own, part, first)
         for row in np.unique(part):
             at = np.flatnonzero(part == row)

@@ -18,14 +18,19 @@ import numpy as np
 from preceptor._base.checks import is_number
 from preceptor._base.progress import OPTIMAL_WITHIN, Status
 from preceptor._base.words import listed
-from preceptor.certificate import Certificate, PotentialCertificate
+from preceptor.certificate import LinearCertificate
 from preceptor.errors import InvalidInput
-from preceptor.linear_certificate import LinearCertificate
 from preceptor.people.crowd import Crowd
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
-from preceptor.verification.proofs import INSTANT_KINDS, Hints, people_bound, prove_bound
+from preceptor.verification.proofs import (
+    INSTANT_KINDS,
+    Hints,
+    Proven,
+    people_bound,
+    prove_bound,
+)
 from preceptor.verification.semidefinite_check import check_semidefinite
 from preceptor.verification.slow_people import ROUNDING, Cost, person_cost, rounding_of
 
@@ -159,44 +164,80 @@ def verify(plan: Plan, problem: Problem | None = None, *, slack: float = 1e-9) -
     asked = plan.problem if problem is None else problem
     try:
         plan.policy.check(asked)
-    except InvalidInput as error:
+    except InvalidInput as fault:
         return Verification(
-            np.nan, False, -np.inf, False, str(error), True, policy_ok=False, claimed=plan.value
+            np.nan, False, -np.inf, False, str(fault), True, policy_ok=False, claimed=plan.value
         )
-    if not asked.learns_by_showings:
-        return _of_people(plan, asked, slack)
-    cost = person_cost(asked, plan.policy)
-    hints = Hints(plan.method, cost.value, plan.policy, plan.options, _own_certificate(plan))
-    allowed = rounding_of(asked, plan.policy)
-    value_ok = _stands(plan.value, cost.stated, cost.slack)
-    if isinstance(plan.certificate, LinearCertificate):
-        why = "its certificate is about other people"
-        return Verification(
-            cost.value, value_ok, -np.inf, False, why, True, claimed=plan.value, error=cost.error
-        )
-    proven = prove_bound(asked, plan.lower_bound, hints, slack, allowed)
-    if _has_one_set(asked) and cost.stated > proven.bound:
-        proven = replace(proven, bound=cost.stated, how=_ONE_SET)
+    crowd, by_showings = asked.learner, asked.learns_by_showings
+    people = crowd.people if isinstance(crowd, Crowd) else {crowd.kind: crowd}
+    shares = crowd.weights if isinstance(crowd, Crowd) else np.ones(1)
+    alone = [asked.replace(learner=person) for person in people.values()]
+    costs = [person_cost(each, plan.policy) for each in alone]
+    value, error, stated, allowed = (
+        float(shares @ [getattr(cost, name) for cost in costs])
+        for name in ("value", "error", "stated", "slack")
+    )
+    value_ok = _stands(plan.value, stated, allowed) and all(cost.near for cost in costs)
+    if by_showings:
+        allowed = rounding_of(asked, plan.policy)
+        proven = _of_showings(plan, asked, value, slack, allowed)
+    else:
+        error += abs(plan.value - value)
+        proven = _of_people(plan, asked, alone, costs, slack)
+        if plan.regrets is not None:
+            value_ok = value_ok and _regrets_stand(plan.regrets, asked, costs)
+    if _has_one_set(asked) and stated > proven.bound:
+        proven = replace(proven, bound=stated, how=_ONE_SET)
+    within = _no_more(plan.lower_bound, proven.bound, slack, allowed + proven.rounding)
     return Verification(
-        cost.value,
+        value,
         value_ok,
         proven.bound,
-        _no_more(plan.lower_bound, proven.bound, slack, allowed + proven.rounding),
+        within and not proven.fault,
         proven.how,
         proven.independent,
         status_ok=_status_stands(plan, allowed),
+        played=_played_in_words(dict(zip(people, costs, strict=True))),
         claimed=plan.value,
-        error=cost.error,
+        error=error,
     )
+
+
+def _of_showings(plan: Plan, problem: Problem, value: float, slack: float, also: float) -> Proven:
+    """Somebody who learns by showings: the plan's own proof, or another one."""
+    if isinstance(plan.certificate, LinearCertificate):
+        fault = "its certificate is about other people"
+        return Proven(-np.inf, fault, fault=fault)
+    hints = Hints(plan.method, value, plan.policy, plan.options, plan.certificate)
+    return prove_bound(problem, plan.lower_bound, hints, slack, also)
+
+
+def _of_people(
+    plan: Plan, problem: Problem, alone: list[Problem], costs: list[Cost], slack: float
+) -> Proven:
+    """Everybody else: bounds of each of them, and a semidefinite certificate."""
+    crowd, fault = problem.learner, ""
+    shares = crowd.weights if isinstance(crowd, Crowd) else np.ones(1)
+    found = [people_bound(each) for each in alone]
+    bounds, how = np.array([bound for bound, _ in found]), found[0][1]
+    bound = float(shares @ bounds)
+    if isinstance(crowd, Crowd):
+        how = "bounds of all people computed again, one by one"
+    if plan.regrets is not None:
+        above, unchecked = _regret_bounds(plan.regrets, bounds, costs, slack)
+        fault = "bounds of single people are too high" if above else ""
+        if unchecked:
+            how = f"{how}; better bounds of {listed(unchecked)} are NOT CHECKED"
+    if isinstance(plan.certificate, LinearCertificate):
+        again, said = _semidefinite_again(plan.certificate, problem, plan.bound_holds_for)
+        fault = said if np.isneginf(again) else fault
+        if np.isneginf(again) or again > bound:
+            bound, how = again, said
+    return Proven(bound, how, independent=not problem.is_binary, fault=fault)
 
 
 def _has_one_set(problem: Problem) -> bool:
     return len(list(islice(problem.budget.subsets(problem.size), 2))) == 1
-
-
-def _own_certificate(plan: Plan) -> Certificate | PotentialCertificate | None:
-    found = plan.certificate
-    return None if isinstance(found, LinearCertificate) else found
 
 
 def _stands(claimed: float, stated: float, slack: float) -> bool:
@@ -226,50 +267,6 @@ def _status_stands(plan: Plan, also: float) -> bool:
     else:
         return True
     return bool(plan.value - plan.lower_bound <= allowed * abs(plan.value) + 3.0 * also)
-
-
-def _of_people(plan: Plan, problem: Problem, slack: float) -> Verification:
-    """People who do not learn by showings: what the plan costs each of them, and their bounds."""
-    crowd = problem.learner
-    people = crowd.people if isinstance(crowd, Crowd) else {crowd.kind: crowd}
-    shares = crowd.weights if isinstance(crowd, Crowd) else np.ones(1)
-    alone = [problem.replace(learner=person) for person in people.values()]
-    costs = [person_cost(each, plan.policy) for each in alone]
-    value, error, stated, allowed = (
-        float(shares @ [getattr(cost, name) for cost in costs])
-        for name in ("value", "error", "stated", "slack")
-    )
-    value_ok = _stands(plan.value, stated, allowed) and all(cost.near for cost in costs)
-    proven = [people_bound(each) for each in alone]
-    bound, how = float(shares @ [each for each, _ in proven]), proven[0][1]
-    if isinstance(crowd, Crowd):
-        how = "bounds of all people computed again, one by one"
-    bound_fault = False
-    if plan.regrets is not None:
-        value_ok = value_ok and _regrets_stand(plan.regrets, problem, costs)
-        bounds = np.array([each for each, _ in proven])
-        bound_fault, unchecked = _regret_bounds(plan.regrets, bounds, costs, slack)
-        if unchecked:
-            how = f"{how}; better bounds of {listed(unchecked)} are NOT CHECKED"
-    if isinstance(plan.certificate, LinearCertificate):
-        again, said = _semidefinite_again(plan.certificate, problem, plan.bound_holds_for)
-        bound_fault = bound_fault or bool(np.isneginf(again))
-        if np.isneginf(again) or again > bound:
-            bound, how = again, said
-    if _has_one_set(problem) and stated > bound:
-        bound, how = stated, _ONE_SET
-    return Verification(
-        value,
-        value_ok,
-        bound,
-        _no_more(plan.lower_bound, bound, slack, allowed) and not bound_fault,
-        how,
-        independent=not problem.is_binary,
-        status_ok=_status_stands(plan, allowed),
-        played=_played_in_words(dict(zip(people, costs, strict=True))),
-        claimed=plan.value,
-        error=abs(plan.value - value) + error,
-    )
 
 
 def _played_in_words(costs: dict[str, Cost]) -> str:
