@@ -13,6 +13,7 @@ from preceptor.report import mistake_figures as figures
 from preceptor.report.html import render_report
 from preceptor.report.mistake_words import in_100
 from preceptor.report.plots import rounds_shown
+from tests.oracles import operating_curve
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -83,7 +84,7 @@ def test_curves_are_those_of_the_scores(problem, risk):
     assert shown == (0,)
     ((_, pair),) = readers_after(plan.problem, plan.policy.schedule(19), (0,))
     curve = found["This plan, in case 20"]
-    rate, sensitivity = pair.roc(8001)
+    rate, sensitivity = operating_curve(pair, 8001)
     # Where curves are steep a straight line between two points of theirs is not the curve.
     seen = rate > 1e-3
     ours = np.interp(rate[seen], curve.false_alarm_rate, curve.sensitivity)
