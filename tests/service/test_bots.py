@@ -46,10 +46,10 @@ def client(server):
         yield made
 
 
-@pytest.mark.parametrize("kind", [None, "delta-rule", "bayesian", "crowd", "sgd", "forgets"])
+@pytest.mark.parametrize("kind", [None, "delta-rule", "bayesian", "crowd", "forgets"])
 def test_the_log_of_the_service_is_that_of_a_rollout(client, wide_plan, kind):
     plan = pr.Plan.load(wide_plan)
-    human = human_named(plan.problem, kind, 0.0 if kind == "sgd" else 0.3)
+    human = human_named(plan.problem, kind, 0.3)
     bots = Bots(wide_plan.read_text("utf-8"), PEOPLE, ROUNDS, human, SEED, prefix=f"{kind}-")
     played = bots.play(client, connections=2)
     assert played.rounds == PEOPLE * ROUNDS
