@@ -189,9 +189,7 @@ def test_the_laid_set_is_priced_exactly_even_after_changes(tail):
     expected, walk, schedule, discount, total, _ = walked(tail)
     now = schedule.copy()
     for t in range(len(schedule) - 1, -1, -1):
-        # A change moves where the tail begins; that is taken in to first order.
-        rough = 1e-12 if not tail else 1e-3
-        assert_allclose(walk.prices(t, now[t : t + 1]), [total], rtol=rough)
+        assert_allclose(walk.prices(t, now[t : t + 1]), [total], rtol=1e-11)
         if t % 4 == 1:
             now[t] = (now[t] + 1) % 6
             total = expected.total(now, discount, tail)

@@ -163,7 +163,10 @@ class FirstOrderWalk:
         before = self._states[-1].copy()
         self._schedule[t:end] = positions
         self._forward(t)
-        if self._tail:
+        if not (self._person.exact or self._person.guesses):
+            # Of an approximation, slopes are too rough to say what that does to a long tail.
+            self._rest, self._end = self._tail_cost(self._tail), None
+        elif self._tail:
             # The end has hardly moved; the tail is played again when the schedule is laid.
             self._rest += float(np.vdot(self._end_slopes(), self._states[-1] - before))
         self._total = float(self._losses @ self._weights[:-1] + self._weights[-1] * self._rest)
