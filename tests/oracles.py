@@ -63,3 +63,11 @@ def brute_force(problem: pr.Problem) -> tuple[float, list[tuple[tuple[int, ...],
     }
     least = min(values.values())
     return least, [s for s, v in values.items() if v <= least + 1e-9 * (1 + abs(least))]
+
+
+def operating_curve(pair, points: int) -> tuple[np.ndarray, np.ndarray]:
+    """False-alarm rate and sensitivity of one pair of scores, wherever limits are put."""
+    limits = np.ravel(pair.believed)[0] + np.ravel(pair.deviation)[0] * np.linspace(8, -8, points)
+    misses, alarms = pair.mistakes(limits)
+    yes = float(pair.link.mean_probability(pair.base, pair.spread))
+    return alarms / (1.0 - yes), 1.0 - misses / yes

@@ -94,7 +94,7 @@ def test_other_people_can_be_simulated(run, plan_file, human):
 
 def test_everybody_at_once(run, plan_file):
     text = run("simulate", plan_file, "--people", 2, "--rounds", 4, "--human", "all").stdout
-    for human in ("paper", "least mean squares", "Bayesian", "SGDRegressor", "forgets"):
+    for human in ("paper", "least mean squares", "Bayesian", "forgets"):
         assert human in text
 
 

@@ -14,6 +14,7 @@ import preceptor as pr
 from preceptor.model.links import link_of
 from preceptor.model.normal_pairs import both_below
 from preceptor.model.score_pairs import ScorePair
+from tests.oracles import operating_curve
 from tests.strategies import examples
 
 LINKS = ["probit", "logistic"]
@@ -227,7 +228,7 @@ def test_operating_curves_and_their_areas(link):
     own = 1.3
     shared = 0.7 * math.sqrt(own * world.score_variance)
     pair = pair_of(world, shared, own)
-    rate, sensitivity = pair.roc(4001)
+    rate, sensitivity = operating_curve(pair, 4001)
     assert rate[0] == pytest.approx(0.0, abs=1e-9)
     assert sensitivity[-1] == pytest.approx(1.0, abs=1e-9)
     area = np.trapezoid(sensitivity, rate)

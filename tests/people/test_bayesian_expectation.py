@@ -146,13 +146,13 @@ def walked(tail, imputation=0.5, rounds=12, discount=0.8):
 @pytest.mark.parametrize("tail", TAILS)
 def test_totals_and_blocks_are_replays(tail):
     expected, walk, schedule, discount, total, _ = walked(tail)
-    assert_allclose(total, expected.total(schedule, discount, tail), rtol=1e-12)
+    assert_allclose(total, expected.total(schedule, discount, tail), rtol=1e-11)
     for t in range(len(schedule) - 1, -1, -1):
         block = np.array([2, 0, 1][: len(schedule) - t])
         changed = schedule.copy()
         changed[t : t + len(block)] = block
         price = walk.block(t, block)
-        assert_allclose(price, expected.total(changed, discount, tail), rtol=1e-12)
+        assert_allclose(price, expected.total(changed, discount, tail), rtol=1e-11)
         walk.back(t, int(schedule[t]))
 
 
@@ -166,7 +166,8 @@ def test_totals_are_discounted_losses_and_tails_go_on():
     tails = [(1, 4), (3,)]
     each = [expected.total(schedule, discount, tail) for tail in tails]
     assert_allclose(walk.tails(tails), each, rtol=1e-12)
-    assert expected.total(schedule, 1.0, (1,)) == np.inf
+    with pytest.raises(pr.InvalidProblem, match="discount: 1"):
+        expected.total(schedule, 1.0, (1,))
 
 
 def test_laying_again_from_a_later_round_or_after_changes():
@@ -175,12 +176,12 @@ def test_laying_again_from_a_later_round_or_after_changes():
         changed = schedule.copy()
         changed[7:] = 0
         assert_allclose(
-            walk.lay(changed, tail, since=7), expected.total(changed, discount, tail), rtol=1e-12
+            walk.lay(changed, tail, since=7), expected.total(changed, discount, tail), rtol=1e-11
         )
         for t in range(11, 3, -1):
             walk.back(t, 5)  # another set than the one that is laid
         again = walk.lay(schedule, tail, since=6)
-        assert_allclose(again, expected.total(schedule, discount, tail), rtol=1e-12)
+        assert_allclose(again, expected.total(schedule, discount, tail), rtol=1e-11)
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -188,7 +189,7 @@ def test_the_laid_set_is_priced_exactly_even_after_changes(tail):
     expected, walk, schedule, discount, total, _ = walked(tail)
     now = schedule.copy()
     for t in range(len(schedule) - 1, -1, -1):
-        assert_allclose(walk.prices(t, now[t : t + 1]), [total], rtol=1e-12)
+        assert_allclose(walk.prices(t, now[t : t + 1]), [total], rtol=1e-11)
         if t % 4 == 1:
             now[t] = (now[t] + 1) % 6
             total = expected.total(now, discount, tail)
@@ -206,22 +207,20 @@ def test_the_last_round_is_priced_exactly():
 def test_derivatives_agree_with_finite_differences(imputation):
     expected, walk, schedule, discount, _, _ = walked((3,), imputation)
     rng = np.random.default_rng(0)
-    start = expected._unsure, expected._moments
-    for t in range(len(schedule) - 1, -1, -1):
-        walk.back(t, int(schedule[t]))
-    for on, derivative in ((0, walk._on_unsure), (1, walk._on_moments)):
+    start = expected.start
+    derivatives = expected._parts(walk._taken_back()[0])
+    for on, derivative in enumerate(derivatives):
         for _ in range(5):
-            direction = rng.normal(size=start[on].shape)
+            direction = rng.normal(size=derivative.shape)
             direction = direction + direction.T
             if on == 1:
                 direction[-1, -1] = 0.0  # the moment of 1 is 1
             sides = []
             for h in (-1e-5, 1e-5):
-                moved = [part.copy() for part in start]
-                moved[on] = moved[on] + h * direction
-                expected._unsure, expected._moments = moved
+                expected.start = start.copy()
+                expected._parts(expected.start)[on][:] += h * direction
                 sides.append(expected.total(schedule, discount, (3,)))
-            expected._unsure, expected._moments = start
+            expected.start = start
             slope = (sides[1] - sides[0]) / 2e-5
             assert_allclose(np.vdot(derivative, direction), slope, rtol=1e-5, atol=1e-7)
 

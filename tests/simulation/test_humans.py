@@ -7,7 +7,6 @@ from sklearn.linear_model import BayesianRidge, SGDRegressor
 
 import preceptor as pr
 from preceptor.simulation import (
-    PartialFit,
     check_human,
     humans_of,
     matched_rate,
@@ -131,26 +130,21 @@ def test_bayesian_is_bayesian_ridge_with_its_scales_held():
     assert_allclose(person._state.covariance, ridge.sigma_, rtol=1e-6)
 
 
-def test_partial_fit_is_scikit_learn_used_directly():
-    model, expected = SGDRegressor(eta0=0.05, random_state=3), []
+def test_the_delta_rule_is_plain_stochastic_gradient_descent():
+    plain = SGDRegressor(penalty=None, learning_rate="constant", eta0=0.05, fit_intercept=False)
+    expected = []
     for shown, x, y in zip(SETS, *CASES, strict=True):
         row = np.where([i in shown for i in range(3)], x, 0.0)[None, :]
-        expected.append(model.predict(row)[0] if expected else 0.0)
-        model.partial_fit(row, [y])
-    assert_allclose(play(PartialFit(np.zeros(3), SGDRegressor(eta0=0.05))), expected, atol=1e-12)
-
-
-def test_plain_sgd_from_any_beliefs_is_the_delta_rule():
-    plain = SGDRegressor(penalty=None, learning_rate="constant", eta0=0.05, fit_intercept=False)
-    delta = pr.DeltaRule(BELIEFS, 0.05, imputation=1.0).acting(WORLD)
-    assert_allclose(play(PartialFit(BELIEFS, plain)), play(delta), atol=1e-12)
-    assert not hasattr(plain, "coef_")
+        expected.append(plain.predict(row)[0] if expected else 0.0)
+        plain.partial_fit(row, [y])
+    delta = pr.DeltaRule(np.zeros(3), 0.05, imputation=1.0).acting(WORLD)
+    assert_allclose(play(delta), expected, atol=1e-12)
 
 
 def test_everybody_starts_with_the_same_beliefs():
     shown, values = (0, 1, 2), CASES.features[0]
     answers = {name: h.predict(shown, values) for name, h in humans_of(PROBLEM).items()}
-    assert len(answers) == 6
+    assert len(answers) == 5
     start = PROBLEM.learner.beliefs(WORLD, PROBLEM.start_counts)
     assert_allclose(list(answers.values()), start @ values)
 
@@ -196,16 +190,9 @@ def test_most_predictive_is_what_a_perfect_reader_would_pick():
         (lambda: pr.Learner([1.0], pr.OneShot()).acting(WORLD, [1]), ["learner", "start"]),
         (lambda: paper(response_noise=-1.0), ["response_noise"]),
         (lambda: pr.DeltaRule(BELIEFS, 0.1).acting(WORLD, [1, 0, 0]), ["start"]),
-        (lambda: PartialFit([[1.0]], object()), ["beliefs", "regressor"]),
-        (lambda: PartialFit("abc"), ["beliefs"]),
     ],
 )
 def test_every_bad_setting_is_named(make, names):
     with pytest.raises(pr.InvalidProblem) as caught:
         make()
     assert [fault.split(":")[0] for fault in caught.value.faults] == names
-
-
-def test_bad_settings_of_a_regressor_are_found_by_scikit_learn():
-    with pytest.raises(ValueError, match="eta0"):
-        play(PartialFit(BELIEFS, SGDRegressor(eta0=-1.0)))

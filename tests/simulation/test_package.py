@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import preceptor as pr
@@ -24,16 +23,6 @@ def test_importing_loads_no_heavy_library():
     ).stdout.split()
     assert "preceptor.simulation.rollouts" in loaded
     assert not {"numba", "pandas", "sklearn", "scipy.optimize"} & set(loaded)
-
-
-def test_without_scikit_learn_the_extra_is_named(monkeypatch):
-    for name in ("sklearn", "sklearn.linear_model", "sklearn.base"):
-        monkeypatch.setitem(sys.modules, name, None)
-    for make in (lambda: simulation.PartialFit([0.0]), lambda: simulation.humans_of(PROBLEM)):
-        with pytest.raises(pr.MissingExtra, match=r"preceptor\[data\]"):
-            make()
-    fixed = pr.Stationary((0,))
-    assert np.isfinite(simulation.rollout(PROBLEM, fixed, 3, 2, rng=0).total)
 
 
 def test_without_pandas_the_extra_is_named(monkeypatch):

@@ -36,7 +36,6 @@ class OneByOne:
 def test_batch_and_one_by_one_agree(problem):
     slips = problem.learner.acting(problem.world, problem.start, response_noise=0.3)
     people = humans_of(problem) | {"slips": slips}
-    del people["SGDRegressor"]  # has no batch
     for human in people.values():
         batch = rollout(problem, RandomOrder.of(problem), 7, 4, rng=1, human=human)
         single = rollout(problem, RandomOrder.of(problem), 7, 4, rng=1, human=OneByOne(human))

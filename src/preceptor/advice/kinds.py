@@ -102,7 +102,6 @@ HUMANS = {
     "paper": "paper",
     "lms": "least mean squares",
     "bayes": "Bayesian",
-    "sgd": "SGDRegressor",
     "forgets": "forgets",
     "ignores": "ignores correlation",
 }

@@ -198,7 +198,7 @@ PlayedRounds = Annotated[
 AnswerNoise = Annotated[
     float,
     typer.Option(
-        help="Standard deviation of their answers, in units of the outcome (not for sgd).",
+        help="Standard deviation of their answers, in units of the outcome.",
         min=0.0,
     ),
 ]

@@ -99,7 +99,11 @@ class GaussianOracle:
 
     @cached_property
     def _readings(self) -> Readings:
-        return readings_of_all(self._world, self._imputes, self.sets)
+        return self._turned(readings_of_all(self._world, self._imputes, self.sets))
+
+    def _turned(self, readings: Readings) -> Readings:
+        """Readings in the coordinates that charges need: any will do where lengths are charged."""
+        return readings
 
     @cached_property
     def tree(self) -> SetTree | None:
@@ -110,7 +114,7 @@ class GaussianOracle:
 
     def losses(self, errors: FloatArray) -> FloatArray:
         """All sets at once: one product with Ω per state, then k per set (k² if Ω is not Σ)."""
-        from preceptor.loss._loss_kernels import packed_losses, tree_losses
+        from preceptor.loss._loss_kernels import tree_losses
 
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
         readings, sets = self._readings, self.sets
@@ -139,19 +143,22 @@ class GaussianOracle:
             in_threads(work, cuts.size - 1, piece=1)
             out = by_set.T
         else:
-            out = np.empty((errors.shape[0], len(sets)))
-            packed_losses(
-                errors @ self._imputes,
-                sets.members,
-                sets.sizes,
-                readings.floor,
-                readings.shift,
-                readings.factor,
-                prices,
-                *risk,
-                out,
-            )
+            out = self._packed_losses(errors, prices, risk)
         return out if known else self._risk.expected(out) + sets.prices
+
+    def _packed_losses(
+        self, errors: FloatArray, prices: FloatArray, risk: CompiledRisk
+    ) -> FloatArray:
+        """Set by set, shape (states, sets)."""
+        from preceptor.loss._loss_kernels import packed_losses
+
+        readings, sets = self._readings, self.sets
+        out = np.empty((errors.shape[0], len(sets)))
+        packed_losses(
+            errors @ self._imputes, sets.members, sets.sizes, readings.floor, readings.shift,
+            readings.factor, prices, *risk, out,
+        )  # fmt: skip
+        return out
 
     def loss_of(self, errors: FloatArray, shown: tuple[int, ...]) -> FloatArray:
         """One set for many states; the set need not be listed."""
@@ -187,7 +194,7 @@ class GaussianOracle:
         key = tuple(sorted(shown))
         if key not in self._single:
             members = np.array([key], dtype=np.int64).reshape(1, len(key))
-            part = readings_of(self._world, self._imputes, members)
+            part = self._turned(readings_of(self._world, self._imputes, members))
             reading = part.factor[0] @ self._imputes[list(key)]
             price = float(self._budget.prices(self._world.size)[list(key)].sum())
             self._single[key] = SetForm(float(part.floor[0]), part.shift[0], reading, price)
@@ -201,13 +208,14 @@ class GaussianOracle:
 
     def forms(self) -> DeviationForms | None:
         """Dense forms, where the risk has a code and they fit in memory."""
-        return None if self._risk.code < 0 else self._dense_forms(self._risk)
+        known = self._risk.code >= 0
+        return self._dense_forms(CompiledRisk.of_number(self._risk)) if known else None
 
     def deviations(self) -> DeviationForms | None:
         """The forms of squared error: floors and deviations, whatever is charged for them."""
-        return self._dense_forms(SquaredError())
+        return self._dense_forms(CompiledRisk.of_number(SquaredError()))
 
-    def _dense_forms(self, risk: NumberRisk) -> DeviationForms | None:
+    def _dense_forms(self, risk: CompiledRisk) -> DeviationForms | None:
         count, widest = self.sets.members.shape
         if count * widest * self._world.size * 8 > MAX_FORM_BYTES:
             return None
@@ -218,7 +226,7 @@ class GaussianOracle:
             shift=readings.shift,
             reading=np.matmul(readings.factor, rows),
             prices=self.sets.prices,
-            risk=CompiledRisk.of_number(risk),
+            risk=risk,
         )
 
 

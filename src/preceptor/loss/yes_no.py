@@ -13,18 +13,17 @@ as its covariance with the true score and its variance. These two numbers decide
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.loss.gaussian import MAX_FORM_BYTES, GaussianOracle
+from preceptor.loss.gaussian import GaussianOracle
 from preceptor.loss.oracle import DeviationForms, SetForm, Setting
-from preceptor.model.readings import Readings, readings_of, readings_of_all
+from preceptor.model.readings import Readings
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import TestSet
-from preceptor.model.surfaces import Surface, believed_base, surface_of
+from preceptor.model.surfaces import Surface, believed_base, best_charges, surface_of
 from preceptor.model.yes_no_risks import Brier, Decision, YesNoRisk
 
 # The steepest density of a standard normal, and its mean distance from 0.
@@ -53,9 +52,9 @@ class YesNoOracle(GaussianOracle):
     def _surface(self) -> Surface:
         return surface_of(self._world, self._yes_no)
 
-    @cached_property
-    def _readings(self) -> Readings:
-        return readings_of_all(self._world, self._imputes, self.sets).aligned()
+    def _turned(self, readings: Readings) -> Readings:
+        """Along the best weights."""
+        return readings.aligned() if readings.best.size else readings
 
     @property
     def tree(self) -> None:
@@ -65,29 +64,14 @@ class YesNoOracle(GaussianOracle):
     def losses(self, errors: FloatArray) -> FloatArray:
         """All sets at once."""
         errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
-        from preceptor.loss._loss_kernels import packed_losses
-
-        readings, sets = self._readings, self.sets
-        out = np.empty((errors.shape[0], len(sets)))
-        packed_losses(
-            errors @ self._imputes,
-            sets.members,
-            sets.sizes,
-            readings.floor,
-            readings.shift,
-            readings.factor,
-            sets.prices,
-            *self._surface.compiled,
-            out,
-        )
-        return out
+        return self._packed_losses(errors, self.sets.prices, self._surface.compiled)
 
     def loss_of(self, errors: FloatArray, shown: TestSet) -> FloatArray:
         """One set for many states; the set need not be listed."""
-        errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
-        form = self._form_of(shown)
         from preceptor.loss._loss_kernels import yes_no_charges
 
+        errors = np.ascontiguousarray(np.atleast_2d(errors), dtype=np.float64)
+        form = self._form_of(shown)
         deviation = form.shift + errors @ form.reading.T
         first = np.ascontiguousarray(deviation[:, 0]) if shown else np.zeros(errors.shape[0])
         out, x, y = np.empty((3, errors.shape[0]))
@@ -131,13 +115,8 @@ class YesNoOracle(GaussianOracle):
 
     def floors(self) -> FloatArray:
         """What the best use of each set costs."""
-        pairs = self.best_pairs()
-        known = pairs.own
-        # Sets often explain the same, and charges of probabilities take a sum each.
-        distinct, place = np.unique(known, return_inverse=True)
-        base = np.full(distinct.shape, pairs.base)
-        best = self._yes_no.best(replace(pairs, believed=base, shared=distinct, own=distinct))
-        return np.asarray(best[place] + self.sets.prices)
+        best = best_charges(self._world, self._yes_no, self._readings.floor)
+        return best + self.sets.prices
 
     def ceiling_of(self, sizes: FloatArray, shown: TestSet) -> float:
         """Always wrong; for the log loss, as wrong as the steepest score within reach can be."""
@@ -185,29 +164,6 @@ class YesNoOracle(GaussianOracle):
         """There is none: a decision is not a square."""
         return None
 
-    def _form_of(self, shown: TestSet) -> SetForm:
-        key = tuple(sorted(shown))
-        if key not in self._single:
-            members = np.array([key], dtype=np.int64).reshape(1, len(key))
-            part = readings_of(self._world, self._imputes, members)
-            if key:
-                part = part.aligned()
-            reading = part.factor[0] @ self._imputes[list(key)]
-            price = float(self._budget.prices(self._world.size)[list(key)].sum())
-            self._single[key] = SetForm(float(part.floor[0]), part.shift[0], reading, price)
-        return self._single[key]
-
     def forms(self) -> DeviationForms | None:
         """Dense forms along the best readings, where they fit in memory."""
-        count, widest = self.sets.members.shape
-        if count * widest * self._world.size * 8 > MAX_FORM_BYTES:
-            return None
-        readings = self._readings
-        rows = self._imputes[np.maximum(self.sets.members, 0)]
-        return DeviationForms(
-            floor=readings.floor,
-            shift=readings.shift,
-            reading=np.matmul(readings.factor, rows),
-            prices=self.sets.prices,
-            risk=self._surface.compiled,
-        )
+        return self._dense_forms(self._surface.compiled)

@@ -13,7 +13,7 @@ variance vt - c²/vp.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -161,29 +161,6 @@ class ScorePair:
         means = self.base + slope[:, None] * points
         scores = believed[:, None] + deviation[:, None] * points
         return scores, self.link.mean_probability(means, left[:, None])
-
-    def roc(self, points: int = 201) -> tuple[FloatArray, FloatArray]:
-        """False-alarm rate and sensitivity for limits from never to always yes, of one state.
-
-        Parameters
-        ----------
-        points
-            How many limits.
-
-        Returns
-        -------
-        tuple of two arrays
-            Share of no-cases called yes, and share of yes-cases called yes, both rising from 0 to
-            1.
-        """
-        q = np.linspace(FAR, -FAR, points)
-        one = replace(
-            self, **{n: np.ravel(getattr(self, n))[0] for n in ("believed", "shared", "own")}
-        )
-        misses, alarms = one.mistakes(one.believed + one.deviation * q)
-        yes = float(self.link.mean_probability(self.base, self.spread))
-        rate, sensitivity = alarms / (1.0 - yes), 1.0 - misses / yes
-        return np.clip(rate, 0.0, 1.0), np.clip(sensitivity, 0.0, 1.0)
 
     def area(self) -> FloatArray:
         """Area under the receiver operating curve, for each state.

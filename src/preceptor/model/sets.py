@@ -13,6 +13,8 @@ from preceptor._base.values import FloatArray, IntArray
 
 # Indices of tests in rising order; the empty tuple shows nothing.
 TestSet = tuple[int, ...]
+# The same as a mask, true for tests that are seen; of a crowd with any leading axes (..., n).
+Shown = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,6 +199,32 @@ def believed_base(world: World, risk: YesNoRisk) -> float:
     return world.outcome.base_score(world.score_variance, risk.believed_prevalence)
 
 
+def best_charges(world: World, risk: YesNoRisk, residual: FloatArray) -> FloatArray:
+    """What the best readers of sets are charged, by the variance that each set leaves open.
+
+    Parameters
+    ----------
+    world
+        With an outcome that is yes or no.
+    risk
+        What answers cost.
+    residual
+        Variance of the outcome's score, its own scatter included, that a set leaves open, (sets,).
+
+    Returns
+    -------
+    array of shape (sets,)
+        Without prices.
+    """
+    assert world.outcome is not None
+    known = np.clip(world.outcome_variance - residual, 0.0, world.score_variance)
+    # Sets often explain the same, and charges of probabilities take a sum each.
+    distinct, place = np.unique(known, return_inverse=True)
+    link, base = world.outcome.from_score, world.base_score
+    readers = ScorePair.best_reader(link, base, world.score_variance, distinct)
+    return np.asarray(risk.best(readers)[place])
+
+
 def _fine_enough(
     exact: Callable[[FloatArray, FloatArray], FloatArray],
     across: tuple[float, float],

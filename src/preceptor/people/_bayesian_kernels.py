@@ -111,52 +111,34 @@ def step(C, P, S, k, B, G, c, r2, noise, damping, D, R, K, W, E):
 
 
 @jit
-def replay(C, P, schedule, members, sizes, B, G, c, r2, noise, damping, wander, losses):
-    """Play a schedule; C and P end as those after it, `losses` (rounds,) is filled."""
-    n = C.shape[0]
+def forward(
+    states, path, prices, losses, members, sizes, B, G, c, r2, noise, damping, wander
+):  # fmt: skip
+    """Losses (T,) of a path, and C and P before each round in a row (T+1, n² + N²)."""
+    n = wander.shape[0]
     w = members.shape[1]
     D, R = np.empty((w, w)), np.empty((w, w))
     K, W, E = np.empty((n, w)), np.empty((w, n + 1)), np.empty((w, n))
-    for t in range(schedule.size):
-        x = schedule[t]
-        losses[t] = step(
+    for t in range(path.size):
+        x = path[t]
+        states[t + 1] = states[t]
+        later = states[t + 1]
+        C, P = later[: n * n].reshape((n, n)), later[n * n :].reshape((n + 1, n + 1))
+        loss = step(
             C, P, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping, D, R, K, W, E
         )
+        losses[t] = loss + prices[x]
         for i in range(n):
             for j in range(n):
                 C[i, j] += wander[i, j]
 
 
 @jit
-def forward(Cs, Ps, schedule, first, members, sizes, B, G, c, r2, noise, damping, wander, losses):
-    """The same, keeping every state: Cs[t], Ps[t] before round t, filled after round `first`."""
-    n = Cs.shape[1]
-    w = members.shape[1]
-    D, R = np.empty((w, w)), np.empty((w, w))
-    K, W, E = np.empty((n, w)), np.empty((w, n + 1)), np.empty((w, n))
-    for t in range(first, schedule.size):
-        for i in range(n):
-            for j in range(n):
-                Cs[t + 1, i, j] = Cs[t, i, j]
-        for i in range(n + 1):
-            for j in range(n + 1):
-                Ps[t + 1, i, j] = Ps[t, i, j]
-        x = schedule[t]
-        losses[t] = step(
-            Cs[t + 1], Ps[t + 1], members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping,
-            D, R, K, W, E,
-        )  # fmt: skip
-        for i in range(n):
-            for j in range(n):
-                Cs[t + 1, i, j] += wander[i, j]
-
-
-@jit
-def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, weight, D, R, K, W, Z, V, X):
+def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, D, R, K, W, Z, V, X):
     """Q and Y, of the state after a round, become those of the state before it.
 
-    The loss of the round counts `weight` times. To come is <Q, P'> given C's path, so Q is exact;
-    Y follows from the chain rule through K, R and s.
+    To come is <Q, P'> given C's path, so Q is exact; Y follows from the chain rule through K, R
+    and s.
     """
     n = C.shape[0]
     loss = look(C, P, S, k, B, G, c, r2, noise, damping, D, R)
@@ -221,8 +203,8 @@ def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, weight, D, R, 
             Q[S[a], i] -= slope
             Q[i, n] -= slope * c[a]
             Q[n, i] -= slope * c[a]
-    Q[n, n] += (weight + discount * taught) * r2
-    times = weight + discount * damping * taught
+    Q[n, n] += (1.0 + discount * taught) * r2
+    times = 1.0 + discount * damping * taught
     for a in range(k):
         for b in range(k):
             curve = discount * D[a, b] + times * G[a, b]
@@ -234,18 +216,22 @@ def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, weight, D, R, 
 
 @jit
 def backward(
-    Cs, Ps, schedule, first, Q, Y, members, sizes, B, G, c, r2, noise, damping, discount, weights
-):
-    """Take Q and Y from after the last round of a schedule to before round `first`."""
-    n = Cs.shape[1]
+    states, path, adjoints, discount, members, sizes, B, G, c, r2, noise, damping, wander
+):  # fmt: skip
+    """Y and Q at the state before each round of a path (T+1, n² + N²), from the last of them."""
+    n = wander.shape[0]
     w = members.shape[1]
     D, R, K, W = np.empty((w, w)), np.empty((w, w)), np.empty((n, w)), np.empty((w, n + 1))
     Z, V, X = np.empty((n + 1, w)), np.empty((n, w)), np.empty((n, w))
-    for t in range(schedule.size - 1, first - 1, -1):
-        x = schedule[t]
+    for t in range(path.size - 1, -1, -1):
+        x = path[t]
+        adjoints[t] = adjoints[t + 1]
+        state, slopes = states[t], adjoints[t]
+        C, P = state[: n * n].reshape((n, n)), state[n * n :].reshape((n + 1, n + 1))
+        Y, Q = slopes[: n * n].reshape((n, n)), slopes[n * n :].reshape((n + 1, n + 1))
         back(
-            Cs[t], Ps[t], Q, Y, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping,
-            discount, weights[t], D, R, K, W, Z, V, X,
+            C, P, Q, Y, members[x], sizes[x], B[x], G[x], c[x], r2[x], noise, damping, discount,
+            D, R, K, W, Z, V, X,
         )  # fmt: skip
 
 
@@ -263,15 +249,17 @@ def added(C, X, S, k, G, noise, damping):
 
 @jit
 def prices(
-    C, P, laid, positions, CQC, PQC, CYC, AYA, after, members, sizes, B, G, c, r2, noise, damping,
+    C, P, laid, positions, CQC, PQC, CYC, AYA, members, sizes, B, G, c, r2, noise, damping,
     discount, answers,
 ):  # fmt: skip
     """This round and all that is to come with each of some sets here, to first order in C'.
 
+    Up to a constant, which is the same for all sets.
+
     C' is what C becomes in this round, A what it becomes with the set that is `laid`. `CQC`
     (n, n), `PQC` (N, n), `CYC` and `AYA` (n, n) are products with the derivatives of what is to
-    come, and `after` is <Q, P> + <Y, C - A> / 2. What is to come bends one way as a function of C'
-    and the other way as a function of the precision, so the mean of the two lines is taken.
+    come. That bends one way as a function of C' and the other way as a function of the precision,
+    so the mean of the two lines is taken.
     """
     n = C.shape[0]
     w = members.shape[1]
@@ -293,4 +281,4 @@ def prices(
                     for j in range(k):
                         turned += R[a, i] * (D[i, j] + scatter * B[x, i, j]) * R[j, b]
                 change += turned * CQC[S[b], S[a]]
-        answers[position] = loss + discount * (after + change)
+        answers[position] = loss + discount * change

@@ -12,9 +12,15 @@ import numpy as np
 
 from preceptor._base.jit import hot_jit, jit
 from preceptor.model._surface_kernels import pair_slopes
-from preceptor.people._belief_kernels import averages, gain_of, pace_of, read_belief, root_of
-from preceptor.people._moment_kernels import times
-from preceptor.people._score_kernels import moments_of, read_score, seen_of
+from preceptor.people._belief_kernels import (
+    averages,
+    gain_of,
+    pace_of,
+    play_beliefs,
+    read_belief,
+    root_of,
+)
+from preceptor.people._score_kernels import moments_of
 
 # Slopes across a spread of nothing are taken this far apart, in units of score variance.
 _APART = 1e-7
@@ -168,80 +174,16 @@ def belief_prices(
     positions, state, rate, adjoint, discount, out, pull, all_weights, leak, home, kappa, numbers2,
     surface2, omega, members, sizes, solved, variance, target, prices, numbers, surface,
 ):  # fmt: skip
-    """Each set's loss now, and to first order what it makes of all later rounds."""
-    n, widest = omega.shape[0], members.shape[1]
-    h, C = state[:n], state[n:].reshape((n, n))
-    later, D = adjoint[:n], adjoint[n:].reshape((n, n))
-    OC, OCO, OCD = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-    times(omega, C, OC)
-    times(OC, omega, OCO)
-    times(OC, D, OCD)
-    seen, pushed = np.empty(n), later.copy()
-    ODO, OCDO = D, OCD
-    if all_weights:
-        OD, ODO, OCDO = np.empty((n, n)), np.empty((n, n)), np.empty((n, n))
-        times(omega, D, OD)
-        times(OD, omega, ODO)
-        times(OCD, omega, OCDO)
-        seen_of(omega, later, pushed)
-    seen_of(omega, h, seen)
-    W, L, J = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    M, G, X = np.empty((widest, widest)), np.empty((widest, widest)), np.empty((widest, widest))
-    T = np.empty((widest, widest))
-    w, q, point, turned = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
-    push = np.empty(widest)
-    kept, kept2 = (1.0 - leak) * discount, (1.0 - leak) * (1.0 - leak) * discount
-    for position in range(positions.size):
-        s = positions[position]
-        k = sizes[s]
-        A = solved[s]
-        read_score(s, k, seen, members, solved, w)
-        _between(k, A, OCO, members[s], A, T, W)
-        loss, square = averages(
-            s, k, w, W, L, point, turned, q, J, kappa, numbers2, surface2, variance, target,
+    """out[p] = loss of the p-th set + δ x slopes x the belief after it."""
+    states, losses = np.empty((2, state.size)), np.empty(1)
+    states[0] = state
+    for p in range(positions.size):
+        play_beliefs(
+            positions[p : p + 1], np.full(1, rate), states, losses, pull, all_weights, leak, home,
+            kappa, numbers2, surface2, omega, members, sizes, solved, variance, target, prices,
             numbers, surface,
         )  # fmt: skip
-        gain_of(s, k, rate, variance, J, M)
-        for i in range(k):
-            row = members[s, i]
-            push[i] = pushed[row]
-            for j in range(k):
-                G[i, j] = D[row, members[s, j]]
-                total = 0.0
-                for l in range(k):
-                    total += A[i, l] * OCD[members[s, l], members[s, j]]
-                X[i, j] = total
-        if all_weights:
-            read_score(s, k, pushed, members, solved, push)
-            _between(k, A, ODO, members[s], A, T, G)
-            _between(k, A, OCDO, members[s], A, T, X)
-        mean, spread = 0.0, 0.0
-        for i in range(k):
-            step = pull * target[s, i]
-            for j in range(k):
-                step -= variance[s, i, j] * q[j]
-                spread += (
-                    2.0 * M[i, j] * X[j, i] + rate * rate * square * G[i, j] * variance[s, i, j]
-                )
-                for a in range(k):
-                    for b in range(k):
-                        spread += G[i, j] * M[i, a] * W[a, b] * M[j, b]
-            mean += rate * step * push[i]
-        out[position] = loss + prices[s] + kept * mean + kept2 * spread
-
-
-@hot_jit
-def _between(k, left, middle, rows, right, T, out):
-    """out = left middle[S, S] right'."""
-    for i in range(k):
-        for j in range(k):
-            total = 0.0
-            for l in range(k):
-                total += left[i, l] * middle[rows[l], rows[j]]
-            T[i, j] = total
-    for i in range(k):
-        for j in range(k):
-            total = 0.0
-            for l in range(k):
-                total += T[i, l] * right[j, l]
-            out[i, j] = total
+        later = 0.0
+        for x in range(state.size):
+            later += adjoint[x] * states[1, x]
+        out[p] = losses[0] + discount * later

@@ -111,40 +111,37 @@ def _spread_of(s, size, W, variance, gain2, loss, cap, half, square, VW, out):
 
 
 @hot_jit
-def _leak(P, leak, away):
-    """P <- L P L', in place: errors go a share `leak` of the way to those `away` (n,)."""
-    if leak == 0.0:
-        return
-    n = away.size
+def fade(P, keep, push):
+    """P <- L P L' with L g = (keep e + push, 1), in place; nothing if `keep` is empty."""
+    n = keep.size
     for i in range(n):
         for j in range(n + 1):
-            P[i, j] = (1.0 - leak) * P[i, j] + leak * away[i] * P[n, j]
+            P[i, j] = keep[i] * P[i, j] + push[i] * P[n, j]
     for i in range(n):
         for j in range(n + 1):
-            P[j, i] = (1.0 - leak) * P[j, i] + leak * away[i] * P[j, n]
+            P[j, i] = keep[i] * P[j, i] + push[i] * P[j, n]
 
 
 @hot_jit
-def _leak_back(Q, leak, away, out):
-    """out = L'QL: what errors cost before they leaked."""
-    n = away.size
-    kept = 1.0 - leak
+def fade_back(Q, keep, push, out):
+    """out = L'QL: what errors cost before they faded."""
+    n = keep.size
     corner = Q[n, n]
     for i in range(n):
         edge = Q[i, n]
         for j in range(n):
-            out[i, j] = kept * kept * Q[i, j]
-            edge += leak * Q[i, j] * away[j]
-        out[i, n] = kept * edge
+            out[i, j] = keep[i] * keep[j] * Q[i, j]
+            edge += Q[i, j] * push[j]
+        out[i, n] = keep[i] * edge
         out[n, i] = out[i, n]
-        corner += leak * away[i] * (edge + Q[i, n])
+        corner += push[i] * (edge + Q[i, n])
     out[n, n] = corner
 
 
 @jit
 def step(
     P, s, rate, later, members, sizes, omega, variance, solved, offset, residual, own, pull,
-    gain2, all_weights, cap, leak, away,
+    gain2, all_weights, cap, keep, push,
 ):  # fmt: skip
     """The state after a round with set s, into `later`; gives its expected squared error."""
     size = sizes[s]
@@ -152,7 +149,7 @@ def step(
     n = N - 1
     if size == 0:
         later[:, :] = P
-        _leak(later, leak, away)
+        fade(later, keep, push)
         return residual[s]
     U = np.empty((size, N))
     _reading(s, size, members, omega, solved, offset, U)
@@ -207,14 +204,14 @@ def step(
         for i in range(size):
             for j in range(size):
                 later[members[s, i], members[s, j]] += inner[i, j]
-    _leak(later, leak, away)
+    fade(later, keep, push)
     return loss
 
 
 @jit
 def back(
     Q, P, s, rate, discount, price, before, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, gain2, all_weights, cap, leak, away,
+    residual, own, pull, gain2, all_weights, cap, keep, push,
 ):  # fmt: skip
     """The adjoint before a round with set s from the one after it, Q, into `before`.
 
@@ -223,10 +220,10 @@ def back(
     size = sizes[s]
     N = Q.shape[0]
     n = N - 1
-    if leak > 0.0:
+    if keep.size > 0:
         after = Q
         Q = np.empty((N, N))
-        _leak_back(after, leak, away, Q)
+        fade_back(after, keep, push, Q)
     for i in range(N):
         for j in range(N):
             before[i, j] = discount * Q[i, j]
@@ -337,32 +334,32 @@ def back(
 
 
 @jit
-def back_over(
-    first, path, states, rates, discount, prices, adjoints, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, gain2, all_weights, cap, leak, away,
+def walk_back(
+    path, states, rates, discount, prices, adjoints, members, sizes, omega, variance, solved,
+    offset, residual, own, pull, gain2, all_weights, cap, keep, push,
 ):  # fmt: skip
-    """Adjoints before each of the rounds first, first + 1, ... with these sets, from the last."""
-    for t in range(first + path.size - 1, first - 1, -1):
-        s = path[t - first]
+    """Adjoints before each round of a path (T+1, N, N) from the last of them."""
+    for t in range(path.size - 1, -1, -1):
+        s = path[t]
         back(
             adjoints[t + 1], states[t], s, rates[t], discount, prices[s], adjoints[t], members,
             sizes, omega, variance, solved, offset, residual, own, pull, gain2,
-            all_weights, cap, leak, away,
+            all_weights, cap, keep, push,
         )  # fmt: skip
 
 
 @jit
 def prices(
     P, Q, rate, discount, positions, costs, out, members, sizes, omega, variance, solved, offset,
-    residual, own, pull, gain2, all_weights, cap, leak, away,
+    residual, own, pull, gain2, all_weights, cap, keep, push,
 ):  # fmt: skip
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
     N = P.shape[0]
     n = N - 1
-    if leak > 0.0:
+    if keep.size > 0:
         after = Q
         Q = np.empty((N, N))
-        _leak_back(after, leak, away, Q)
+        fade_back(after, keep, push, Q)
     OP = np.empty((n, N))  # rows of Ω P
     times(omega, P, OP)
     OPO = np.empty((n, n))
@@ -518,68 +515,15 @@ def prices(
 
 
 @jit
-def play(
-    start, path, rates, losses, end, members, sizes, omega, variance, solved, offset, residual,
-    own, pull, gain2, all_weights, cap, leak, away,
+def walk(
+    path, rates, prices, states, losses, members, sizes, omega, variance, solved, offset,
+    residual, own, pull, gain2, all_weights, cap, keep, push,
 ):  # fmt: skip
-    """Squared errors of each round along a path, without prices, and the state after it."""
-    now = start.copy()
-    later = np.empty_like(start)
+    """Losses (T,) of a path, and moments before each round (T+1, N, N) from the first of them."""
     for t in range(path.size):
-        losses[t] = step(
-            now, path[t], rates[t], later, members, sizes, omega, variance, solved, offset,
-            residual, own, pull, gain2, all_weights, cap, leak, away,
-        )  # fmt: skip
-        now, later = later, now
-    end[:, :] = now
-
-
-@jit
-def lay(
-    path, since, rates, prices, weights, states, losses, before, members, sizes, omega, variance,
-    solved, offset, residual, own, pull, gain2, all_weights, cap, leak, away,
-):  # fmt: skip
-    """States before every round from `since` on, losses, and the cost of all rounds before each."""
-    for t in range(since, path.size):
+        s = path[t]
         loss = step(
-            states[t], path[t], rates[t], states[t + 1], members, sizes, omega, variance, solved,
-            offset, residual, own, pull, gain2, all_weights, cap, leak, away,
+            states[t], s, rates[t], states[t + 1], members, sizes, omega, variance, solved,
+            offset, residual, own, pull, gain2, all_weights, cap, keep, push,
         )  # fmt: skip
-        losses[t] = loss + prices[path[t]]
-        before[t + 1] = before[t] + weights[t] * losses[t]
-
-
-@jit
-def turn_matrix(
-    word, discount, prices, state, matrix, constant, members, sizes, omega, variance, solved,
-    offset, residual, own, pull, gain2, all_weights, cap, leak, away,
-):  # fmt: skip
-    """One turn of a repeated word as an affine map of the adjoint's lower triangle."""
-    N = constant.shape[0]
-    unit = np.zeros((N, N))
-    now = np.empty((N, N))
-    earlier = np.empty((N, N))
-    column = -1
-    for i in range(-1, N):
-        for j in range(max(i, 0) + 1):
-            now[:, :] = unit
-            if i >= 0:
-                now[i, j] = 1.0
-                now[j, i] = 1.0
-            for at in range(word.size - 1, -1, -1):
-                s = word[at]
-                back(
-                    now, state, s, 1.0, discount, prices[s], earlier, members, sizes, omega,
-                    variance, solved, offset, residual, own, pull, gain2,
-                    all_weights, cap, leak, away,
-                )  # fmt: skip
-                now, earlier = earlier, now
-            if i < 0:
-                constant[:, :] = now
-                continue
-            column += 1
-            row = 0
-            for a in range(N):
-                for b in range(a + 1):
-                    matrix[row, column] = now[a, b] - constant[a, b]
-                    row += 1
+        losses[t] = loss + prices[s]

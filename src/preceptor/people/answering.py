@@ -8,6 +8,10 @@ what surprises are counted from, is the chance of yes.
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
@@ -36,23 +40,88 @@ def foreseen(world: World, added_up: FloatArray) -> FloatArray:
     return world.outcome.from_score.probability(world.base_score + added_up)
 
 
-def chance_slope(world: World, added_up: FloatArray) -> FloatArray:
-    """How much the chance of yes rises per unit of score, where tests add up to this.
+def foreseen_slope(world: World, added_up: FloatArray) -> FloatArray:
+    """How much what is foreseen rises per unit of score, where tests add up to this.
 
     Parameters
     ----------
     world
-        With an outcome that is yes or no, as the person takes it to be.
+        As the person takes it to be.
     added_up
         Weights times tests as filled in, any shape.
 
     Returns
     -------
     array
-        Densities, of the same shape.
+        1 where the outcome is a number, densities where it is yes or no; of the same shape.
+    """
+    if world.outcome is None:
+        return np.ones(np.shape(added_up))
+    return world.outcome.from_score.density(world.base_score + added_up)
+
+
+def as_normal(world: World, scatter: float) -> float:
+    """Variance of the normal scatter that comes nearest to one with this variance.
+
+    A logistic chance is flatter than a normal one of its variance: the normal one with which its
+    probabilities agree best has 0.88 of it. With the probit link nothing changes.
+
+    Parameters
+    ----------
+    world
+        With an outcome that is yes or no.
+    scatter
+        Variance of what is compared with 0, around what the tests add up to.
+
+    Returns
+    -------
+    float
+        The variance to reckon with.
     """
     assert world.outcome is not None
-    return world.outcome.from_score.density(world.base_score + added_up)
+    link = world.outcome.from_score
+    return scatter * (link.unit**2 / link.variance)
+
+
+class Heard(NamedTuple):
+    """What a yes or no does to a normal belief about a score, each of shape (...)."""
+
+    pull: FloatArray  # how far the mean moves, per unit of covariance with the score
+    surer: FloatArray  # how much variance is lost, per unit of squared covariance
+    log_chance: FloatArray  # of hearing it
+
+
+def heard(score: FloatArray, spread: FloatArray, yes: npt.ArrayLike) -> Heard:
+    """A yes says that a normal score was above 0: assumed-density filtering.
+
+    The belief given that is not normal; the normal one with the same mean and covariance takes its
+    place (Opper 1998; one pass of expectation propagation, Minka 2001). Both moments are exact for
+    one case.
+
+    Parameters
+    ----------
+    score
+        Mean of the score, shape (...).
+    spread
+        Its variance, that of the belief and of the scatter together, shape (...).
+    yes
+        1 for yes, 0 for no, shape (...).
+
+    Returns
+    -------
+    Heard
+        With c the covariance of the weights and the score, their mean moves by c x pull and their
+        covariance loses c c' x surer.
+    """
+    from scipy.special import log_ndtr
+
+    deviation = np.sqrt(spread)
+    side = np.where(np.asarray(yes) > 0.5, 1.0, -1.0)
+    z = side * score / deviation
+    log_chance = log_ndtr(z)
+    # density / distribution function, without underflow far below 0
+    ratio = np.exp(-0.5 * z * z - log_chance) / np.sqrt(2.0 * np.pi)
+    return Heard(side * ratio / deviation, ratio * (ratio + z) / deviation**2, log_chance)
 
 
 def as_believed(world: World, risk: YesNoRisk) -> World:

@@ -2,7 +2,7 @@
 
 They regress outcomes on all tests, hidden ones as filled in. What is expected of them has no
 closed form; `bayesian_expectation.py` has an approximation. Where the outcome is yes or no they do
-a probit regression, one case at a time (`assumed_density.py`), and copies of them play what is
+a probit regression, one case at a time (`answering.py`), and copies of them play what is
 expected.
 """
 
@@ -20,9 +20,9 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import InFiles, Limits, Matrix, NonNegative, Positive, Vector
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
-from preceptor.people.assumed_density import as_normal, heard
+from preceptor.people.answering import as_normal, heard
 from preceptor.people.person import Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
@@ -148,12 +148,7 @@ class Bayesian(Person):
         return state._replace(mean=weights)
 
     def learn(
-        self,
-        world: World,
-        state: Posterior,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Posterior, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Posterior:
         """Condition on one case; then weights may have wandered.
 
@@ -161,54 +156,44 @@ class Bayesian(Person):
         takes its place (assumed-density filtering).
         """
         mean, covariance = state
-        towards, spread = self._surprising(world, state, filled)
-        added_up = np.sum(mean * filled, axis=-1)
+        towards, _, pull, surer = self._heard(world, state, filled, outcome)
         # towards towards' is symmetric to the last bit, so the covariance stays so too
         outer = towards[..., :, None] * towards[..., None, :]
-        if world.is_binary:
-            pull, surer = heard(world, added_up, spread, outcome)
-            moved = mean + towards * pull[..., None]
-            left = covariance - outer * surer[..., None, None]
-        else:
-            surprise = outcome - added_up
-            moved = mean + towards * (surprise / spread)[..., None]
-            left = covariance - outer / spread[..., None, None]
-        return Posterior(moved, left + self.drift * np.eye(self.size) if self.drift else left)
+        left = covariance - outer * surer[..., None, None]
+        if self.drift:
+            left = left + self.drift * np.eye(self.size)
+        return Posterior(mean + towards * pull[..., None], left)
 
     def moves(
-        self,
-        world: World,
-        state: Posterior,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Posterior, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """I - gain x filled'; the gain depends on what was seen before, not on the weights.
 
         Where the outcome is yes or no, the map touches `learn` at the weights in the state.
         """
-        towards, spread = self._surprising(world, state, filled)
-        if world.is_binary:
-            added_up = np.sum(state.mean * filled, axis=-1)
-            pull, surer = heard(world, added_up, spread, np.asarray(outcome))
-            gain = towards * surer[..., None]
-            turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
-            push = towards * pull[..., None] + gain * added_up[..., None]
-            return Affine(turn, push)
-        gain = towards / spread[..., None]
+        towards, added_up, pull, surer = self._heard(world, state, filled, outcome)
+        gain = towards * surer[..., None]
         turn = np.eye(self.size) - gain[..., :, None] * filled[..., None, :]
-        return Affine(turn, np.asarray(outcome)[..., None] * gain)
+        return Affine(turn, towards * pull[..., None] + gain * added_up[..., None])
 
-    def _surprising(
-        self, world: World, state: Posterior, filled: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Covariance (..., n) of the weights with the coming outcome, and its variance (...)."""
+    def _heard(
+        self, world: World, state: Posterior, filled: FloatArray, outcome: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Covariance (..., n) of the weights with the outcome, what tests add up to, what it does.
+
+        The mean moves by the covariance times the third; the posterior loses its square times the
+        fourth.
+        """
         # Not einsum, which adds up in another order for a crowd than for one person.
         towards = np.sum(state.covariance * filled[..., None, :], axis=-1)
-        scatter = self.noise_variance
+        spread, added_up = np.sum(filled * towards, axis=-1), np.sum(state.mean * filled, axis=-1)
         if world.is_binary:
-            scatter = as_normal(world, scatter)
-        return towards, scatter + np.sum(filled * towards, axis=-1)
+            spread = spread + as_normal(world, self.noise_variance)
+            pull, surer, _ = heard(world.base_score + added_up, spread, outcome)
+        else:
+            spread = spread + self.noise_variance
+            pull, surer = (np.asarray(outcome) - added_up) / spread, 1.0 / spread
+        return towards, added_up, pull, surer
 
     def from_here(self, world: World, state: Posterior, weights: FloatArray) -> Bayesian:
         """As sure as they have become."""

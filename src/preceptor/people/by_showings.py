@@ -15,7 +15,7 @@ import numpy.typing as npt
 from preceptor._base.fields import Vector
 from preceptor._base.values import FloatArray, plain
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.people.curved import Curves
 from preceptor.people.curves import Curve
@@ -121,12 +121,7 @@ class Learner(Exposed):
         return self.curves_in_words()
 
     def learn(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
         """One more showing of what was shown."""
         return state + shown

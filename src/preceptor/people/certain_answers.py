@@ -15,9 +15,8 @@ import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.world import World
-from preceptor.people.coordinates import positions_of
-from preceptor.people.expected import Tail
-from preceptor.people.first_order_walk import FirstOrderWalk, tail_total
+from preceptor.people.expected import positions_of
+from preceptor.people.first_order_walk import Stepwise
 from preceptor.people.scores import Scores
 
 
@@ -81,7 +80,7 @@ class Moved:
         )
 
 
-class CertainAnswers:
+class CertainAnswers(Stepwise):
     """`Expected` of people whose weights follow from what was shown: exact, prices first order.
 
     Parameters
@@ -94,10 +93,6 @@ class CertainAnswers:
         How a round moves the state.
     """
 
-    exact: bool = True
-    exact_prices: bool = False
-    accuracy: str = ""
-
     def __init__(self, world: World, scores: Scores, moved: Moved) -> None:
         self.sets = scores.sets
         self.start = moved.start
@@ -108,24 +103,11 @@ class CertainAnswers:
         """What the best reader of each set is charged, price included."""
         return self._scores.floors()
 
-    def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Round by round."""
-        path = positions_of(schedule)
-        return self.play(self.start, path, 0)[0]
-
-    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """A sum; a tail is played until what is left of it weighs nothing."""
-        return tail_total(self, positions_of(schedule), discount, tail)
-
     def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Truth minus weight before each round, shape (rounds, n)."""
         path = positions_of(schedule)
         states = self.play(self.start, path, 0)[1]
         return np.asarray(self._truth - self._moved.weights(states[:-1]))
-
-    def walk(self, rounds: int, discount: float) -> FirstOrderWalk:
-        """Room for schedules of so many rounds."""
-        return FirstOrderWalk(self, rounds, discount)
 
     # --- what the walk asks ---
 

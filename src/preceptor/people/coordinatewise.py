@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.person import Affine
@@ -37,7 +36,7 @@ class Coordinatewise(Weighted):
     """Base of people who say what a round keeps of each error."""
 
     @abstractmethod
-    def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
+    def kept(self, world: World, shown: Shown) -> Kept:
         """What a round makes of errors.
 
         Parameters
@@ -54,12 +53,7 @@ class Coordinatewise(Weighted):
         """
 
     def learn(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
         """Whatever the results and the outcome were, errors keep their share."""
         keep, shift = self.kept(world, shown)
@@ -68,12 +62,7 @@ class Coordinatewise(Weighted):
         return moved
 
     def moves(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """The same map, whatever the record says beside what was shown."""
         keep, shift = self.kept(world, shown)

@@ -25,10 +25,10 @@ from preceptor._base.values import FloatArray, frozen_array
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import read_numbers
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.people.answering import chance_slope, foreseen
+from preceptor.people.answering import foreseen, foreseen_slope
 from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
 
 if TYPE_CHECKING:
@@ -193,12 +193,7 @@ class DeltaRule(Person):
         return state._replace(weights=weights)
 
     def learn(
-        self,
-        world: World,
-        state: Progressed,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Progressed, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Progressed:
         """One step down the gradient of the squared surprise; of the log loss for yes or no."""
         surprise = outcome - foreseen(world, np.sum(state.weights * filled, axis=-1))
@@ -211,12 +206,7 @@ class DeltaRule(Person):
         return Progressed(moved, state.rounds + 1)
 
     def moves(
-        self,
-        world: World,
-        state: Progressed,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Progressed, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """I - step x filled', while the surprise is not capped; a capped one only pushes.
 
@@ -225,42 +215,14 @@ class DeltaRule(Person):
         """
         rate, direction = self._step(state, filled, shown)
         step = rate * direction
-        if world.is_binary:
-            return self._touching(world, state, filled, outcome, step)
-        if self.cap is not None:
-            surprise = outcome - np.sum(state.weights * filled, axis=-1)
-            capped = np.abs(surprise) > self.cap
-            within = np.where(capped, 0.0, 1.0)
-            push = np.where(capped, np.clip(surprise, -self.cap, self.cap), outcome)
-        else:
-            within, push = np.ones(np.shape(outcome)), outcome
-        turn = (
-            np.eye(self.size) - within[..., None, None] * step[..., :, None] * filled[..., None, :]
-        )
-        moved = np.asarray(push)[..., None] * step
-        if self.leak:
-            turn, moved = (1.0 - self.leak) * turn, (1.0 - self.leak) * moved
-            moved = moved + self.leak * self.leaks_to
-        return Affine(turn, moved)
-
-    def _touching(
-        self,
-        world: World,
-        state: Progressed,
-        filled: FloatArray,
-        outcome: FloatArray,
-        step: FloatArray,
-    ) -> Affine:
-        """The affine map that touches `learn` at the weights in the state."""
         added_up = np.sum(state.weights * filled, axis=-1)
         surprise = outcome - foreseen(world, added_up)
-        slope = chance_slope(world, added_up)
+        slope = foreseen_slope(world, added_up)
         if self.cap is not None:
             slope = np.where(np.abs(surprise) > self.cap, 0.0, slope)
             surprise = np.clip(surprise, -self.cap, self.cap)
-        turn = np.eye(self.size) - slope[..., None, None] * (
-            step[..., :, None] * filled[..., None, :]
-        )
+        outer = step[..., :, None] * filled[..., None, :]
+        turn = np.eye(self.size) - slope[..., None, None] * outer
         push = (surprise + slope * added_up)[..., None] * step
         if self.leak:
             turn, push = (1.0 - self.leak) * turn, (1.0 - self.leak) * push
@@ -268,7 +230,7 @@ class DeltaRule(Person):
         return Affine(turn, push)
 
     def _step(
-        self, state: Progressed, filled: FloatArray, shown: npt.NDArray[np.bool_]
+        self, state: Progressed, filled: FloatArray, shown: Shown
     ) -> tuple[float, FloatArray]:
         """The rate now, and which way (..., n) a surprise of 1 moves the weights."""
         rate = self.rate / (1.0 + state.rounds) ** self.decay
@@ -287,10 +249,9 @@ class DeltaRule(Person):
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact by second moments; with a cap, approximate."""
-        from preceptor.people.linear_rounds import delta_rule_rounds
-        from preceptor.people.moments import Moments
+        from preceptor.people.moments import delta_rule_moments
 
-        return Moments(self, world, sets, delta_rule_rounds(self, world, sets))
+        return delta_rule_moments(self, world, sets)
 
     def expected_answers(
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None

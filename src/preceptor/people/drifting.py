@@ -18,6 +18,7 @@ from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import read_numbers
+from preceptor.model.sets import Shown
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
@@ -118,7 +119,7 @@ class Drifting(Coordinatewise, Curved):
         weights = left * self.initial + (1.0 - left) * world.coefficients
         return np.broadcast_to(weights, (*people, self.size)).copy()
 
-    def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
+    def kept(self, world: World, shown: Shown) -> Kept:
         """What the curve leaves if shown; a share of the first error comes back if hidden."""
         first = world.coefficients - self.drifts_to
         keep = np.where(shown, self.ratios, 1.0 - self.drift)

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.errors import InvalidProblem
 
 # What comes after the searched rounds: positions of the sets that are repeated forever, in order;
 # empty if the last searched round is the last of all.
@@ -110,3 +113,17 @@ class Resumable(TakesStretches, Protocol):
 
     def resume(self, t: int) -> None:
         """Stand at round t again; rounds from t on are as they were when last taken in."""
+
+
+def positions_of(schedule: Sequence[int] | IntArray) -> IntArray:
+    """Positions of sets as kernels read them."""
+    return np.ascontiguousarray(schedule, dtype=np.int64)
+
+
+def check_endless(discount: float) -> None:
+    """Refuse to repeat a set forever if later rounds weigh as much as earlier ones."""
+    if not discount < 1.0:
+        raise InvalidProblem(
+            f"discount: {discount!r}, must be below 1 where a set is repeated forever; give a "
+            "horizon instead"
+        )

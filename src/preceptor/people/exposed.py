@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.curved import Curved
@@ -118,12 +118,7 @@ class Exposed(Curved):
         return CertainAnswers(world, scores, moved)
 
     def moves(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """Errors keep the share that the curve leaves; it grows where exposure fades."""
         now = self.retention(state)

@@ -8,8 +8,7 @@ import numpy as np
 
 from preceptor._base.discounting import weights
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.coordinates import check_endless, positions_of
-from preceptor.people.expected import Tail
+from preceptor.people.expected import Tail, check_endless, positions_of
 from preceptor.people.exposures import Arrays, Exposures, rounds_that_weigh
 
 

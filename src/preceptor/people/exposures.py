@@ -24,10 +24,10 @@ from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.coordinates import Coordinates, check_endless, positions_of
+from preceptor.people.coordinates import Coordinates
 from preceptor.people.curves import Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.people.deviations import deviations_of
-from preceptor.people.expected import Expected, Tail
+from preceptor.people.expected import Expected, Tail, check_endless, positions_of
 from preceptor.people.person import size_faults
 
 if TYPE_CHECKING:

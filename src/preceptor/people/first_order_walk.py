@@ -8,57 +8,88 @@ for the later ones.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 
 from preceptor._base.discounting import discounted_sum, negligible_after, weights
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.coordinates import check_endless, positions_of
-from preceptor.people.expected import Tail
+from preceptor.model.sets import SetFamily
+from preceptor.people.expected import Tail, Walk, check_endless, positions_of
 
-# A tail is played so many rounds at a time, until another turn would change the total by less than
+# Rounds are played so many at a time, a tail until another turn would change the total by less than
 # this share of it, or at most so long.
 _STRETCH, _SETTLED, _LONGEST = 128, 1e-11, 200_000
 # A tail that weighs less than this, next to the first round, may be priced by its slopes.
 _LIGHT = 0.05
 
 
-class Steps(Protocol):
-    """What a kind of person says about its rounds; a state is an array of fixed size."""
+class Stepwise(ABC):
+    """`Expected` of a kind that says how a round moves its state, an array of fixed shape."""
 
-    exact: bool
+    exact: bool = True
+    exact_prices: bool = False
+    accuracy: str = ""
+    # Whether changes that slopes say are worse are not played: for those who take long to play.
+    guesses: bool = False
+    sets: SetFamily
+    start: FloatArray  # the state before the first round
 
-    @property
-    def start(self) -> FloatArray:
-        """The state before the first round."""
+    def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
+        """Expected loss of each round."""
+        return play_through(self, positions_of(schedule))[0]
 
+    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
+        """Discounted cost of a schedule and of its tail repeated forever."""
+        path = positions_of(schedule)
+        losses, state = play_through(self, path)
+        head = discounted_sum(losses, discount)
+        if not tail:
+            return head
+        return head + discount**path.size * tail_cost(self, state, path.size, discount, tail)[0]
+
+    def walk(self, rounds: int, discount: float) -> Walk:
+        """Room for schedules of so many rounds."""
+        return FirstOrderWalk(self, rounds, discount)
+
+    @abstractmethod
+    def floors(self) -> FloatArray:
+        """What the best reader of each set gets wrong, and its price."""
+
+    @abstractmethod
     def play(self, state: FloatArray, path: IntArray, first: int) -> tuple[FloatArray, FloatArray]:
         """Losses (rounds,) along a path that begins in round `first`, states (rounds + 1, ...)."""
 
+    @abstractmethod
     def adjoints(
         self, states: FloatArray, path: IntArray, first: int, end: FloatArray, discount: float
     ) -> FloatArray:
         """Slopes of what is left of the cost at every state, given those at the last."""
 
+    @abstractmethod
     def set_prices(
         self, state: FloatArray, t: int, adjoint: FloatArray, positions: IntArray, discount: float
     ) -> FloatArray:
-        """Loss of each set in round t, plus discount x slopes x the state after it."""
+        """Loss of each set in round t, plus discount x slopes x the state after it.
+
+        The last of the sets is the one that is laid, where that matters; a constant that is the
+        same for all sets may be left out.
+        """
 
 
-def tail_total(person: Steps, path: IntArray, discount: float, tail: Tail) -> float:
-    """Discounted cost of a path and of its tail repeated forever."""
-    losses, states = person.play(person.start, path, 0)
-    head = discounted_sum(losses, discount)
-    if not tail:
-        return head
-    return head + discount**path.size * tail_cost(person, states[-1], path.size, discount, tail)[0]
+def play_through(person: Stepwise, path: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Losses along a path from the start, and the state after it; no other state is kept."""
+    losses, state = np.empty(path.size), person.start
+    for first in range(0, path.size, _STRETCH):
+        part = slice(first, first + _STRETCH)
+        losses[part], states = person.play(state, path[part], first)
+        state = states[-1]
+    return losses, state
 
 
 def tail_cost(
-    person: Steps, state: FloatArray, first: int, discount: float, tail: Tail
+    person: Stepwise, state: FloatArray, first: int, discount: float, tail: Tail
 ) -> tuple[float, IntArray]:
     """Discounted cost of a tail from a state, and the rounds of it that had to be played.
 
@@ -81,6 +112,8 @@ def tail_cost(
         rest = weight * float(turn @ last) / (1.0 - discount**word.size)
         drift = float(np.max(np.abs(last - before))) if before.size else np.inf
         unknown = weight * drift / (1.0 - discount) ** 2 / word.size
+        if not np.isfinite(total):
+            return np.inf, np.tile(word, played // word.size)
         if unknown <= _SETTLED * abs(total + rest) or played >= most:
             return total + rest, np.tile(word, played // word.size)
 
@@ -88,11 +121,10 @@ def tail_cost(
 class FirstOrderWalk:
     """A schedule with the states before all rounds, and slopes of the cost at each of them."""
 
-    def __init__(self, person: Steps, rounds: int, discount: float) -> None:
-        size = person.start.size
+    def __init__(self, person: Stepwise, rounds: int, discount: float) -> None:
         self._person, self._rounds, self._discount = person, rounds, discount
         self._schedule = np.zeros(rounds, dtype=np.int64)
-        self._states = np.empty((rounds + 1, size))
+        self._states = np.empty((rounds + 1, *person.start.shape))
         self._states[0] = person.start
         self._losses = np.zeros(rounds)
         self._weights = weights(discount, rounds + 1)
@@ -103,13 +135,14 @@ class FirstOrderWalk:
         self._slopes: FloatArray | None = None  # and those at all rounds
 
     def lay(self, schedule: IntArray, tail: Tail, since: int = 0) -> float:
-        """Walk a schedule forward from `since`."""
+        """Walk a schedule forward from `since`, or from where other rounds were taken in."""
+        since = int(np.argmax(np.append(self._schedule[:since] != schedule[:since], True)))
         self._schedule[:] = schedule
         self._tail = tail
         self._forward(since)
         self._rest, self._end = self._tail_cost(tail), None
         self._total = float(self._losses @ self._weights[:-1] + self._weights[-1] * self._rest)
-        return self._total
+        return self._total if np.isfinite(self._total) else np.inf
 
     def prices(self, t: int, positions: IntArray) -> FloatArray:
         """Counted from what the schedule costs with the set that is shown now."""
@@ -130,24 +163,27 @@ class FirstOrderWalk:
         before = self._states[-1].copy()
         self._schedule[t:end] = positions
         self._forward(t)
-        if self._tail:
+        if not (self._person.exact or self._person.guesses):
+            # Of an approximation, slopes are too rough to say what that does to a long tail.
+            self._rest, self._end = self._tail_cost(self._tail), None
+        elif self._tail:
             # The end has hardly moved; the tail is played again when the schedule is laid.
-            self._rest += float(self._end_slopes() @ (self._states[-1] - before))
+            self._rest += float(np.vdot(self._end_slopes(), self._states[-1] - before))
         self._total = float(self._losses @ self._weights[:-1] + self._weights[-1] * self._rest)
 
     def block(self, t: int, positions: IntArray) -> float:
         """Everything from round t on is played, if it may be better than what is there.
 
-        Of people whose costs are approximate anyway, what is clearly worse is not played to the
-        end: slopes say about how much worse it is.
+        Of people who take long to play, what is clearly worse is not played to the end: slopes say
+        about how much worse it is.
         """
         person, end = self._person, t + positions.size
         paid = float(self._losses[:t] @ self._weights[:t])
         state, begun = self._states[t], 0.0
-        if not person.exact:
+        if person.guesses:
             losses, states = person.play(state, positions, t)
             begun, state = float(losses @ self._weights[t:end]), states[-1]
-            off = float(self._taken_back()[end] @ (state - self._states[end]))
+            off = float(np.vdot(self._taken_back()[end], state - self._states[end]))
             before = float(self._losses[:end] @ self._weights[:end])
             guess = paid + begun + self._total - before + float(self._weights[end]) * off
             if guess > self._total:
@@ -164,8 +200,8 @@ class FirstOrderWalk:
         if not self._tail:
             return 0.0
         person = self._person
-        if not person.exact and self._weights[-1] < _LIGHT:
-            return self._rest + float(self._end_slopes() @ (state - self._states[-1]))
+        if person.guesses and self._weights[-1] < _LIGHT:
+            return self._rest + float(np.vdot(self._end_slopes(), state - self._states[-1]))
         return tail_cost(person, state, self._rounds, self._discount, self._tail)[0]
 
     def tails(self, tails: Sequence[Tail]) -> FloatArray:
@@ -188,12 +224,12 @@ class FirstOrderWalk:
         """Slopes of what the tail costs, at the state that it begins in."""
         if self._end is None:
             state = self._states[-1]
-            self._end = np.zeros(state.size)
+            self._end = np.zeros_like(state)
             if self._tail:
                 person, discount = self._person, self._discount
                 _, path = tail_cost(person, state, self._rounds, discount, self._tail)
                 _, states = person.play(state, path, self._rounds)
-                nothing = np.zeros(state.size)
+                nothing = np.zeros_like(state)
                 self._end = person.adjoints(states, path, self._rounds, nothing, discount)[0]
         return self._end
 

@@ -18,7 +18,7 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import SetFamily, TestSet
+from preceptor.model.sets import SetFamily, Shown, TestSet
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.curved import Curved, SteadyCurves
@@ -95,12 +95,7 @@ class Folding(Weighted, Curved):
         object.__setattr__(self, "folding", float(folding))
 
     def learn(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
         """Shown weights go toward where this set leads them."""
         turn, push = self.moves(world, state, filled, shown, outcome)
@@ -108,12 +103,7 @@ class Folding(Weighted, Curved):
         return moved
 
     def moves(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """The same map whenever the same set is shown, whatever the results."""
         omega = self.imputing_covariance(world)
@@ -144,10 +134,9 @@ class Folding(Weighted, Curved):
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
-        from preceptor.people.linear_rounds import folding_rounds
-        from preceptor.people.moments import Moments
+        from preceptor.people.moments import folding_moments
 
-        return Moments(self, world, sets, folding_rounds(self, world, sets))
+        return folding_moments(self, world, sets)
 
     def expected_answers(
         self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None

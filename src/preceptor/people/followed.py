@@ -26,9 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import Shown, TestSet
 from preceptor.model.world import World
 from preceptor.people.acting import Imputer
+from preceptor.people.answering import heard
 from preceptor.people.person import Person
 
 _NOTHING_EXTRA: FloatArray = np.zeros(0)
@@ -205,22 +206,16 @@ class Followed:
             The normal distribution with the mean and covariance of what is known now, and the
             logarithm of how likely that answer was.
         """
-        from scipy.special import log_ndtr
-
         reading = np.concatenate([filled, extra])
         towards = self.covariance @ reading
-        deviation = np.sqrt(towards @ reading + np.asarray(scatter, dtype=np.float64))
-        side = 1.0 if yes else -1.0
-        at = side * (self.world.base_score - above + self.mean @ reading) / deviation
-        chance = log_ndtr(at)
-        # density / distribution function, without underflow far below 0
-        ratio = np.exp(-0.5 * at * at - chance) / np.sqrt(2.0 * np.pi)
-        mean = self.mean + towards * (side * ratio / deviation)[..., None]
-        surer = ratio * (ratio + at) / deviation**2
+        spread = towards @ reading + np.asarray(scatter, dtype=np.float64)
+        score = self.world.base_score - above + self.mean @ reading
+        pull, surer, chance = heard(score, spread, yes)
+        mean = self.mean + towards * pull[..., None]
         lost = surer[..., None, None] * towards[..., :, None] * towards[..., None, :]
         return replace(self, mean=mean, covariance=self.covariance - lost), chance
 
-    def told(self, filled: FloatArray, shown: npt.NDArray[np.bool_], outcome: float) -> Followed:
+    def told(self, filled: FloatArray, shown: Shown, outcome: float) -> Followed:
         """Once they have heard what was true, and learned from it.
 
         Parameters
@@ -237,31 +232,20 @@ class Followed:
         Followed
             Their weights have moved.
         """
-        n, truth = self.world.size, np.asarray(outcome, dtype=np.float64)
-        if self.world.is_binary:
-            return self._told_yes_or_no(filled, shown, truth)
-        turn, push = self.person.moves(self.world, self.state, filled, shown, truth)
-        state = self.person.learn(self.world, self.state, filled, shown, truth)
-        mean, covariance = self.mean.copy(), self.covariance.copy()
-        mean[..., :n] = mean[..., :n] @ turn.T + push
-        covariance[..., :n, :] = turn @ covariance[..., :n, :]
-        covariance[..., :, :n] = covariance[..., :, :n] @ turn.T
-        return replace(self, state=state, mean=mean, covariance=covariance)
-
-    def _told_yes_or_no(
-        self, filled: FloatArray, shown: npt.NDArray[np.bool_], truth: FloatArray
-    ) -> Followed:
-        """The map that touches how weights move, filter by filter, at the mean of each."""
-        n, person, world = self.world.size, self.person, self.world
-        here = person.at_weights(self.state, self.weights)
+        person, world, truth = self.person, self.world, np.asarray(outcome, dtype=np.float64)
+        here = before = self.state
+        if world.is_binary:
+            # Each filter moves by the map at its own weights. What their kind keeps besides
+            # weights is the same for all filters.
+            here = person.at_weights(self.state, self.weights)
+            middle = self.weights.reshape(-1, world.size).mean(axis=0)
+            before = person.at_weights(self.state, middle)
         turn, push = person.moves(world, here, filled, shown, truth)
-        # What their kind keeps besides weights is the same for all filters.
-        middle = self.weights.reshape(-1, n).mean(axis=0)
-        state = person.learn(world, person.at_weights(self.state, middle), filled, shown, truth)
-        mean, covariance = self.mean.copy(), self.covariance.copy()
+        n, mean, covariance = world.size, self.mean.copy(), self.covariance.copy()
         mean[..., :n] = np.squeeze(turn @ self.weights[..., None], -1) + push
         covariance[..., :n, :] = turn @ covariance[..., :n, :]
         covariance[..., :, :n] = covariance[..., :, :n] @ np.swapaxes(turn, -1, -2)
+        state = person.learn(world, before, filled, shown, truth)
         return replace(self, state=state, mean=mean, covariance=covariance)
 
     def wandered(self, drift: float) -> Followed:

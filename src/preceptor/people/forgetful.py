@@ -18,7 +18,7 @@ from preceptor._base.fields import Limits, Share, Vector
 from preceptor._base.values import FloatArray, frozen_array
 from preceptor.errors import InvalidProblem
 from preceptor.model.matrices import read_numbers
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.people.curved import Curves
 from preceptor.people.curves import Curve
@@ -129,12 +129,7 @@ class Forgetful(Exposed):
         return 1.0 - self.forgetting
 
     def learn(
-        self,
-        world: World,
-        state: FloatArray,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
         """One more showing of what was shown; the rest fades."""
         return np.where(shown, state + 1.0, state * self.exposure_kept)

@@ -216,6 +216,28 @@ class CanGoOn(Protocol):
         """The round is over and nobody said what was true; the next case comes."""
 
 
+def answers_of(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
+    """Play all sessions: all people at once if the person can, one after the other if not.
+
+    Parameters
+    ----------
+    human
+        Whoever answers.
+    sessions
+        What everybody is shown, and what is true.
+    rngs
+        One generator for each person.
+
+    Returns
+    -------
+    array of shape (people, rounds)
+        Predicted outcomes, in the world's units.
+    """
+    if isinstance(human, BatchHuman):
+        return human.predict_many(sessions, rngs)
+    return answer_one_by_one(human, sessions, rngs)
+
+
 def answer_one_by_one(
     human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]
 ) -> FloatArray:

@@ -18,7 +18,7 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray, remembered
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import Shown, TestSet
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
@@ -93,7 +93,7 @@ class Indirect(Coordinatewise, Curved):
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "indirect", float(indirect))
 
-    def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
+    def kept(self, world: World, shown: Shown) -> Kept:
         """What the curve leaves after a showing, or after the part of one that was told."""
         known: dict[TestSet, FloatArray] = remembered(world, "shares told", dict)
         told = for_each_set(shown, lambda one: _share_told(world, one, known))

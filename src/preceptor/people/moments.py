@@ -9,223 +9,243 @@ c_S = β_S - F_S a, β_S = Σ_SS⁻¹ (Σa)_S, and r has variance r2_S, whatever
 
 with K = diag(own) I_S + pull U, and B either I_S (shown weights move) or F_S' (all of them do). If
 weights leak back, errors then go a share f of the way to those of home, e_0: with the linear map
-L g = ((1 - f) e + f e_0, 1), P' becomes L P' L' and Q' below L'Q'L before it goes back. The
-cost of a schedule is linear in P: with Q = L_S + δ T_S*(Q') going backward, <L_S + δ T_S*(Q'), P>
-is what any other set would cost in a round, exactly, and nothing is played again to know it. Only
+L g = ((1 - f) e + f e_0, 1), P' becomes L P' L'. Only
 fourth moments of Gaussian tests enter (Isserlis); with other marginals 𝓜 is an approximation.
+Where steps change with the round or surprises are capped, no tail has a closed form, and the walk
+is the one of `first_order_walk.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.discounting import discounted_sum, negligible_after, weight_after
+from preceptor._base.discounting import negligible_after
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
-from preceptor.people.expected import Tail
-from preceptor.people.linear_rounds import LinearRounds, readings_of
+from preceptor.people.expected import Tail, Walk, positions_of
+from preceptor.people.first_order_walk import Stepwise
 from preceptor.people.person import Person
+from preceptor.people.second_moments import SecondMoments
+from preceptor.people.set_readings import Readings, readings_of
 
 if TYPE_CHECKING:
-    from preceptor.people.moment_walk import MomentWalk
+    from preceptor.people.delta_rule import DeltaRule
+    from preceptor.people.folding import Folding
 
-# Beyond this many tests a tail is not solved for in all directions at once.
-_SOLVED_SIZE = 40
-# A tail that can charge no more than this share of all directions is solved within those.
-_FEWER_DIRECTIONS = 0.7
-# Rounds of a tail that has no closed form: a decaying rate, capped surprises.
-_MOST_ROUNDS = 3_000
+# The cost of a word that spans more directions than this is added up, not solved for.
+_MOST_DIRECTIONS = 40
+# Directions shorter than this share of the longest are rounding.
+_ROUNDING = 1e-10
 
 
-class Moments:
+@dataclass(frozen=True, eq=False)
+class LinearRounds:
+    """How a round with each set moves somebody: letters as at the head of this file."""
+
+    own: FloatArray  # (sets, k)
+    pull: FloatArray  # (sets, k, k)
+    gain2: FloatArray  # (sets,): squared rate of Isserlis' 𝓜; 0 for none
+    all_weights: bool = False
+    cap: float = 0.0  # of surprises; 0 for none
+    decay: float = 0.0
+    before: int = 0  # rounds played before, for the decay
+    # After each round errors become keep x e + push, each (n,); empty if they stay as they are.
+    keep: FloatArray = field(default_factory=lambda: np.zeros(0))
+    push: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+
+def delta_rule_moments(person: DeltaRule, world: World, sets: SetFamily) -> Moments:
+    """The delta rule: K = ηVU, 𝓜[W] = η²(VWV + tr(VW)V), N2 = η² r2 V."""
+    readings = readings_of(world, person.imputing_covariance(world), sets)
+    leaks: dict[str, FloatArray] = {}
+    if person.leak:
+        away = world.coefficients - person.leaks_to
+        leaks = {"keep": np.full(world.size, 1.0 - person.leak), "push": person.leak * away}
+    rounds = LinearRounds(
+        own=np.zeros(readings.target.shape),
+        pull=person.rate * readings.variance,
+        gain2=np.full(len(sets), person.rate**2),
+        all_weights=person.all_weights,
+        cap=person.cap or 0.0,
+        decay=person.decay,
+        before=person.rounds,
+        **leaks,
+    )
+    return Moments(person, world, sets, readings, rounds)
+
+
+def folding_moments(person: Folding, world: World, sets: SetFamily) -> Moments:
+    """Shown weights move by K = (1 - ratio)((1 - λ) I_S + λ U); no chance in it."""
+    readings = readings_of(world, person.imputing_covariance(world), sets)
+    learned = 1.0 - person.ratios[readings.members]
+    pull = person.folding * learned[:, :, None] * np.eye(learned.shape[1])
+    own = (1.0 - person.folding) * learned
+    return Moments(person, world, sets, readings, LinearRounds(own, pull, np.zeros(len(sets))))
+
+
+class Moments(SecondMoments):
     """`Expected` of a linear person: exact, with exact prices, unless surprises are capped."""
 
-    def __init__(self, person: Person, world: World, sets: SetFamily, rounds: LinearRounds) -> None:
-        self.sets = sets
-        omega = person.imputing_covariance(world)
-        self._readings = readings = readings_of(world, omega, sets)
-        self._rounds = rounds
+    def __init__(
+        self,
+        person: Person,
+        world: World,
+        sets: SetFamily,
+        readings: Readings,
+        rounds: LinearRounds,
+    ) -> None:
+        super().__init__(sets, world.coefficients - person.initial)
+        self._readings, self._rounds = readings, rounds
         self.exact = self.exact_prices = rounds.cap == 0.0
-        self.accuracy = (
-            ""
-            if self.exact
-            else "Capped surprises are averaged over people: costs come out up to 2 % too low."
-        )
-        members = np.ascontiguousarray(np.maximum(sets.members, 0))
-        if members.shape[1] == 0:
-            members = np.zeros((len(sets), 1), dtype=np.int64)
-        away = np.zeros(world.size) if rounds.away is None else rounds.away
-        self._arrays: Any = (
-            members, sets.sizes, np.array(omega), readings.variance, readings.solved,
+        if not self.exact:
+            self.accuracy = (
+                "Capped surprises are averaged over people: costs come out up to 2 % too low."
+            )
+        omega = np.array(person.imputing_covariance(world))
+        self.arrays: Any = (
+            readings.members, sets.sizes, omega, readings.variance, readings.solved,
             readings.offset, readings.residual, rounds.own, rounds.pull,
-            rounds.gain2, rounds.all_weights, rounds.cap, rounds.leak, away,
+            rounds.gain2, rounds.all_weights, rounds.cap, rounds.keep, rounds.push,
         )  # fmt: skip
-        errors = world.coefficients - person.initial
-        start = np.append(errors, 1.0)
-        self.start = np.outer(start, start)
         self._tails: dict[tuple[Tail, float], FloatArray | None] = {}
-
-    def with_spread(self, covariance: FloatArray) -> Moments:
-        """The same person; their errors begin with a second moment that has this on top."""
-        wider = copy(self)
-        wider.start = self.start.copy()
-        wider.start[:-1, :-1] += covariance
-        return wider
-
-    def rates(self, first: int, rounds: int) -> FloatArray:
-        """Size of steps in rounds first, first + 1, ... as a share of those at the start."""
-        since = 1.0 + self._rounds.before + first
-        return np.asarray((since + np.arange(rounds)) ** -self._rounds.decay)
-
-    def floors(self) -> FloatArray:
-        """What the best reader of each set gets wrong, and its price."""
-        return np.asarray(self._readings.residual + self.sets.prices)
-
-    def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Round by round."""
-        return self._play(self.start, np.asarray(schedule, dtype=np.int64), 0)[0]
-
-    def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Truth minus expected weight before each round, shape (rounds, n)."""
-        path = np.asarray(schedule, dtype=np.int64)
-        errors = np.empty((path.size, self.start.shape[0] - 1))
-        state = self.start
-        for t in range(path.size):
-            errors[t] = state[:-1, -1]
-            state = self._play(state, path[t : t + 1], t)[1]
-        return errors
-
-    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """A sum, and for the tail one product with its adjoint."""
-        path = np.asarray(schedule, dtype=np.int64)
-        losses, state = self._play(self.start, path, 0)
-        head = discounted_sum(losses, discount)
-        if not tail:
-            return head
-        return head + discount**path.size * self.tail_cost(state, path.size, discount, tail)
-
-    def tail_cost(self, state: FloatArray, first: int, discount: float, tail: Tail) -> float:
-        """Discounted cost of a tail that begins in round `first` in this state."""
-        if self.has_closed_tails:
-            adjoint = self.tail_adjoint(tail, discount)
-            return np.inf if adjoint is None else float(np.sum(adjoint * state))
-        path = self.long_tail(tail, discount)
-        losses, _ = self._play(state, path, first)
-        left = weight_after(discount, path.size)
-        value = discounted_sum(losses, discount) + left * float(np.mean(losses[-len(tail) :]))
-        return float(value) if np.isfinite(value) else np.inf
 
     @property
     def has_closed_tails(self) -> bool:
         """Whether one linear solve gives the cost of a tail: no capped surprise, no decay."""
         return self.exact and self._rounds.decay == 0.0
 
-    def long_tail(self, tail: Tail, discount: float) -> IntArray:
-        """So many turns of a tail that what comes after them weighs next to nothing."""
-        rounds = min(negligible_after(discount), _MOST_ROUNDS)
-        turns = -(-rounds // len(tail))
-        return np.tile(np.array(tail, dtype=np.int64), turns)
+    def floors(self) -> FloatArray:
+        """What the best reader of each set gets wrong, and its price."""
+        return np.asarray(self._readings.residual + self.sets.prices)
+
+    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
+        """In closed form, or by playing the tail until it has settled."""
+        if self.has_closed_tails:
+            return super().total(schedule, discount, tail)
+        return Stepwise.total(self, schedule, discount, tail)
+
+    def walk(self, rounds: int, discount: float) -> Walk:
+        """Room for schedules of so many rounds."""
+        if self.has_closed_tails:
+            return super().walk(rounds, discount)
+        return Stepwise.walk(self, rounds, discount)
+
+    def play(self, state: FloatArray, path: IntArray, first: int) -> tuple[FloatArray, FloatArray]:
+        """Losses along a path, and second moments before each round and after the last."""
+        from preceptor.people._moment_kernels import walk
+
+        states, losses = np.empty((path.size + 1, *state.shape)), np.empty(path.size)
+        states[0] = state
+        rates = self._rates(first, path.size)
+        walk(path, rates, self.sets.prices, states, losses, *self.arrays)
+        return losses, states
+
+    def adjoints(
+        self, states: FloatArray, path: IntArray, first: int, end: FloatArray, discount: float
+    ) -> FloatArray:
+        """Q at every state of a path, given the one at the last."""
+        from preceptor.people._moment_kernels import walk_back
+
+        adjoints = np.empty((path.size + 1, *end.shape))
+        adjoints[-1] = end
+        rates = self._rates(first, path.size)
+        walk_back(path, states, rates, discount, self.sets.prices, adjoints, *self.arrays)
+        return adjoints
+
+    def set_prices(
+        self, state: FloatArray, t: int, adjoint: FloatArray, positions: IntArray, discount: float
+    ) -> FloatArray:
+        """Loss of each set, plus discount x <Q, P after it>."""
+        from preceptor.people._moment_kernels import prices
+
+        out = np.empty(positions.size)
+        rate = (1.0 + self._rounds.before + t) ** -self._rounds.decay
+        prices(state, adjoint, rate, discount, positions, self.sets.prices, out, *self.arrays)
+        return out
+
+    def _rates(self, first: int, rounds: int) -> FloatArray:
+        """Size of steps in rounds first, first + 1, ... as a share of those at the start."""
+        if self._rounds.decay == 0.0:
+            return np.ones(rounds)
+        since = 1.0 + self._rounds.before + first
+        return np.asarray((since + np.arange(rounds)) ** -self._rounds.decay)
 
     def tail_adjoint(self, tail: Tail, discount: float) -> FloatArray | None:
-        """Q with <Q, P> = cost of repeating a word forever from P; None if errors never settle.
-
-        One turn of the word is affine in Q. Where the word can charge few directions it is solved
-        within them (`spanned_tail.py`), with few tests in all directions; otherwise turns are added
-        until they weigh nothing. A positive definite solution for a positive definite charge
-        exists only if errors settle.
-        """
+        """Q of a word repeated forever, solved for where it can charge few directions."""
         key = (tail, discount)
         if key not in self._tails:
-            self._tails[key] = self._tail(tail, discount)
+            spanned = self._directions(tail)
+            few = spanned.shape[0] <= _MOST_DIRECTIONS
+            self._tails[key] = (
+                self._solved(spanned, tail, discount) if few else self._added_up(tail, discount)
+            )
         return self._tails[key]
 
-    def _tail(self, tail: Tail, discount: float) -> FloatArray | None:
-        from preceptor.people.spanned_tail import MOST_DIRECTIONS, directions_of, spanned_tail
+    def _directions(self, tail: Tail) -> FloatArray:
+        """Orthonormal rows (d, n + 1) that span all a turn of the word can charge.
 
-        size = self.start.shape[0]
-        spanned = directions_of(self, tail)
-        # Unknowns grow with the square, the work to find them with its cube.
-        if spanned.shape[0] <= min(MOST_DIRECTIONS, _FEWER_DIRECTIONS * size):
-            return spanned_tail(self, spanned, tail, discount)
-        if size - 1 <= _SOLVED_SIZE:
-            return self._solved_tail(tail, discount)
-        return self._added_up(tail, discount)
+        These are the weights that it shows, what the person reads off them (the rows of U), and
+        the constant: whatever the world's size, a turn never leaves the space of these few.
+        """
+        _members, _sizes, omega, _variance, solved, offset, *_ = self.arrays
+        whole = np.eye(self.start.shape[0])
+        rows = [whole[-1:]]
+        for s in dict.fromkeys(tail):
+            shown = list(self.sets[s])
+            k = len(shown)
+            rows.append(whole[shown])
+            rows.append(np.column_stack([solved[s, :k, :k] @ omega[shown], offset[s, :k]]))
+        everything = np.concatenate(rows)
+        lengths = np.linalg.norm(everything, axis=1, keepdims=True)
+        _, sizes, spanned = np.linalg.svd(everything / lengths, full_matrices=False)
+        return np.ascontiguousarray(spanned[sizes > _ROUNDING * sizes[0]])
 
-    def _turn(self, adjoint: FloatArray, tail: Tail, discount: float) -> FloatArray:
-        for s in reversed(tail):
-            adjoint = self.back(adjoint, self.start, s, 1.0, discount)
-        return adjoint
+    def _solved(self, spanned: FloatArray, tail: Tail, discount: float) -> FloatArray | None:
+        """Q = V' C V within these directions V: one turn is affine in C, so C solves a system.
 
-    def _solved_tail(self, tail: Tail, discount: float) -> FloatArray | None:
-        from preceptor.people._moment_kernels import turn_matrix
+        A positive definite solution for a positive definite charge exists only if errors settle.
+        """
+        width = spanned.shape[0]
+        rows, columns = np.tril_indices(width)
 
-        size = self.start.shape[0]
-        rows, columns = np.tril_indices(size)
-        constant, matrix = np.empty((size, size)), np.empty((rows.size, rows.size))
-        word = np.array(tail, dtype=np.int64)
-        turn_matrix(word, discount, self.sets.prices, self.start, matrix, constant, *self._arrays)
+        def turned(within: FloatArray) -> FloatArray:
+            whole = self._turn(spanned.T @ within @ spanned, tail, discount)
+            return np.asarray((spanned @ whole @ spanned.T)[rows, columns])
+
+        nothing = turned(np.zeros((width, width)))
+        matrix = np.empty((rows.size, rows.size))
+        for position, (i, j) in enumerate(zip(rows, columns, strict=True)):
+            unit = np.zeros((width, width))
+            unit[i, j] = unit[j, i] = 1.0
+            matrix[:, position] = turned(unit) - nothing
         # Charging errors as well as the round tells whether they settle.
-        charges = np.stack([constant[rows, columns], np.eye(size)[rows, columns]], axis=1)
+        charges = np.stack([nothing, np.eye(width)[rows, columns]], axis=1)
         try:
             solutions = np.linalg.solve(np.eye(rows.size) - matrix, charges)
         except np.linalg.LinAlgError:
             return None
-        found, witness = np.zeros((size, size)), np.zeros((size, size))
+        found, witness = np.zeros((2, width, width))
         for target, values in ((found, solutions[:, 0]), (witness, solutions[:, 1])):
             target[rows, columns] = values
             target[columns, rows] = values
-        return found if np.linalg.eigvalsh(witness)[0] > 0.0 else None
+        if not np.linalg.eigvalsh(witness)[0] > 0.0:
+            return None
+        return np.asarray(spanned.T @ found @ spanned)
 
     def _added_up(self, tail: Tail, discount: float) -> FloatArray | None:
+        """The same, by turns until they weigh nothing."""
         adjoint = np.zeros_like(self.start)
         for _ in range(-(-negligible_after(discount) // len(tail))):
             adjoint = self._turn(adjoint, tail, discount)
         return adjoint if np.all(np.isfinite(adjoint)) and np.abs(adjoint).max() < 1e100 else None
 
-    def back(
-        self, adjoint: FloatArray, state: FloatArray, s: int, rate: float, discount: float
-    ) -> FloatArray:
-        """The adjoint one round earlier."""
-        from preceptor.people._moment_kernels import back
-
-        before = np.empty_like(adjoint)
-        price = float(self.sets.prices[s])
-        back(adjoint, state, s, rate, discount, price, before, *self._arrays)
-        return before
-
-    def adjoint_along(
-        self, state: FloatArray, path: IntArray, first: int, discount: float
-    ) -> FloatArray:
-        """The gradient of the cost of a path with respect to the state that it begins in."""
-        rates = self.rates(first, path.size)
-        states = [state]
-        for t in range(path.size - 1):
-            states.append(self._play(states[-1], path[t : t + 1], first + t)[1])
-        adjoint = np.zeros_like(state)
-        for t in range(path.size - 1, -1, -1):
-            adjoint = self.back(adjoint, states[t], int(path[t]), float(rates[t]), discount)
-        return adjoint
-
-    def _play(self, state: FloatArray, path: IntArray, first: int) -> tuple[FloatArray, FloatArray]:
-        """Losses along a path from a state in round `first`, and the state after it."""
-        from preceptor.people._moment_kernels import play
-
-        losses, end = np.empty(path.size), np.empty_like(state)
-        play(state, path, self.rates(first, path.size), losses, end, *self._arrays)
-        return losses + self.sets.prices[path], end
-
-    def walk(self, rounds: int, discount: float) -> MomentWalk:
-        """Room for schedules of so many rounds."""
-        from preceptor.people.moment_walk import MomentWalk
-
-        return MomentWalk(self, rounds, discount)
-
-    @property
-    def arrays(self) -> Any:
-        """What kernels take, in their order."""
-        return self._arrays
+    def _turn(self, adjoint: FloatArray, tail: Tail, discount: float) -> FloatArray:
+        """The adjoint one turn of a word earlier; without a cap it does not depend on states."""
+        path = positions_of(tail)
+        states = np.zeros((path.size, *self.start.shape))
+        return np.asarray(self.adjoints(states, path, 0, adjoint, discount)[0])

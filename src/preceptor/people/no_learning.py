@@ -12,6 +12,7 @@ import numpy.typing as npt
 from preceptor._base.fields import Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
+from preceptor.model.sets import Shown
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.person import Imputation
@@ -53,7 +54,7 @@ class NoLearning(Coordinatewise):
         """None: showings before have left no trace, as none ever will."""
         return []
 
-    def kept(self, world: World, shown: npt.NDArray[np.bool_]) -> Kept:
+    def kept(self, world: World, shown: Shown) -> Kept:
         """Everything."""
         return Kept(np.ones(shown.shape), np.zeros(shown.shape))
 

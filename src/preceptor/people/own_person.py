@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Never
 
-import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_count
@@ -18,7 +17,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import labelled
 from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
 from preceptor.model.risks import Risk
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.human import Human
@@ -192,23 +191,13 @@ class OwnPerson(Person):
         raise self._closed("weights")
 
     def learn(
-        self,
-        world: World,
-        state: Any,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Never:
         """Not known."""
         raise self._closed("way to learn")
 
     def moves(
-        self,
-        world: World,
-        state: Any,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """Not known."""
         raise self._closed("way to learn")

@@ -28,7 +28,7 @@ from preceptor._base.words import counted, labelled
 from preceptor.errors import NotApplicable
 from preceptor.model.matrices import covariance_faults, read_numbers
 from preceptor.model.risks import Risk
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World, weights_in_words
 from preceptor.model.yes_no_risks import YesNoRisk
 
@@ -188,12 +188,7 @@ class Person(Kind):
 
     @abstractmethod
     def learn(
-        self,
-        world: World,
-        state: Any,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Any:
         """The state after one more case each.
 
@@ -349,12 +344,7 @@ class Person(Kind):
 
     @abstractmethod
     def moves(
-        self,
-        world: World,
-        state: Any,
-        filled: FloatArray,
-        shown: npt.NDArray[np.bool_],
-        outcome: FloatArray,
+        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
         """How the weights move in a round whose record is known: affine in the weights before.
 

@@ -134,7 +134,7 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
 def _of_moments(expected: Moments) -> QuadraticRounds:
     (
         members, sizes, omega, variance, solved, offset, residual, own, pull, gain2, all_weights,
-        _, leak, away,
+        _, keep, push,
     ) = expected.arrays  # fmt: skip
     count, widest = variance.shape[:2]
     n = omega.shape[0]
@@ -157,15 +157,15 @@ def _of_moments(expected: Moments) -> QuadraticRounds:
         gain = pull[s] @ reads[s]
         gain[at, shown] += own[s, :k]
         turn[s, :n] -= weights[s] @ gain
-        # Whatever the round has made of errors leaks back, and so does its scatter.
-        turn[s, :n] *= 1.0 - leak
-        turn[s, :n, n] += leak * away
-        weights[s] *= 1.0 - leak
+        if keep.size:
+            # Whatever the round has made of errors leaks back, and so does its scatter.
+            turn[s, :n] *= keep[:, None]
+            turn[s, :n, n] += push
+            weights[s] *= keep[:, None]
         V = variance[s]
         both = np.einsum("ia,bj->ijab", V, V) + np.einsum("ij,ab->ijab", V, V)
         scatter[s], noise[s] = gain2[s] * both, gain2[s] * residual[s] * V
-    start = expected.start[:, -1].copy()
-    return QuadraticRounds(start, charge, turn, weights, reads, scatter, noise)
+    return QuadraticRounds(expected.start[:, -1], charge, turn, weights, reads, scatter, noise)
 
 
 def _of_coordinates(expected: Coordinates) -> QuadraticRounds:
@@ -184,5 +184,4 @@ def _of_coordinates(expected: Coordinates) -> QuadraticRounds:
         turn[s, :n, n] = expected.push[s]
     nobody, no_one = np.zeros((count, n, 1)), np.zeros((count, 1, n + 1))
     fourth, second = np.zeros((count, 1, 1, 1, 1)), np.zeros((count, 1, 1))
-    start = np.append(expected.start, 1.0)
-    return QuadraticRounds(start, charge, turn, nobody, no_one, fourth, second)
+    return QuadraticRounds(expected.start[:, -1], charge, turn, nobody, no_one, fourth, second)

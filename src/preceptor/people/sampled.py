@@ -17,8 +17,8 @@ import numpy as np
 from preceptor._base.discounting import weights
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.score_pairs import ScorePair
 from preceptor.model.sets import SetFamily, TestSet
+from preceptor.model.surfaces import best_charges
 from preceptor.model.world import Cases, World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.expected import Tail
@@ -167,15 +167,9 @@ class Sampled:
         Outside of Gaussian worlds nothing is known but the price.
         """
         left = np.array([left for _, left in self._known])
-        if self._risk is None:
-            return np.asarray(left + self._prices)
-        world, outcome = self._world, self._world.outcome
-        assert outcome is not None
-        known = np.clip(world.outcome_variance - left, 0.0, world.score_variance)
-        readers = ScorePair.best_reader(
-            outcome.from_score, world.base_score, world.score_variance, known
-        )
-        return np.asarray(self._risk.best(readers) + self._prices)
+        if self._risk is not None:
+            left = best_charges(self._world, self._risk, left)
+        return np.asarray(left + self._prices)
 
     def _noted(self, totals: FloatArray) -> float:
         """Mean of totals (copies,); the sentence about accuracy gets their standard error."""

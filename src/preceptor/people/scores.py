@@ -12,17 +12,17 @@ the risk at these two numbers (`model/surfaces.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
-from preceptor.model.compiled_risks import CompiledRisk
-from preceptor.model.score_pairs import ScorePair
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import SetFamily
-from preceptor.model.surfaces import surface_of
+from preceptor.model.surfaces import best_charges, surface_of
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
+from preceptor.people.set_readings import Readings, readings_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,34 +33,26 @@ class Scores:
     risk: YesNoRisk
     sets: SetFamily
     omega: FloatArray  # (n, n)
-    members: Any  # (sets, k), padded with 0
-    solved: FloatArray  # (sets, k, k): Ω_SS⁻¹
-    variance: FloatArray  # (sets, k, k): V
-    target: FloatArray  # (sets, k): γ
-    charge: CompiledRisk
+    readings: Readings
 
     @property
+    def members(self) -> IntArray:
+        """Tests of each set (sets, k), padded with 0."""
+        return self.readings.members
+
+    @cached_property
     def arrays(self) -> Any:
         """What kernels take, in their order."""
+        read, charge = self.readings, surface_of(self.world, self.risk).compiled
         return (
-            self.omega, self.members, self.sets.sizes, self.solved, self.variance, self.target,
-            self.sets.prices, self.charge.numbers, self.charge.surface,
+            self.omega, read.members, self.sets.sizes, read.solved, read.variance, read.target,
+            self.sets.prices, charge.numbers, charge.surface,
         )  # fmt: skip
 
     def floors(self) -> FloatArray:
         """What the best reader of each set is charged, price included, shape (sets,)."""
-        outcome = self.world.outcome
-        assert outcome is not None
-        known = np.zeros(len(self.sets))
-        for s, size in enumerate(self.sets.sizes):
-            if size:
-                gamma = self.target[s, :size]
-                known[s] = gamma @ np.linalg.solve(self.variance[s, :size, :size], gamma)
-        spread = self.world.score_variance
-        # Sets often explain the same, and charges of probabilities take a sum each.
-        distinct, place = np.unique(np.clip(known, 0.0, spread), return_inverse=True)
-        readers = ScorePair.best_reader(outcome.from_score, self.world.base_score, spread, distinct)
-        return np.asarray(self.risk.best(readers)[place] + self.sets.prices)
+        best = best_charges(self.world, self.risk, self.readings.residual)
+        return best + self.sets.prices
 
 
 def scores_of(world: World, sets: SetFamily, omega: FloatArray, risk: YesNoRisk) -> Scores:
@@ -82,22 +74,4 @@ def scores_of(world: World, sets: SetFamily, omega: FloatArray, risk: YesNoRisk)
     Scores
         For all sets, in their order.
     """
-    count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
-    members = np.zeros((count, widest), dtype=np.int64)
-    members[:, : sets.members.shape[1]] = np.maximum(sets.members, 0)
-    solved, variance = np.zeros((count, widest, widest)), np.zeros((count, widest, widest))
-    target = np.zeros((count, widest))
-    gamma = world.covariance @ world.coefficients
-    for size in np.unique(sets.sizes):
-        if size == 0:
-            continue
-        rows = np.flatnonzero(sets.sizes == size)
-        shown = sets.members[rows, :size]
-        block = (shown[:, :, None], shown[:, None, :])
-        solved[rows, :size, :size] = np.linalg.inv(omega[block])
-        variance[rows, :size, :size] = world.covariance[block]
-        target[rows, :size] = gamma[shown]
-    return Scores(
-        world, risk, sets, np.array(omega), members, solved, variance, target,
-        surface_of(world, risk).compiled,
-    )  # fmt: skip
+    return Scores(world, risk, sets, np.array(omega), readings_of(world, omega, sets))

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import Shown, TestSet
 
 
-def for_each_set(
-    shown: npt.NDArray[np.bool_], work_out: Callable[[TestSet], FloatArray]
-) -> FloatArray:
+def for_each_set(shown: Shown, work_out: Callable[[TestSet], FloatArray]) -> FloatArray:
     """What `work_out` gives for what each person was shown, worked out once for each set.
 
     Parameters

@@ -27,9 +27,8 @@ from preceptor.model.sets import SetFamily
 from preceptor.model.surfaces import believed_base, surface_of
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, YesNoRisk
-from preceptor.people.coordinates import positions_of
-from preceptor.people.expected import Tail
-from preceptor.people.first_order_walk import FirstOrderWalk, tail_total
+from preceptor.people.expected import positions_of
+from preceptor.people.first_order_walk import Stepwise
 from preceptor.people.scores import scores_of
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _PLACES = 4_001
 
 
-class UncertainAnswers:
+class UncertainAnswers(Stepwise):
     """`Expected` of delta-rule people in a yes-or-no world: approximate, prices first order.
 
     Parameters
@@ -55,7 +54,7 @@ class UncertainAnswers:
     """
 
     exact: bool = False
-    exact_prices: bool = False
+    guesses: bool = True
 
     def __init__(self, person: DeltaRule, world: World, sets: SetFamily, risk: YesNoRisk) -> None:
         assert world.outcome is not None
@@ -69,7 +68,7 @@ class UncertainAnswers:
         self._scores = scores_of(world, sets, person.imputing_covariance(world), risk)
         link, believed = world.outcome.from_score, believed_base(world, risk)
         squared = surface_of(world, Brier(believed_prevalence=risk.believed_prevalence)).compiled
-        pull = float(slope_of_chance(link, world.base_score, np.array(world.score_variance)))
+        pull = float(mean_density(link, world.base_score, np.array(world.score_variance))[0])
         self._arrays: Any = (
             pull, person.all_weights, person.leak, np.array(person.leaks_to),
             _tabulated(link, believed), squared.numbers, squared.surface, *self._scores.arrays,
@@ -87,22 +86,10 @@ class UncertainAnswers:
         """What the best reader of each set is charged, price included."""
         return self._scores.floors()
 
-    def losses(self, schedule: Sequence[int] | IntArray) -> FloatArray:
-        """Round by round."""
-        return self.play(self.start, positions_of(schedule), 0)[0]
-
-    def total(self, schedule: Sequence[int] | IntArray, discount: float, tail: Tail) -> float:
-        """A sum; a tail is played until what is left of it weighs nothing."""
-        return tail_total(self, positions_of(schedule), discount, tail)
-
     def expected_errors(self, schedule: Sequence[int] | IntArray) -> FloatArray:
         """Truth minus expected weight before each round, shape (rounds, n)."""
         states = self.play(self.start, positions_of(schedule), 0)[1]
         return np.asarray(self._truth - states[:-1, : self._truth.size])
-
-    def walk(self, rounds: int, discount: float) -> FirstOrderWalk:
-        """Room for schedules of so many rounds."""
-        return FirstOrderWalk(self, rounds, discount)
 
     # --- what the walk asks ---
 
@@ -138,7 +125,7 @@ class UncertainAnswers:
         return out
 
 
-def slope_of_chance(link: Link, base: float, variance: FloatArray) -> FloatArray:
+def mean_density(link: Link, base: float, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """E of the density of chance at a score with this mean and variance: κ1, and κ2 at vp.
 
     Parameters
@@ -152,24 +139,20 @@ def slope_of_chance(link: Link, base: float, variance: FloatArray) -> FloatArray
 
     Returns
     -------
-    array
-        How much the chance of yes rises per unit of score, on average.
+    tuple of array
+        How much the chance of yes rises per unit of score, on average; and how much that changes
+        per unit of variance.
     """
-    total = np.zeros(np.shape(variance))
+    value, slope = np.zeros((2, *np.shape(variance)))
     for weight, scale in zip(link.weights, link.scales, strict=True):
-        wide = np.sqrt(scale * scale + variance)
-        total = total + weight * np.exp(-0.5 * (base / wide) ** 2) / wide
-    return np.asarray(total / np.sqrt(2.0 * np.pi))
+        square = scale * scale + variance
+        height = weight * np.exp(-0.5 * base**2 / square) / np.sqrt(2.0 * np.pi * square)
+        value = value + height
+        slope = slope + height * 0.5 * (base**2 / square - 1.0) / square
+    return np.asarray(value), np.asarray(slope)
 
 
 def _tabulated(link: Link, base: float) -> FloatArray:
     """κ2 and its slope per unit of variance (2, places), over s/(1 + s)."""
     place = np.minimum(np.linspace(0.0, 1.0, _PLACES), 1.0 - 1e-9)
-    variance = (place / (1.0 - place)) ** 2
-    value, slope = np.zeros(_PLACES), np.zeros(_PLACES)
-    for weight, scale in zip(link.weights, link.scales, strict=True):
-        square = scale * scale + variance
-        height = weight * np.exp(-0.5 * base**2 / square) / np.sqrt(2.0 * np.pi * square)
-        value += height
-        slope += height * 0.5 * (base**2 / square - 1.0) / square
-    return np.stack([value, slope])
+    return np.stack(mean_density(link, base, (place / (1.0 - place)) ** 2))

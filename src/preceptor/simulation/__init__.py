@@ -14,7 +14,6 @@ from preceptor.simulation.cast import humans_of, matched_rate, people_of
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
-from preceptor.simulation.partial_fit import PartialFit
 from preceptor.simulation.rollouts import Rollout, rollout
 from preceptor.simulation.tutored import Tutored, tutored
 
@@ -22,7 +21,6 @@ __all__ = [
     "BatchHuman",
     "Comparison",
     "Human",
-    "PartialFit",
     "RandomOrder",
     "Rollout",
     "Sessions",

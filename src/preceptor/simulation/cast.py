@@ -1,4 +1,4 @@
-"""A cast of people for one problem: the one it was made for, and five that it was not.
+"""A cast of people for one problem: the one it was made for, and four that it was not.
 
 All start with the problem's beliefs, fill in hidden tests as its learner does unless that is the
 difference, and learn about as fast in the beginning. So what differs in a table is how they learn.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from preceptor._base.values import FloatArray
-from preceptor.errors import MissingExtra
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
 from preceptor.people.delta_rule import DeltaRule
@@ -19,13 +17,6 @@ from preceptor.people.matched import matched_delta_rate, matched_prior_variance,
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.simulation.choosing import most_predictive
-from preceptor.simulation.partial_fit import PartialFit
-
-# Whoever learns from outcomes stands together.
-_IN_TABLES = (
-    *("paper", "least mean squares", "Bayesian", "SGDRegressor"),
-    *("forgets", "ignores correlation"),
-)
 
 
 def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person]:
@@ -81,10 +72,7 @@ def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person
 def humans_of(
     problem: Problem, *, forgetting: float = 0.02, response_noise: float = 0.0
 ) -> dict[str, Human]:
-    """The people of `people_of`, ready to act, and one from scikit-learn.
-
-    **SGDRegressor** is scikit-learn's, with its usual settings but `matched_rate` as first step;
-    it takes hidden tests to be average.
+    """The people of `people_of`, ready to act.
 
     Parameters
     ----------
@@ -93,18 +81,12 @@ def humans_of(
     forgetting
         Share of the exposure to a hidden test that is lost each round, from 0 to 1.
     response_noise
-        Standard deviation of a slip added to every answer, in units of the outcome; SGDRegressor's
-        answers have none.
+        Standard deviation of a slip added to every answer, in units of the outcome.
 
     Returns
     -------
     dict of str to Human
-        Six people.
-
-    Raises
-    ------
-    MissingExtra
-        scikit-learn is not installed.
+        Five people.
 
     Examples
     --------
@@ -112,15 +94,12 @@ def humans_of(
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
     >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)
     >>> sorted(humans_of(problem))[:3]
-    ['Bayesian', 'SGDRegressor', 'forgets']
+    ['Bayesian', 'forgets', 'ignores correlation']
     """
-    beliefs = problem.by_showings.beliefs(problem.world, problem.start_counts)
-    everybody: dict[str, Human] = {
+    return {
         name: acting_in(problem, person, response_noise)
         for name, person in people_of(problem, forgetting=forgetting).items()
     }
-    everybody["SGDRegressor"] = _sgd(beliefs, matched_rate(problem))
-    return {name: everybody[name] for name in _IN_TABLES}
 
 
 def acting_in(problem: Problem, human: Human | Person, response_noise: float = 0.0) -> Human:
@@ -161,11 +140,3 @@ def matched_rate(problem: Problem) -> float:
     learned = 1.0 - np.divide(later, now, out=np.ones_like(later), where=now > 0)
     shown = problem.budget.maximise(np.diag(problem.world.covariance).copy())
     return matched_delta_rate(problem.world, learned, shown)
-
-
-def _sgd(beliefs: FloatArray, rate: float) -> PartialFit:
-    try:
-        from sklearn.linear_model import SGDRegressor
-    except ImportError as error:
-        raise MissingExtra("scikit-learn", "data", "The cast of simulated people") from error
-    return PartialFit(beliefs, SGDRegressor(eta0=max(rate, 1e-12)))

@@ -15,14 +15,14 @@ from preceptor.people.curves import Geometric
 from preceptor.people.human import Human
 from preceptor.people.person import Person
 from preceptor.problem import Problem
-from preceptor.simulation.cast import acting_in, humans_of, people_of
+from preceptor.simulation.cast import acting_in, people_of
 
 # Kinds of `advise` who are in the cast as well: one person, two names.
 _ALSO = {"by-showings": "paper", "delta-rule": "lms", "bayesian": "bayes", "forgetful": "forgets"}
 
 
-def person_named(problem: Problem, name: str) -> Person | None:
-    """The person of a name in a problem; None for `sgd`, who is not one of ours.
+def person_named(problem: Problem, name: str) -> Person:
+    """The person of a name in a problem.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def person_named(problem: Problem, name: str) -> Person | None:
 
     Returns
     -------
-    Person or None
+    Person
         With the problem's first beliefs.
 
     Raises
@@ -54,7 +54,7 @@ def person_named(problem: Problem, name: str) -> Person | None:
     like = resembled(problem)
     short = _ALSO.get(name, name)
     if short in HUMANS:
-        return people_of(like).get(HUMANS[short])
+        return people_of(like)[HUMANS[short]]
     return person_of_kind(like, name, DEFAULT_HALF_LIFE)
 
 
@@ -68,7 +68,7 @@ def human_named(problem: Problem, name: str | None, noise: float = 0.0) -> Human
     name
         One of `EVERYBODY`, or None.
     noise
-        Standard deviation of their answers, in units of the outcome; `sgd` has none.
+        Standard deviation of their answers, in units of the outcome.
 
     Returns
     -------
@@ -82,10 +82,7 @@ def human_named(problem: Problem, name: str | None, noise: float = 0.0) -> Human
     """
     if name is None:
         return acting_in(problem, problem.learner, noise)
-    person = person_named(problem, name)
-    if person is None:
-        return humans_of(resembled(problem), response_noise=noise)[HUMANS[name]]
-    return acting_in(problem, person, noise)
+    return acting_in(problem, person_named(problem, name), noise)
 
 
 def resembled(problem: Problem) -> Problem:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +24,7 @@ from preceptor.people.human import (
     Human,
     Seed,
     Sessions,
-    answer_one_by_one,
+    answers_of,
     check_yes_no_answers,
 )
 from preceptor.people.person import Person
@@ -230,7 +229,7 @@ def play(
         last = min(first + group, people)
         rngs = [stream(seed, person, Stream.ANSWERS) for person in range(first, last)]
         with np.errstate(over="ignore", invalid="ignore"):  # who diverges is reported below
-            predictions[first:last] = _answers(human, sessions.of(first, last), rngs)
+            predictions[first:last] = answers_of(human, sessions.of(first, last), rngs)
         report(progress, "simulate", done=last / people)
     _check_answers(problem, human, predictions)
     prices = problem.budget.prices(problem.size)
@@ -246,12 +245,6 @@ def charges(problem: Problem, answers: FloatArray, outcomes: FloatArray) -> Floa
         return risk.charge(answers, outcomes)
     assert isinstance(risk, NumberRisk)
     return risk.charge(outcomes - answers)
-
-
-def _answers(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-    if isinstance(human, BatchHuman):
-        return human.predict_many(sessions, rngs)
-    return answer_one_by_one(human, sessions, rngs)
 
 
 def check_request(problem: Problem, rounds: int, people: int) -> None:

@@ -11,7 +11,7 @@ from preceptor.people.curves import Geometric
 from preceptor.people.human import Human
 from preceptor.people.person import Person
 from preceptor.simulation.cast import acting_in
-from preceptor.simulation.named import human_named, person_named, resembled
+from preceptor.simulation.named import person_named, resembled
 from preceptor.study.config import Kind
 from preceptor.study.study import WITHOUT_RATE, Study
 
@@ -101,15 +101,12 @@ def _members(study: Study, kind: Kind) -> list[Member]:
         fills = person.imputation if kind.imputation is None else kind.imputation
         like = problem.replace(learner=Learner(person.initial, curves, fills))
         somebody = person_named(like, kind.human)
-        # Whoever is not one of ours (sgd) answers without scatter.
-        human = (
-            human_named(like, kind.human) if somebody is None else acting_in(like, somebody, noise)
-        )
+        human = acting_in(like, somebody, noise)
         found.append(Member(human, 1.0 / len(rates), _group(study, somebody)))
     return found
 
 
-def _group(study: Study, person: Person | None) -> str:
-    if person is None or study.problem.is_binary:
+def _group(study: Study, person: Person) -> str:
+    if study.problem.is_binary:
         return OUTCOMES
     return group_of(study.problem.world, person)

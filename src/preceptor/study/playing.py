@@ -17,7 +17,7 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.people.human import BatchHuman, Human, Sessions, answer_one_by_one
+from preceptor.people.human import Sessions, answers_of
 from preceptor.study.allocation import Filled, draw
 from preceptor.study.arms import Arm
 from preceptor.study.assumed import Assumption, Member
@@ -221,7 +221,7 @@ def played(
         human = kinds[kind].members[member].human
         parts = (which[rows], stage.features[places], stage.outcomes[places], stage.told)
         sessions = Sessions(stage.sets, *parts)
-        answers[rows] = _answers(human, sessions, [rngs[row] for row in rows])
+        answers[rows] = answers_of(human, sessions, [rngs[row] for row in rows])
     careless = recruits.careless
     answers[careless] = _guesses(world, answers.shape, rng)[careless]
     median = np.where(careless, _CARELESS_SECONDS, _USUAL_SECONDS)
@@ -243,12 +243,6 @@ def played(
         stage.truths[recruits.places],
         seconds,
     )
-
-
-def _answers(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-    if isinstance(human, BatchHuman):
-        return human.predict_many(sessions, rngs)
-    return answer_one_by_one(human, sessions, rngs)
 
 
 def _guesses(world: World, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:

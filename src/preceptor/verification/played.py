@@ -21,7 +21,7 @@ from preceptor.model.world import Cases, World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.acting import Imputer
 from preceptor.people.answering import as_believed
-from preceptor.people.human import BatchHuman, Sessions, answer_one_by_one
+from preceptor.people.human import Sessions, answers_of
 from preceptor.people.own_person import OwnPerson
 from preceptor.policies import Policy
 from preceptor.problem import Problem
@@ -126,10 +126,7 @@ def _answered(
     sessions = Sessions.hiding(own.sets, np.broadcast_to(which, cases.outcomes.shape), cases)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(_GROUP)]
     human = copy.deepcopy(person.human)
-    if isinstance(human, BatchHuman):
-        answers = human.predict_many(sessions, streams)
-    else:
-        answers = answer_one_by_one(human, sessions, streams)
+    answers = answers_of(human, sessions, streams)
     losses = np.empty(answers.shape)
     for row, shown in enumerate(own.sets):
         at = np.flatnonzero(which == row)
