@@ -38,9 +38,9 @@ from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.plan import Plan
+from preceptor.planning.candidate_sets import has_many_sets, narrowed, with_sets
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.fixed_sets import best_fixed
-from preceptor.planning.restricted import first_candidates, listed
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy, Stationary
 from preceptor.problem import Problem
@@ -52,10 +52,8 @@ _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _NEGLIGIBLE_LATER = 1e-12
 _LAST_ROUNDS = 50
 _ORDERS, _FEWER_ORDERS = 24, 8
-# Sets beyond this number are not looked through; so many random ones stand for them.
-_MOST_LISTED, _POOL = 20_000, 200
-# Where each set has to be played to know its cost, that is done with so many of them at most.
-_MOST_PLAYED = 3_000
+# Random sets that stand for all of them where those are too many.
+_POOL = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +199,7 @@ def most_predictive_set(problem: Problem) -> TestSet:
 
 def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
     """Allowed sets to which no test can be added; a random choice of them where there are many."""
-    if problem.budget.count(problem.size) > _MOST_LISTED:
+    if has_many_sets(problem):
         scores = rng.random((_POOL, problem.size))
         return [problem.budget.maximise(each) for each in scores]
     sets = list(problem.sets)
@@ -325,7 +323,7 @@ def _expected_losses_of_orders(
     problem: Problem, sets: list[TestSet], picks: IntArray
 ) -> FloatArray:
     """Losses (orders, rounds), on average over the people of a problem."""
-    among = problem.replace(budget=listed(problem, list(dict.fromkeys(sets))))
+    among = with_sets(problem, dict.fromkeys(sets))
     position = {shown: column for column, shown in enumerate(among.sets)}
     columns = np.array([position[shown] for shown in sets], dtype=np.int64)
     weights, everybody = weights_of(among), expectations(among)
@@ -346,7 +344,7 @@ def _later(
     member = np.array([[i in shown for i in range(problem.size)] for shown in sets], dtype=np.int64)
     chance = np.full(len(sets), 1.0 / len(sets))
     total = np.zeros(len(counts))
-    among = problem.replace(budget=listed(problem, sets))
+    among = with_sets(problem, sets)
     position = {shown: column for column, shown in enumerate(among.sets)}
     columns = [position[shown] for shown in sets]  # a set that was drawn twice counts twice
     now, then = start, _mean_losses(among, columns, counts)
@@ -405,7 +403,7 @@ def _states_by_set(
 
 
 def _listable(problem: Problem) -> Problem:
-    few = problem.learns_by_showings or problem.budget.count(problem.size) <= _MOST_PLAYED
-    if few and not shape_of(problem).too_many_sets:
+    """With all sets where a fixed one has a closed price, else with those that may be played."""
+    if problem.learns_by_showings and not shape_of(problem).too_many_sets:
         return problem
-    return problem.replace(budget=listed(problem, first_candidates(problem)))
+    return narrowed(problem)

@@ -21,7 +21,7 @@ from preceptor.advice.simplify import prefers_habit, with_policy
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
-from preceptor.planning.restricted import neighbours
+from preceptor.planning.candidate_sets import neighbours
 
 if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate

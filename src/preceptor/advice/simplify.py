@@ -15,7 +15,7 @@ from preceptor._base.progress import Status
 from preceptor.advice.resampling import Resampled
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.plan import Plan
-from preceptor.planning.people_search import PLAN
+from preceptor.planning.crowd_plans import PLAN
 from preceptor.policies import Policy
 
 # Savings below this share of the loss are not worth a schedule.

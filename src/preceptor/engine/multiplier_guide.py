@@ -10,7 +10,7 @@ import numpy as np
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.dual import DualBound
-from preceptor.engine.search import evaluate_schedule
+from preceptor.engine.instance import evaluate_schedule
 
 # Nodes of a layer that are tried with each set shown forever: at most so many, and no more than so
 # many sets altogether.

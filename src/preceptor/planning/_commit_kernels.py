@@ -45,66 +45,56 @@ def commit_cost(
 
 @jit
 def best_commits(
-    counts, values, weight, err0, membership, constant, linear, quadratic, zeroth, first, retention,
-    scale, second, best, best_set,
+    counts, err0, membership, constant, linear, quadratic, zeroth, first, retention, scale, second,
+    best, best_set,
 ):  # fmt: skip
-    """For each state (counts (states, n)): least values + weight·commit cost, and the set.
-
-    States whose `values` alone are no better than the best whole so far keep infinity.
-    """
+    """For each state (counts (states, n)): the least commit cost, and the set."""
     n = err0.size
     still = np.empty(n)
     moved = np.empty(n)
-    least = np.inf
     for b in range(counts.shape[0]):
         best[b] = np.inf
-        best_set[b] = -1
-        if values[b] >= least:
-            continue
         for i in range(n):
             still[i] = err0[i] * retention[i, counts[b, i]]
             moved[i] = err0[i] * first[i, counts[b, i]]
         for k in range(constant.size):
-            cost = values[b] + weight * commit_cost(
+            cost = commit_cost(
                 k, still, moved, counts[b], err0, membership, constant, linear, quadratic, zeroth,
                 scale, second,
             )  # fmt: skip
             if cost < best[b]:
                 best[b] = cost
                 best_set[b] = k
-        least = min(least, best[b])
 
 
 @jit
 def best_commits_summed(
-    order, values, weight, discount, length, err, counts, membership, floor, shift, reading,
-    prices, code, numbers, surface, least,
+    counts, limits, discount, length, err, membership, floor, shift, reading, prices, code,
+    numbers, surface, least, best, best_set,
 ):  # fmt: skip
     """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
-    soon as the rest at its very least cannot save it. Returns (value, state, set) of the best.
+    soon as the rest at its very least cannot save it.
 
-    States come in `order` of V with their `counts` (states, n); `err` (n, showings) holds errors
-    by count; no round costs less than `least`.
+    `err` (n, showings) holds errors by count; no round costs less than `least`. States of which
+    every set costs more than their entry in `limits` keep infinity.
     """
     n = err.shape[0]
     rows = shift.shape[1]
-    best, best_rank, best_set = np.inf, -1, -1
     e = np.empty(n)
     rest = np.zeros(length + 1)  # discounted floor of the rounds from u on
     for u in range(length - 1, -1, -1):
         rest[u] = least + discount * rest[u + 1]
-    for position in range(order.size):
-        at = order[position]
-        if values[at] + weight * rest[0] >= best:
-            break
+    for b in range(counts.shape[0]):
+        lowest = limits[b]
+        best[b], best_set[b] = np.inf, 0
         for k in range(floor.size):
-            cost, factor = values[at], weight
+            cost, factor = 0.0, 1.0
             for u in range(length):
-                if cost + factor * rest[u] >= best:
+                if cost + factor * rest[u] > lowest:
                     cost = np.inf
                     break
                 for i in range(n):
-                    e[i] = err[i, counts[at, i] + (u if membership[k, i] else 0)]
+                    e[i] = err[i, counts[b, i] + (u if membership[k, i] else 0)]
                 first, square = 0.0, 0.0
                 for r in range(rows):
                     deviation = shift[k, r]
@@ -116,9 +106,9 @@ def best_commits_summed(
                 charged = charge(code, numbers, surface, floor[k], first, square)
                 cost += factor * (charged + prices[k])
                 factor *= discount
-            if cost < best:
-                best, best_rank, best_set = cost, at, k
-    return best, best_rank, best_set
+            if cost < best[b]:
+                best[b], best_set[b] = cost, k
+                lowest = min(lowest, cost)
 
 
 @jit

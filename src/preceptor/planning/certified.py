@@ -29,7 +29,6 @@ from preceptor.errors import InvalidInput, NotApplicable, TooLarge
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.by_prices import has_prices_nearby
 from preceptor.planning.certified_counts import affordable_bytes, prove_by_counts
 from preceptor.planning.certified_person import certify_person, why_not_certified
 from preceptor.planning.counting import why_not_counted
@@ -133,8 +132,7 @@ def solve_certified(
         compile_search_and_proof()
     elif general:
         compile_exact_and_counts()
-    if has_prices_nearby(problem):
-        compile_for(problem)
+    compile_for(problem)
     with watching(time_limit) as watch, one_blas_thread():
         if shape.too_many_sets:
             plan = solve_search(

@@ -22,10 +22,10 @@ import numpy as np
 from preceptor._base.discounting import negligible_after
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.evaluation.tails import TailSums, tail_sums
+from preceptor.evaluation.tails import TailSums, tail_sums, tail_sums_bytes
 from preceptor.evaluation.value import commit_value
-from preceptor.loss import DeviationForms
 from preceptor.loss.gaussian import GaussianOracle
+from preceptor.planning.bounds import least_loss
 
 if TYPE_CHECKING:
     from preceptor.problem import Problem
@@ -54,14 +54,24 @@ class _Walk(NamedTuple):
 
 
 class CommitValues:
-    """Answers for counts up to `showings` since the start, over `rounds` rounds or forever."""
+    """Answers for counts up to `showings` since the start, over `rounds` rounds or forever.
 
-    def __init__(self, problem: Problem, showings: int, rounds: int | None) -> None:
+    Closed sums are used where their tables fit into `memory_limit` bytes.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        showings: int,
+        rounds: int | None,
+        memory_limit: float = np.inf,
+    ) -> None:
         self._problem = problem
         self._rounds, self._showings = rounds, showings
         self._forms = problem.oracle.forms()
-        self._squared = problem.oracle.squared_form_of(()) is not None
-        self._sums = tail_sums(problem, showings, rounds) if self._squared else None
+        squared = problem.oracle.squared_form_of(()) is not None
+        closed = squared and tail_sums_bytes(problem, showings) <= memory_limit
+        self._sums = tail_sums(problem, showings, rounds) if closed else None
         oracle = problem.oracle
         self._tree = oracle.tree if isinstance(oracle, GaussianOracle) else None
         self._near: dict[bytes, FloatArray] = {}
@@ -82,46 +92,74 @@ class CommitValues:
         shown, if that is the same for all; they change how long it takes, not the answer. Where
         the least cost is above `limits` (states,), some cost above it may be given instead.
         """
+        most = np.full(counts.shape[0], np.inf) if limits is None else limits
         if self._sums is not None and self._tree is not None:
             none = np.empty(0, dtype=np.int64)
             known = none if hints is None else hints
             least = self._least_below if parent is None else self._least_near(parent, self._sums)
-            most = np.full(counts.shape[0], np.inf) if limits is None else limits
             return self._best_by_tree(counts, self._sums, known, least, most)
-        if self._sums is not None and self._forms is not None:
-            nothing = np.zeros(1)
-            parts = [
-                best_commits_by_forms(self._problem, self._forms, self._sums, row, nothing, 1.0)
-                for row in counts[:, None, :]
-            ]
-            return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-        if self._forms is not None:
-            return self._best_by_summing(counts, self._forms)
-        return self._best_by_asking(counts)
+        if self._forms is None:
+            return self._best_by_asking(counts)
+        best = np.empty(counts.shape[0])
+        chosen = np.empty(counts.shape[0], dtype=np.int64)
+        if self._sums is not None:
+            self._fill_by_forms(np.ascontiguousarray(counts), self._sums, best, chosen)
+        else:
+            self._fill_by_summing(np.ascontiguousarray(counts), most, best, chosen)
+        return best, chosen
 
-    def _best_by_summing(
-        self, counts: IntArray, forms: DeviationForms
-    ) -> tuple[FloatArray, IntArray]:
+    def _fill_by_forms(
+        self, counts: IntArray, sums: TailSums, best: FloatArray, chosen: IntArray
+    ) -> None:
+        """Closed sums over time of squared errors in any form."""
+        from preceptor.planning._commit_kernels import best_commits
+
+        problem = self._problem
+        best_commits(
+            counts,
+            problem.world.coefficients - problem.learner.initial,
+            problem.sets.membership,
+            *self._quadratic,
+            sums.zeroth,
+            sums.first,
+            sums.retention,
+            sums.scale,
+            sums.second,
+            best,
+            chosen,
+        )
+
+    @cached_property
+    def _quadratic(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What each set costs as a quadratic: constant (sets,), linear (sets, n), (sets, n, n)."""
+        forms = self._forms
+        assert forms is not None
+        return (
+            forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
+            np.einsum("sri,sr->si", forms.reading, forms.shift),
+            np.einsum("sri,srj->sij", forms.reading, forms.reading),
+        )
+
+    def _fill_by_summing(
+        self, counts: IntArray, limits: FloatArray, best: FloatArray, chosen: IntArray
+    ) -> None:
         """Rounds added up in compiled loops: any risk that has a form."""
         from preceptor.planning._commit_kernels import best_commits_summed
 
-        problem, first, nothing = self._problem, np.zeros(1, dtype=np.int64), np.zeros(1)
-        best = np.empty(counts.shape[0])
-        chosen = np.empty(counts.shape[0], dtype=np.int64)
-        for row in range(counts.shape[0]):
-            best[row], _, chosen[row] = best_commits_summed(
-                first,
-                nothing,
-                1.0,
-                problem.discount,
-                self._summed_rounds,
-                self._errors,
-                counts[row : row + 1],
-                problem.sets.membership,
-                *forms.arrays,
-                self._least,
-            )
-        return best, chosen
+        problem, forms = self._problem, self._forms
+        assert forms is not None
+        best_commits_summed(
+            counts,
+            limits,
+            problem.discount,
+            self._summed_rounds,
+            self._errors,
+            problem.sets.membership,
+            *forms.arrays,
+            least_loss(problem),
+            best,
+            chosen,
+        )
 
     @cached_property
     def _summed_rounds(self) -> int:
@@ -138,10 +176,6 @@ class CommitValues:
         showings = self._showings + self._summed_rounds
         table = problem.by_showings.retention_table(problem.start_counts, showings)
         return table * (problem.world.coefficients - problem.learner.initial)[:, None]
-
-    @cached_property
-    def _least(self) -> float:
-        return float(self._problem.oracle.floors().min())
 
     def _least_near(self, parent: IntArray, sums: TailSums) -> FloatArray:
         """For each branch of the tree a bound on what children of that state pay there."""
@@ -246,39 +280,3 @@ class CommitValues:
         )
         chosen = np.argmin(costs, axis=1)
         return costs[np.arange(costs.shape[0]), chosen], chosen
-
-
-def best_commits_by_forms(
-    problem: Problem,
-    forms: DeviationForms,
-    sums: TailSums,
-    counts: IntArray,
-    values: FloatArray,
-    weight: float,
-) -> tuple[FloatArray, IntArray]:
-    """Least values + weight·cost (states,) and its set, for squared error in any form.
-
-    States that cannot beat an earlier one are passed over and keep infinity.
-    """
-    from preceptor.planning._commit_kernels import best_commits
-
-    best = np.empty(counts.shape[0])
-    chosen = np.empty(counts.shape[0], dtype=np.int64)
-    best_commits(
-        np.ascontiguousarray(counts),
-        values,
-        weight,
-        problem.world.coefficients - problem.learner.initial,
-        problem.sets.membership,
-        forms.floor + forms.prices + np.sum(forms.shift**2, axis=1),
-        np.einsum("sri,sr->si", forms.reading, forms.shift),
-        np.einsum("sri,srj->sij", forms.reading, forms.reading),
-        sums.zeroth,
-        sums.first,
-        sums.retention,
-        sums.scale,
-        sums.second,
-        best,
-        chosen,
-    )
-    return best, chosen

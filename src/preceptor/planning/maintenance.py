@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Tail
+from preceptor.people.expected import Expected, Tail
 from preceptor.people.exposures import Exposures
 
 # Sets that the program mixes at most, and how many join it at a time.
@@ -34,6 +34,8 @@ _ALWAYS = 1.0 - 1e-6
 _LEAST_SHARE = 0.03
 # A test that is always shown is taken to have been shown so often when words are compared.
 _WELL_KNOWN = 1_000.0
+# Words that a search is told of for each person who forgets.
+_WORDS = 3
 DEFAULT_LONGEST = 12
 DEFAULT_WORDS = 12
 
@@ -135,6 +137,13 @@ def maintenance_words(
     others = [word for word in forever if word not in soon]
     kept = {*soon, *others[: words - len(soon)]}
     return [word for word in forever if word in kept]
+
+
+def words_to_repeat(everybody: Sequence[Expected], discount: float) -> tuple[Tail, ...]:
+    """What those who forget should be shown over and over: the best words for each of them."""
+    forgetful = [each for each in everybody if isinstance(each, Exposures) and each.forgetting]
+    words = [word for each in forgetful for word in maintenance_words(each, discount)[:_WORDS]]
+    return tuple(dict.fromkeys(words))
 
 
 class _Program:

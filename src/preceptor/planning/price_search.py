@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.discounting import rounds_until
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
@@ -20,10 +21,15 @@ from preceptor.planning.fixed_sets import FixedSets, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
+from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
+from preceptor.problem import Problem
 
 # Rounds, and what comes after them.
 Start = tuple[Sequence[int] | IntArray, Tail]
 
+# Rounds of an endless problem that are searched, from and to; what comes later is repeated. Those
+# that weigh less than the share are not worth it.
+_LEAST_ROUNDS, _MOST_ROUNDS, _NEGLIGIBLE = 20, 400, 1e-4
 # So few prices a pass that every start may be followed to its end.
 _SMALL = 3000
 # Fixed sets whose cost is computed in full.
@@ -55,6 +61,26 @@ class Found:
     def start(self) -> Start:
         """For another search to begin with."""
         return self.schedule, self.tail
+
+
+def searched_rounds(problem: Problem) -> int:
+    """All rounds of a finite horizon; else until later ones weigh next to nothing."""
+    if problem.horizon is not None:
+        return problem.horizon
+    if problem.discount == 0.0:
+        return 1
+    needed = rounds_until(problem.discount, _NEGLIGIBLE)
+    return min(max(needed, _LEAST_ROUNDS), _MOST_ROUNDS)
+
+
+def policy_of(problem: Problem, found: Found) -> Policy:
+    """What was found as a policy."""
+    sets = [problem.sets[int(s)] for s in found.schedule]
+    word = [problem.sets[int(s)] for s in found.tail] or [sets[-1]]
+    if len(set(word)) > 1:
+        return ExploreThenRepeat(tuple(sets), tuple(word), problem.start)
+    policy = ExploreThenCommit(sets, word[0], problem.start)
+    return Stationary(word[0]) if not policy.prefix else policy
 
 
 def search_prices(

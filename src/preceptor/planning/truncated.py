@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.checks import is_count
-from preceptor._base.discounting import negligible_after, rounds_until
+from preceptor._base.discounting import rounds_until
 from preceptor._base.progress import Status
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.evaluation.tails import tail_sums, tail_sums_bytes
-from preceptor.evaluation.value import commit_value, evaluate
+from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
-from preceptor.planning.bounds import instant_bound, least_loss, remaining_floor
-from preceptor.planning.commits import best_commits_by_forms
+from preceptor.planning.bounds import instant_bound, remaining_floor
+from preceptor.planning.commits import CommitValues
 from preceptor.planning.finite import (
     DEFAULT_MEMORY,
     LayeredTable,
@@ -41,8 +40,9 @@ SUFFIXES = ("best", "last")
 _DEFAULT_WORK = 3 * 10**8
 # By default, plan until what is left weighs a thousandth.
 _DEFAULT_WEIGHT = 1e-3
-# Where the cost of a commitment can only be summed in Python, look at so many end states.
-_MAX_SLOW_ENDS = 200
+# End states that are weighed at a time, cheapest first; where the cost of a commitment can only be
+# summed in Python, so many in all.
+_ENDS, _MAX_SLOW_ENDS = 256, 200
 
 
 def solve_truncated(
@@ -160,15 +160,25 @@ def _best_commitment(
 ) -> tuple[ExploreThenCommit, bool]:
     """The policy that ends and commits best, and whether every end state was considered."""
     problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    squared = forms is not None and forms.is_squared
-    complete = True
-    if squared and tail_sums_bytes(problem, space.rounds) <= memory_limit:
-        rank, commit = _commit_by_closed_form(table, left)
-    elif forms is not None:
-        rank, commit = _commit_by_summing(table, left)
-    else:
-        rank, commit, complete = _commit_by_asking(table, left)
+    commits = CommitValues(problem, space.rounds, left, memory_limit)
+    counts = layer_counts(problem, space, space.rounds)
+    weight, floor = problem.discount**space.rounds, remaining_floor(problem, after=space.rounds)
+    order = np.argsort(table.values, kind="stable")[: int(np.isfinite(table.values).sum())]
+    tried = order if problem.oracle.forms() is not None else order[:_MAX_SLOW_ENDS]
+    best, rank, commit = np.inf, int(order[0]), 0
+    for first in range(0, tried.size, _ENDS):
+        ends = tried[first : first + _ENDS]
+        ends = ends[table.values[ends] + floor < best]
+        if not ends.size:
+            break
+        values = table.values[ends]
+        limits = (best - values) / weight if weight else np.full(ends.size, np.inf)
+        costs, sets = commits.best(counts[ends], limits=limits)
+        least = int(np.argmin(values + weight * costs))
+        if values[least] + weight * costs[least] < best:
+            best, rank = float(values[least] + weight * costs[least]), int(ends[least])
+            commit = int(sets[least])
+    complete = tried.size == order.size or table.values[tried[-1]] + floor >= best
     return as_policy(problem, table.path_to(rank), commit), complete
 
 
@@ -183,69 +193,6 @@ def _unless_stopping_is_better(
     path = table.path_to(int(table.least_at[stopped]), stopped)
     early = as_policy(problem, path, commit=0)
     return early, evaluate(problem, early)
-
-
-def _commit_by_closed_form(table: LayeredTable, left: int | None) -> tuple[int, int]:
-    problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    assert forms is not None
-    reached = np.flatnonzero(np.isfinite(table.values))
-    counts = layer_counts(problem, space, space.rounds)[reached]
-    costs, sets = best_commits_by_forms(
-        problem,
-        forms,
-        tail_sums(problem, space.rounds, left),
-        counts,
-        table.values[reached],
-        problem.discount**space.rounds,
-    )
-    best = int(np.argmin(costs))
-    return int(reached[best]), int(sets[best])
-
-
-def _commit_by_summing(table: LayeredTable, left: int | None) -> tuple[int, int]:
-    """Rounds are added up one by one, in compiled code, and hopeless sets given up early."""
-    from preceptor.planning._commit_kernels import best_commits_summed
-
-    problem, space = table.problem, table.space
-    forms = problem.oracle.forms()
-    assert forms is not None
-    rounds = negligible_after(problem.discount) if left is None else left
-    retention = problem.by_showings.retention_table(problem.start_counts, space.rounds + rounds)
-    error = problem.world.coefficients - problem.learner.initial
-    _, rank, commit = best_commits_summed(
-        np.argsort(table.values, kind="stable"),
-        table.values,
-        problem.discount**space.rounds,
-        problem.discount,
-        rounds,
-        retention * error[:, None],
-        layer_counts(problem, space, space.rounds),
-        problem.sets.membership,
-        *forms.arrays,
-        least_loss(problem),
-    )
-    return int(rank), int(commit)
-
-
-def _commit_by_asking(table: LayeredTable, left: int | None) -> tuple[int, int, bool]:
-    """The oracle is asked for every end state in turn, cheapest prefix first."""
-    problem, space = table.problem, table.space
-    counts = layer_counts(problem, space, space.rounds) + np.array(problem.start_counts)
-    weight = problem.discount**space.rounds
-    floor = remaining_floor(problem, after=space.rounds)
-    best, best_rank, best_set = np.inf, -1, -1
-    for tried, rank in enumerate(np.argsort(table.values, kind="stable")):
-        prefix = float(table.values[rank])
-        if prefix + floor >= best:
-            break
-        if tried == _MAX_SLOW_ENDS:
-            return best_rank, best_set, False
-        for position, shown in enumerate(problem.sets):
-            cost = prefix + weight * commit_value(problem, counts[rank], shown, left).value
-            if cost < best:
-                best, best_rank, best_set = cost, int(rank), position
-    return best_rank, best_set, True
 
 
 TRUNCATED = Solver("truncated", solve_truncated, proves="the first rounds exactly; a bound")

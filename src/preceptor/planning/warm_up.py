@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 @cache
 @UNCOUNTED.within()
 def compile_search() -> None:
-    """Compile, or load from disk, what the search needs. Once per process."""
-    from preceptor.engine.search import search_schedule
+    """Compile, or load from disk, what the search for the paper's person needs, once."""
+    from preceptor.model.risks import SquaredError
 
-    search_schedule(_tiny(), length=4, time_limit=60.0, max_kicks=1)
+    compile_for(_tiny_problem().replace(risk=SquaredError()))
 
 
 @cache
@@ -64,15 +64,13 @@ def compile_counts() -> None:
 @cache
 @UNCOUNTED.within()
 def compile_exact() -> None:
-    """The same for the box of counts, layers of counts, and the search that replays schedules."""
+    """The same for the box of counts and layers of counts."""
     from preceptor.planning.finite import DEFAULT_MEMORY, finite_plan
     from preceptor.planning.lattice import lattice_plan
-    from preceptor.planning.search import search
 
     problem, watch = _tiny_problem(), Watch(None)
     lattice_plan(problem, watch, memory_limit=DEFAULT_MEMORY, edge_seconds=0.0)
     finite_plan(problem.replace(horizon=3), DEFAULT_MEMORY, watch)
-    search(problem, watch, max_kicks=1, seed=0, progress=None)
 
 
 @cache
@@ -137,7 +135,8 @@ def compile_for(problem: Problem) -> None:
     from preceptor.evaluation.expectations import family_of, people_of
     from preceptor.people.expected import TakesStretches
 
-    sets = family_of(problem, [problem.sets[i] for i in range(min(2, len(problem.sets)))])
+    widest = problem.budget.maximise(np.ones(problem.size))
+    sets = family_of(problem, [widest, widest[:1]])
     last = len(sets) - 1
     path = np.array([0, last], dtype=np.int64)
     for person in people_of(problem).values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from preceptor._base.words import unknown_names
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.planning import SOLVERS
-from preceptor.planning.people_search import check_objective
+from preceptor.planning.crowd_plans import check_objective
 from preceptor.problem import Problem
 from preceptor.service.live import Live
 
