@@ -12,6 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.loss import ClosedForm
+from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.people.expected import Tail
 from preceptor.people.first_order_walk import FirstOrderWalk, tail_total
 from preceptor.problem import Problem
@@ -27,10 +29,15 @@ class ChargedRounds:
     exact: bool = False
 
     def __init__(self, problem: Problem) -> None:
-        self._problem, self._oracle = problem, problem.oracle
+        squared = problem.replace(risk=SquaredError()).oracle.forms()
+        assert squared is not None
+        assert isinstance(problem.risk, NumberRisk)
+        self._problem, self._risk, self._forms = problem, problem.risk, squared
         self._shown = problem.sets.membership.astype(np.float64)
-        self._names = list(problem.sets)
         self._left = np.empty((problem.size, 0))
+        # On a sample, what a risk other than squared error charges is more than its variance says.
+        is_known = isinstance(problem.loss, ClosedForm) or isinstance(problem.risk, SquaredError)
+        self._names = None if is_known else list(problem.sets)
 
     @property
     def start(self) -> FloatArray:
@@ -47,7 +54,7 @@ class ChargedRounds:
 
     def floors(self) -> FloatArray:
         """A loss that each set never goes below (sets,)."""
-        return self._oracle.floors()
+        return self._problem.oracle.floors()
 
     def walk(self, rounds: int, discount: float) -> FirstOrderWalk:
         """Room for schedules of so many rounds."""
@@ -64,31 +71,42 @@ class ChargedRounds:
         self, states: FloatArray, path: IntArray, first: int, end: FloatArray, discount: float
     ) -> FloatArray:
         """What one showing more of each test changes from every round on (rounds + 1, n)."""
-        tests = states.shape[1]
-        each = np.repeat(path, tests)
-        more = (states[:-1, None, :] + np.eye(tests)).reshape(-1, tests)
-        now = np.repeat(self._charged(states[:-1], path), tests)
-        slopes = (self._charged(more, each) - now).reshape(-1, tests)
-        out = np.empty((path.size + 1, tests))
-        out[-1] = end
+        errors = self._errors(states[:-1])
+        steps = self._errors(states[:-1] + 1.0) - errors
+        reading = self._forms.reading[path]
+        deviation, variance = self._read(errors, path)
+        along = np.einsum("tri,tr->ti", reading, deviation)
+        changed = 2.0 * steps * along + steps**2 * np.sum(reading**2, axis=1)
+        then = np.maximum(variance[:, None] + changed, 0.0)
+        slopes = self._risk.expected(then) - self._risk.expected(variance)[:, None]
+        out = np.concatenate([slopes, end[None, :]])
         for t in range(path.size - 1, -1, -1):
-            out[t] = slopes[t] + discount * out[t + 1]
+            out[t] += discount * out[t + 1]
         return out
 
     def set_prices(
         self, state: FloatArray, t: int, adjoint: FloatArray, positions: IntArray, discount: float
     ) -> FloatArray:
         """Each set's loss in a round, and to first order what it makes of later rounds."""
-        now: FloatArray = self._oracle.losses(self._errors(state[None, :]))[0, positions]
+        now = self._charged(np.tile(state, (positions.size, 1)), positions)
         return now + discount * (self._shown[positions] @ adjoint)
 
     def _charged(self, states: FloatArray, path: IntArray) -> FloatArray:
         """Loss (rounds,) of each set of a path in each state (rounds, n)."""
-        errors, out = self._errors(states), np.empty(path.size)
+        errors = self._errors(states)
+        if self._names is None:
+            return self._risk.expected(self._read(errors, path)[1]) + self._forms.prices[path]
+        out, oracle = np.empty(path.size), self._problem.oracle
         for position in set(path.tolist()):
             rounds = path == position
-            out[rounds] = self._oracle.loss_of(errors[rounds], self._names[position])
+            out[rounds] = oracle.loss_of(errors[rounds], self._names[position])
         return out
+
+    def _read(self, errors: FloatArray, path: IntArray) -> tuple[FloatArray, FloatArray]:
+        """How far each set is read from its best reading (rounds, rows), and the variance left."""
+        forms = self._forms
+        deviation = forms.shift[path] + (forms.reading[path] @ errors[:, :, None])[:, :, 0]
+        return deviation, forms.floor[path] + np.sum(deviation * deviation, axis=1)
 
     def _errors(self, states: FloatArray) -> FloatArray:
         """Errors (states, n) after these showings."""

@@ -92,6 +92,7 @@ def search_prices(
     sets: int,
     objective: Objective | None = None,
     starts: Iterable[Start] = (),
+    only_starts: bool = False,
     tails: Sequence[Tail] = (),
     candidates: IntArray | None = None,
     fixed: FixedSets | None = None,
@@ -118,6 +119,8 @@ def search_prices(
         What to minimise; may be left out for one person: what the schedule costs.
     starts
         Schedules to begin with, besides fixed sets; cut or continued to the right length.
+    only_starts
+        Whether to begin with these alone.
     tails
         Words worth trying after the searched rounds, besides single sets.
     candidates
@@ -164,8 +167,11 @@ def search_prices(
         search = _Search(descent, objective, np.random.default_rng(seed), improved)
         search.know_fixed(people, discount, fixed)
         begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-        if len(people) == 1:
-            begun.append(search.greedy(people[0]))
+        if not only_starts:
+            few = [[s] for s in descent.fixed[:3]]
+            begun += [_fitted(each, (), rounds, infinite) for each in few]
+            if len(people) == 1:
+                begun.append(search.greedy(people[0]))
         return search.run(begun, max_kicks)
 
 
@@ -226,8 +232,6 @@ class _Search:
     def run(self, starts: list[tuple[IntArray, Tail]], max_kicks: int) -> Found:
         """From the starts to the best."""
         priced = self.priced
-        for s in self.descent.fixed[:3]:
-            starts.append(_fitted([s], (), self.rounds, self.descent.infinite))
         starts = self._ranked(starts)
         self._know(starts)
         stages = self._stages(starts[0])
