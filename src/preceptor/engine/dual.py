@@ -8,7 +8,6 @@ set in every round.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -16,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.instance import DualInstance
 from preceptor.engine.newton import (
@@ -119,7 +119,7 @@ def solve_dual(
     proved stands, and nothing (-inf) if there was none. Deterministic unless the clock ends it;
     `seed` is only carried, nothing here is random.
     """
-    began = time.perf_counter()
+    began = counted_seconds()
     T = choose_length(instance, len(start_schedule)) if length is None else length
     rounds = prepare_rounds(instance, T)
     if halt is not None:
@@ -144,7 +144,7 @@ def solve_dual(
                 if value > best_value:
                     best_theta, best_minima, best_value = theta, minima, value
             for _ in range(40):
-                if rounds.halt[0] or time.perf_counter() - began > time_limit - spare:
+                if rounds.halt[0] or counted_seconds() - began > time_limit - spare:
                     status = "time_limit"
                 elif iterations >= max_iterations:
                     status = "iteration_limit"
@@ -157,13 +157,13 @@ def solve_dual(
                     progress("dual", iterations, best_value)
                 trial, slope, damping = ascend(rounds, theta, smooth, tau, loss, free, damping)
                 iterations += 1
-                pass_began = time.perf_counter()
+                pass_began = counted_seconds()
                 if complete:
                     minima = all_sets(rounds, trial, 0.0, 1e-3 * tau, 1)[3]
                 else:
                     trial, minima = admit(rounds, theta, trial, smooth.merit, tau)
                 # kept for the certifying pass
-                spare = (4.0 if complete else 2.0) * (time.perf_counter() - pass_began)
+                spare = (4.0 if complete else 2.0) * (counted_seconds() - pass_began)
                 value = bound_value(rounds, trial, minima)
                 if value > best_value:
                     best_theta, best_minima, best_value = trial, minima, value
@@ -336,6 +336,6 @@ def certify(
         value=value,
         status=status,
         iterations=iterations,
-        seconds=time.perf_counter() - began,
+        seconds=counted_seconds() - began,
         seed=seed,
     )

@@ -11,12 +11,12 @@ every count, without any smoothing.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.counted import CountInstance
 from preceptor.engine.newton import newton_direction
@@ -142,7 +142,7 @@ def solve_general_dual(
     `halt` (1,) may be set by another thread, and then ends it within a step. Deterministic unless
     the clock ends it.
     """
-    began = time.perf_counter()
+    began = counted_seconds()
     T = instance.length
     each_round = T + int(instance.has_tail)
     best = _Best(np.zeros((T + 1, instance.n_tests, 3)), np.full(each_round, -np.inf))
@@ -152,7 +152,7 @@ def solve_general_dual(
     spare = 0.0  # what the pass that proves something takes
 
     def over() -> str:
-        late = time.perf_counter() - began > time_limit - spare
+        late = counted_seconds() - began > time_limit - spare
         if late or (halt is not None and halt[0]):
             return "time_limit"
         if iterations >= max_iterations:
@@ -161,7 +161,7 @@ def solve_general_dual(
 
     def prove(dual: SmoothedDual, temp: float) -> float:
         """Keep what the potentials prove, if it is most; gives the seconds that took."""
-        started = time.perf_counter()
+        started = counted_seconds()
         dual.keep_tangents()
         minima, _ = dual.exact.minima(theta, temp * np.array([0.1]), halt=halt)
         times = dual.times
@@ -172,7 +172,7 @@ def solve_general_dual(
             best.y0 = dual.exact.y0[times.piece[:each_round]]
         if progress is not None:
             progress("dual", iterations, best.value)
-        return time.perf_counter() - started
+        return counted_seconds() - started
 
     for stage in stages_of(instance):
         times, temp, damping = stage.times, stage.hot, 0.1

@@ -12,7 +12,6 @@ What differs from one kind of bound to another is its `Guide`: `multiplier_guide
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -20,6 +19,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.dual import DualBound
 from preceptor.engine.merging import CountKeys, padded_members
@@ -113,7 +113,7 @@ def guided_beam(
 
     Deterministic unless the clock or `should_stop` ends it.
     """
-    began = time.perf_counter()
+    began = counted_seconds()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
     members, back = padded_members(bound.instance.shown), _BackPointers()
@@ -125,7 +125,7 @@ def guided_beam(
     status: Ending = "complete"
     t = 0
     while t < bound.length and layer.size:
-        late = time.perf_counter() - began > time_limit
+        late = counted_seconds() - began > time_limit
         if late or (should_stop is not None and should_stop()):
             status = "time_limit" if late else "stopped"
             break
@@ -148,7 +148,7 @@ def guided_beam(
         widest=widest,
         status=status,
         exhausted=dropped == np.inf,
-        seconds=time.perf_counter() - began,
+        seconds=counted_seconds() - began,
     )
 
 

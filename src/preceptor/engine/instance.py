@@ -44,9 +44,6 @@ class DualInstance:
     empty_set: int = field(init=False)
 
     def __post_init__(self) -> None:
-        problems = self._problems()
-        if problems:
-            raise ValueError("; ".join(problems))
         n_sets, kmax = self.members.shape
         n = len(self.initial_error)
         factor = np.zeros((n_sets, max(kmax, 1), n))
@@ -68,31 +65,6 @@ class DualInstance:
         object.__setattr__(self, "actions", np.flatnonzero(sizes > 0).astype(np.int64))
         cheapest_empty = int(empty[np.argmin(self.set_cost[empty])]) if len(empty) else -1
         object.__setattr__(self, "empty_set", cheapest_empty)
-
-    def _problems(self) -> list[str]:
-        n = len(self.initial_error)
-        found = []
-        if self.covariance.shape != (n, n):
-            found.append(f"covariance: shape {self.covariance.shape}, must be ({n}, {n})")
-        if self.alpha.shape != (n,) or not np.all(self.alpha >= 1.0):
-            found.append(f"alpha: {self.alpha}, must be {n} ratios of at least 1")
-        if self.members.ndim != 2 or len(self.members) == 0:
-            found.append(
-                f"members: shape {self.members.shape}, must be (n_sets, kmax) with at least one set"
-            )
-        elif self.members.max(initial=-1) >= n or self.members.min(initial=-1) < -1:
-            found.append(f"members: indices must lie in -1..{n - 1}")
-        if self.set_cost.shape != (len(self.members),) or not np.all(np.isfinite(self.set_cost)):
-            found.append(
-                f"set_cost: shape {self.set_cost.shape}, must be one finite number per set"
-            )
-        if not 0.0 < self.discount <= 1.0 or (self.horizon is None and self.discount == 1.0):
-            found.append(
-                f"discount: {self.discount}, must be in (0, 1), or (0, 1] with a finite horizon"
-            )
-        if self.horizon is not None and self.horizon < 1:
-            found.append(f"horizon: {self.horizon}, must be None or at least 1")
-        return found
 
     @property
     def n_features(self) -> int:

@@ -40,11 +40,6 @@ from preceptor.planning.search import check_search_options, solve_search, why_no
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import truncated_plan
-from preceptor.planning.warm_up import (
-    compile_exact_and_counts,
-    compile_for,
-    compile_search_and_proof,
-)
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 30.0
@@ -115,7 +110,6 @@ def solve_certified(
     if why_not_proven(problem):
         raise NotApplicable(f"certified: {why_not_proven(problem)}")
     if not problem.learns_by_showings:
-        compile_for(problem)
         with watching(time_limit) as watch:
             return certify_person(
                 problem,
@@ -128,11 +122,6 @@ def solve_certified(
             )
     shape = shape_of(problem)
     general = not shape.has_dual and not why_not_counted(problem)
-    if shape.has_dual:
-        compile_search_and_proof()
-    elif general:
-        compile_exact_and_counts()
-    compile_for(problem)
     with watching(time_limit) as watch, one_blas_thread():
         if shape.too_many_sets:
             plan = solve_search(

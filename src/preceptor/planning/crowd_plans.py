@@ -50,7 +50,7 @@ _FEW_SETS, _AMPLE_SECONDS = 60, 20.0
 # Costs above this are those of somebody whose errors explode.
 _LARGEST = 1e100
 # Kicks of each person's own search, and of the common one, where no number is given.
-_OWN_KICKS, _KICKS = 5, 10
+OWN_KICKS, _KICKS = 5, 10
 # Shares of the time after which own plans and the common plan end. Own plans that turn out worse
 # than the common one are looked at again until the third, since regrets against them would be too
 # small; those that were cut short are continued until the fourth.
@@ -157,7 +157,7 @@ class Search:
 
 
 def own_plans(
-    search: Search, max_kicks: int = _OWN_KICKS, stops: Sequence[Stop] | None = None
+    search: Search, max_kicks: int = OWN_KICKS, stops: Sequence[Stop] | None = None
 ) -> OwnPlans:
     """Find everybody's own plan; whoever does better with another's goes on from there.
 
@@ -324,7 +324,7 @@ def solve_for_crowd(
         until(_OWN_SHARE),
     )
     report(progress, "searching each person's own plan")
-    kicks = _OWN_KICKS if max_kicks is None else max_kicks
+    kicks = OWN_KICKS if max_kicks is None else max_kicks
     stops = [until(_OWN_SHARE * (i + 1) / people) for i in range(people)]
     own = own_plans(search, kicks, stops)
     _refuse_divergence(problem, own)

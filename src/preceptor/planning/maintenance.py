@@ -36,8 +36,8 @@ _LEAST_SHARE = 0.03
 _WELL_KNOWN = 1_000.0
 # Words that a search is told of for each person who forgets.
 _WORDS = 3
-DEFAULT_LONGEST = 12
-DEFAULT_WORDS = 12
+# Rounds of a word, and words that are compared, at most.
+_LONGEST, _MOST_WORDS = 12, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,13 +75,11 @@ def best_mixes(expected: Exposures) -> list[Mix]:
     Returns
     -------
     list of Mix
-        At least one. If nothing is forgotten, single sets.
+        At least one.
     """
     program = _Program(expected)
     alone = np.array([program.loss_alone(s) for s in range(program.count)])
     order = np.argsort(alone, kind="stable")
-    if expected.forgetting == 0.0:
-        return [program.mix(_unit(program.count, s)) for s in order[:DEFAULT_WORDS]]
     found: list[Mix] = []
     for start in _starts(order):
         mix = program.mix(_settle(program, start))
@@ -91,17 +89,14 @@ def best_mixes(expected: Exposures) -> list[Mix]:
 
 
 def maintenance_words(
-    expected: Exposures,
-    discount: float,
-    longest: int = DEFAULT_LONGEST,
-    words: int = DEFAULT_WORDS,
+    expected: Exposures, discount: float, longest: int = _LONGEST, words: int = _MOST_WORDS
 ) -> list[Tail]:
     """Words of sets worth repeating forever, best first.
 
     Parameters
     ----------
     expected
-        Somebody who forgets, or not.
+        Somebody who forgets.
     discount
         What a round weighs against the one before, below 1.
     longest
@@ -129,8 +124,6 @@ def maintenance_words(
     found = {word for mix in mixes for word in _words_of(mix, longest)}
     late = {word: float(expected.orbit_losses(word).mean()) for word in found}
     forever = sorted(found, key=lambda word: (late[word], len(word), word))
-    if expected.forgetting == 0.0:
-        return forever[:words]
     start = np.minimum(mixes[0].exposures, _WELL_KNOWN)
     costs = {word: expected.tail_value(start, discount, word) for word in found}
     soon = sorted(found, key=lambda word: (costs[word], len(word), word))[: words // 3]
@@ -179,21 +172,13 @@ class _Program:
         losses = least + np.sum(deviation * deviation, axis=1)
         pulled = np.zeros(q.size)
         np.add.at(pulled, members, shares[:, None] * np.einsum("sij,si->sj", factor, deviation))
-        if f > 0.0:
-            often = np.minimum(shares @ self._membership, _ALWAYS)
-            by_share = 2.0 * (omega @ pulled) * slopes / ((1.0 - often) ** 2 * f)
-        else:
-            by_share = np.zeros(q.size)
+        often = np.minimum(shares @ self._membership, _ALWAYS)
+        by_share = 2.0 * (omega @ pulled) * slopes / ((1.0 - often) ** 2 * f)
         return float(shares @ losses), losses + self._membership @ by_share
 
     def _exposures(self, shares: FloatArray) -> FloatArray:
-        f = self.expected.forgetting
-        often = shares @ self._membership
-        if f == 0.0:
-            # Whatever is shown at all is known in the end.
-            return np.where(often > 0.0, np.inf, self.expected.start)
-        often = np.minimum(often, _ALWAYS)
-        held: FloatArray = often / ((1.0 - often) * f)
+        often = np.minimum(shares @ self._membership, _ALWAYS)
+        held: FloatArray = often / ((1.0 - often) * self.expected.forgetting)
         return held
 
 
@@ -250,10 +235,6 @@ def _solve(program: _Program, active: list[int], shares: FloatArray) -> FloatArr
 
 def _excess(shares: FloatArray) -> float:
     return float(shares.sum()) - 1.0
-
-
-def _unit(count: int, position: int) -> FloatArray:
-    return _spread(count, [int(position)], np.ones(1))
 
 
 def _spread(count: int, active: list[int], shares: FloatArray) -> FloatArray:

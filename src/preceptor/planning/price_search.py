@@ -15,9 +15,8 @@ import numpy as np
 from preceptor._base.discounting import rounds_until
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
-from preceptor.planning.fixed_sets import FixedSets, fixed_sets
+from preceptor.planning.fixed_sets import FixedSets, as_numbers, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
@@ -140,22 +139,9 @@ def search_prices(
     -------
     Found
         The best that was met.
-
-    Raises
-    ------
-    InvalidInput
-        No people, no rounds, or several people without an objective.
     """
-    if not people or rounds < 1:
-        raise InvalidInput(
-            f"people: {len(people)}, rounds: {rounds!r}; there must be at least one of each"
-        )
     if objective is None:
-        if len(people) > 1:
-            raise InvalidInput(
-                f"objective: None, but there are {len(people)} people; say what to minimise, "
-                "e.g. Regret(best)"
-            )
+        assert len(people) == 1, "costs of several people are compared by an objective"
         objective = Cost()
     ids = np.arange(sets) if candidates is None else np.unique(candidates)
     # What follows solves many small systems.
@@ -214,7 +200,7 @@ class _Search:
 
     def _ordered(self, costs: FloatArray) -> list[int]:
         """Positions of the sets, best first."""
-        values = _numbers(self.objective.value(costs[self.descent.all]))
+        values = as_numbers(self.objective.value(costs[self.descent.all]))
         ordered: list[int] = self.descent.all[np.argsort(values, kind="stable")].tolist()
         return ordered
 
@@ -393,11 +379,6 @@ class _Search:
         self.best = (priced.schedule.copy(), priced.tail, priced.costs.copy(), value)
         self.improved(value)
         return True
-
-
-def _numbers(values: FloatArray) -> FloatArray:
-    """What cannot be computed is as bad as can be."""
-    return np.where(np.isnan(values), np.inf, values)
 
 
 def _fitted(

@@ -38,7 +38,12 @@ from preceptor.planning.candidate_sets import (
     with_sets,
 )
 from preceptor.planning.charged_rounds import ChargedRounds
-from preceptor.planning.crowd_plans import check_objective, diverging, solve_for_crowd
+from preceptor.planning.crowd_plans import (
+    OWN_KICKS,
+    check_objective,
+    diverging,
+    solve_for_crowd,
+)
 from preceptor.planning.finite import as_policy
 from preceptor.planning.maintenance import words_to_repeat
 from preceptor.planning.notes import accuracy_notes
@@ -52,13 +57,10 @@ from preceptor.planning.price_search import (
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.streamed_floors import floor_over_all_sets
-from preceptor.planning.warm_up import compile_for
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 5.0
-# Kicks for people whose rounds take long to play, where no number is given.
-_KICKS = 5
 # One sweep goes over all pairs of rounds.
 _MOST_ROUNDS = 5_000
 # Share of the time that a search by squared errors gets where another risk is charged.
@@ -117,7 +119,6 @@ def solve_search(
     """
     check_search_options(time_limit, max_kicks, seed)
     check_objective(problem, objective)
-    compile_for(problem)
     with watching(time_limit) as watch:
         return searched_plan(
             problem,
@@ -138,7 +139,7 @@ def searched_plan(
     objective: str | None = None,
     progress: Progress | None = None,
 ) -> Plan:
-    """The same within the time of a watch, everything compiled."""
+    """The same within the time of a watch."""
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
@@ -274,7 +275,7 @@ def _search(
         only_starts = True
     kicks = max_kicks
     if kicks is None:
-        kicks = 10**9 if problem.learns_by_showings else _KICKS
+        kicks = 10**9 if problem.learns_by_showings else OWN_KICKS
     return search_prices(
         [expected],
         rounds=searched_rounds(problem),
