@@ -11,24 +11,26 @@ from benchmarks.measure import Row, one_time
 
 # What each process compiles, about half of it: kernels that both need are compiled twice.
 SEARCHING = """
-from preceptor.planning.warm_up import compile_exact, compile_search
 import preceptor as pr
 from benchmarks.instances import instance
-compile_search()
-compile_exact()
 problem = instance(2, 1, 0.5, discount=0.5)
-pr.solve(problem, "search", max_kicks=1, time_limit=1.0)
-pr.solve(problem, "beam", width=2, layers=2)
+for risk in (pr.SquaredError(), pr.Huber(1.0)):
+    other = problem.replace(risk=risk)
+    pr.solve(other, "search", max_kicks=1, time_limit=1.0)
+    pr.solve(other, "beam", width=2, layers=2)
+    pr.solve(other, "lattice", edge_seconds=0.0)
+    pr.solve(other.replace(horizon=3), "finite")
 """
 PROVING = """
 import preceptor as pr
-from preceptor.planning.warm_up import compile_counts, compile_proof
 from benchmarks.instances import instance
 from preceptor.planning.streamed_floors import least_round
-compile_proof()
-compile_counts()
 problem = instance(2, 1, 0.5, discount=0.5)
 least_round(problem)
+steps = {"max_iterations": 1, "width": 8, "time_limit": None, "target_gap": 0.0}
+pr.solve(problem, "certified", **steps)
+slower = pr.Learner(problem.learner.initial, pr.PowerLaw(0.5))
+pr.solve(problem.replace(learner=slower, discount=0.99), "certified", memory_limit=2**16, **steps)
 pr.solve(problem, "truncated", length=3)
 pr.solve(problem.replace(risk=pr.Huber(1.0)), "truncated", length=3)
 """

@@ -19,7 +19,7 @@ from preceptor import simulation
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations, expected_costs
 from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
-from preceptor.planning.people_search import policy_of
+from preceptor.planning.price_search import policy_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "diabetes.toml"
 
@@ -177,7 +177,7 @@ def robust_for_others(name: str, pair: str = USUAL_PAIR) -> pr.Policy:
 
 
 def _common(setting: pr.Problem, objective: str, known: OwnPlans) -> CrowdPlan:
-    return plan_for_crowd(_search(setting), objective=objective, own=known, max_kicks=KICKS)
+    return plan_for_crowd(_search(setting), known, objective=objective, max_kicks=KICKS)
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 import preceptor as pr
 from preceptor import simulation
 from preceptor.evaluation.expectations import expectations, expected_costs
-from preceptor.planning.crowd_plans import Search, plan_for_crowd
+from preceptor.planning.crowd_plans import Search, own_plans, plan_for_crowd
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
@@ -94,7 +94,7 @@ def test_one_plan_serves_all_five_people_of_a_within_three_percent(script, measu
     problem = measured.asked("A", measured.five("A"))
     people = expectations(problem)
     search = Search(people, measured.ROUNDS, problem.discount, False, len(problem.sets))
-    found = plan_for_crowd(search, max_kicks=0, own_kicks=0)
+    found = plan_for_crowd(search, own_plans(search, 0), max_kicks=0)
     assert found.regrets.max() <= 0.03
     # Nor are the own plans that this is measured against worse than those of the page.
     best = np.array([float(cost) for cost in numbers(script, "diabetes")[BEST][:5]])

@@ -1,7 +1,5 @@
 """Tables with very many sets: planned with promising ones, bounded over all, in little memory."""
 
-import importlib
-
 import numpy as np
 import pytest
 
@@ -9,11 +7,11 @@ import preceptor as pr
 from preceptor._base.deadline import Deadline
 from preceptor.advice import deciding
 from preceptor.advice.sensitivity import sensitivity_until
+from preceptor.planning import candidate_sets
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.lattice import lattice_work
-from preceptor.planning.restricted import solve_restricted
-from preceptor.planning.search import solve_search
+from preceptor.planning.search import plan_among_candidates, solve_search
 
 RNG = np.random.default_rng(8)
 ROOT = RNG.normal(size=(40, 90))
@@ -24,12 +22,13 @@ WHOLE = Deadline(10.0, clock=lambda: 0.0)
 
 
 def test_the_bound_covers_every_set(monkeypatch):
-    monkeypatch.setattr(deciding, "_MANY_SETS", 100)
+    monkeypatch.setattr(candidate_sets, "MANY_SETS", 100)
     plan = deciding.plan_for(
         PROBLEM, objective=None, time_limit=None, deadline=WHOLE, seed=0, progress=None
     )
     assert "promising sets out of 821" in plan.notes[-1]
     assert plan.lower_bound == pytest.approx(min(instant_bound(PROBLEM), plan.value))
+    monkeypatch.undo()
     full = pr.solve(PROBLEM, "search", time_limit=2.0)
     assert plan.value <= full.value * 1.01
     assert pr.verify(plan).ok
@@ -37,7 +36,7 @@ def test_the_bound_covers_every_set(monkeypatch):
 
 def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
     late = Watch(1e-9)
-    plan = solve_restricted(
+    plan = plan_among_candidates(
         PROBLEM, lambda small, seconds: solve_search(small, time_limit=seconds), late, None
     )
     assert plan.value == pytest.approx(pr.evaluate(PROBLEM, plan.policy))
@@ -51,7 +50,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
         given.append(seconds)
         return solve_search(small, time_limit=None, max_kicks=0)
 
-    solve_restricted(PROBLEM, solver, watch, None)
+    plan_among_candidates(PROBLEM, solver, watch, None)
     assert given[-1] > 0.85 * (1000.0 - watch.seconds)
     assert all(seconds < 200.0 for seconds in given[:-2])
 
@@ -59,8 +58,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
 def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
     plan = pr.solve(PROBLEM, "stationary")
     whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))
-    room = importlib.import_module("preceptor.advice.sensitivity")
-    monkeypatch.setattr(room, "_MANY_SETS", 100)
+    monkeypatch.setattr(candidate_sets, "MANY_SETS", 100)
     some, missed = sensitivity_until(plan, deadline=Deadline(None))
     assert none_missed == missed == 0
     by_change = {change.direction: change for change in whole}

@@ -10,13 +10,13 @@ from preceptor._base.deadline import Deadline
 from preceptor.advice import alternatives, sensitivity
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds, full_sets
 from preceptor.advice.deciding import plan_for
-from preceptor.advice.improve import improve
 from preceptor.advice.kinds import KINDS
 from preceptor.advice.proofs import DUAL, EXACT, SEMIDEFINITE, with_proofs
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.people.crowd import Crowd
-from preceptor.planning.people_search import STANDS_STILL
+from preceptor.planning.crowd_plans import STANDS_STILL
+from preceptor.planning.search import improved
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan, second_moment_costs
 
 TABLE = {
@@ -189,7 +189,7 @@ def test_a_crowd_is_varied_by_its_people_alone():
 def test_improving_goes_on_from_a_word():
     problem = pr.Problem(WORLD, pr.Forgetful(INITIAL, pr.Geometric(1.3), 0.1), 1, 0.8)
     policy = pr.ExploreThenRepeat([(2,)] * 3, [(0,), (1,), (1,)])
-    better = improve(problem, policy)
+    better = improved(problem, policy)
     assert pr.evaluate(problem, better) < pr.evaluate(problem, policy)
 
 

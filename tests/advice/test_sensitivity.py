@@ -5,10 +5,10 @@ import pytest
 
 import preceptor as pr
 from preceptor.advice import sensitivity
-from preceptor.advice.improve import improve
 from preceptor.advice.sensitivity import faster, further_off, more_correlated
 from preceptor.errors import InvalidInput
 from preceptor.model.matrices import average_correlation
+from preceptor.planning.search import improved
 from preceptor.verification.slow_value import slow_value
 
 WORLD = pr.World([1.0, 0.8], [[4.0, 1.0], [1.0, 1.0]], 0.1, names=["bmi", "bp"])
@@ -104,7 +104,7 @@ def test_planning_again_finds_what_a_wrong_assumption_costs():
     best = pr.solve(problem, "lattice").value
     never = pr.Stationary((0,))
     assert pr.evaluate(problem, never) > 1.3 * best
-    assert pr.evaluate(problem, improve(problem, never)) < 1.02 * best
+    assert pr.evaluate(problem, improved(problem, never)) < 1.02 * best
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_improve_never_makes_it_worse_and_is_repeatable():
     world = pr.World(rng.normal(size=6), root @ root.T + np.eye(6), 1.0)
     problem = pr.Problem(world, pr.Learner(np.zeros(6), pr.Geometric(1.1)), 2, 0.95)
     start = pr.Stationary((0, 1))
-    once, twice = improve(problem, start), improve(problem, start)
+    once, twice = improved(problem, start), improved(problem, start)
     assert once == twice
     assert pr.evaluate(problem, once) < pr.evaluate(problem, start)
 

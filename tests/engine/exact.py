@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 import preceptor as pr
 from preceptor._base.discounting import total_weight
+from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate
 from preceptor.engine.error_dual import solve_errors
 from preceptor.engine.guided_beam import Guide, guided_beam
-from preceptor.engine.instance import DualInstance
-from preceptor.engine.search import search_schedule
+from preceptor.engine.instance import DualInstance, evaluate_schedule
 from preceptor.verification.dual_check import prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import Potentials
@@ -90,7 +91,7 @@ def solved(seed, n, sizes, length=30, width=200, **options):
 
 
 def solve_all(instance, length=30, width=200, iterations=60):
-    found = search_schedule(instance, length=length, time_limit=60, max_kicks=2)
+    found = good_schedule(instance, length)
     bound = solve_errors(
         instance,
         found.schedule,
@@ -99,6 +100,33 @@ def solve_all(instance, length=30, width=200, iterations=60):
         length=None if instance.horizon else length,
     )
     return found, bound, beam_against(bound, found.schedule, found.commit, width)
+
+
+class Schedule(NamedTuple):
+    """Set ids (T,), then `commit` forever (-1 for a finite horizon), and the exact cost."""
+
+    schedule: IntArray
+    commit: int
+    value: float
+
+
+def good_schedule(instance, length=30):
+    """From the best set shown throughout, round by round the set that is best given the others."""
+    infinite = instance.horizon is None
+    rounds = length if infinite else instance.horizon
+
+    def cost(x):
+        return evaluate_schedule(instance, x, int(x[-1]))
+
+    best = min((np.full(rounds, s) for s in range(instance.n_sets)), key=cost)
+    before = np.inf
+    while cost(best) < before * (1 - 1e-9):
+        before = cost(best)
+        for t in range(rounds):
+            options = np.tile(best, (instance.n_sets, 1))
+            options[:, t] = np.arange(instance.n_sets)
+            best = min(options, key=cost)
+    return Schedule(best, int(best[-1]) if infinite else -1, cost(best))
 
 
 def beam_against(bound, path, commit, width, **options):

@@ -17,9 +17,8 @@ from preceptor._base._array_kernels import (
 )
 from preceptor.engine import _beam_kernels, _dual_kernels
 from preceptor.engine.error_dual import counted, solve_errors
-from preceptor.engine.search import search_schedule
 from tests.doors import Doors, door
-from tests.engine.exact import beam_against, enclosure
+from tests.engine.exact import beam_against, enclosure, good_schedule
 
 beams, dual = map(Doors, (_beam_kernels, _dual_kernels))
 copy_into, fill_with = door(copy_into), door(fill_with)
@@ -228,7 +227,7 @@ def test_bounds_of_tiny_instances_hold(instance, horizon):
     from dataclasses import replace
 
     instance = replace(instance, horizon=horizon, discount=0.5)
-    found = search_schedule(instance, length=4, time_limit=60, max_kicks=1)
+    found = good_schedule(instance, length=4)
     bound = solve_errors(
         instance, found.schedule, time_limit=60, max_iterations=6, length=None if horizon else 4
     )

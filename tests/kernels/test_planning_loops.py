@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -19,17 +18,16 @@ from preceptor.planning import (
     _bound_kernels,
     _finite_kernels,
     _lattice_kernels,
-    _replay_kernels,
 )
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.count_space import CountSpace
 from preceptor.testing import check_plan, small_problems
 from tests.doors import Doors
-from tests.oracles import beliefs_at, round_loss, schedule_value
+from tests.oracles import beliefs_at, round_loss
 from tests.strategies import covariance
 
 bounds, finite = Doors(_bound_kernels), Doors(_finite_kernels)
-lattice, replays = Doors(_lattice_kernels), Doors(_replay_kernels)
+lattice = Doors(_lattice_kernels)
 
 RUN = np.zeros(1, dtype=np.int64)
 RISKS = [pr.SquaredError(), pr.Huber(0.6), pr.AbsoluteError()]
@@ -160,44 +158,12 @@ def test_losses_along_a_row(risk, rng):
     assert_allclose(out, risk.expected(variance) + 0.1)
 
 
-@pytest.mark.parametrize("risk", RISKS, ids=str)
-def test_replaying_a_schedule(risk, rng):
-    problem = three_tests(risk=risk)
-    err, form = compiled_form(problem)
-    member, discount = problem.sets.membership, problem.discount
-    x = rng.integers(0, len(problem.sets), 6)
-    schedule = [problem.sets[int(k)] for k in x]
-    m, paid = np.empty((7, 3), dtype=np.int64), np.empty(7)
-    replays.prefix_states(x, discount, member, err, *form, m, paid)
-    for t in range(7):
-        assert_array_equal(m[t], member[x[:t]].sum(axis=0))
-        assert_allclose(paid[t], schedule_value(problem, schedule[:t]))
-    for k, shown in enumerate(problem.sets):
-        wanted = round_loss(problem, m[3], shown)
-        assert_allclose(replays.round_cost(k, m[3], err, *form), wanted)
-    rest = np.zeros(7)
-    tail = replays.replay_from(
-        x, 2, 6, m[2].copy(), discount**2, discount, np.inf, rest, member, err, *form
-    )
-    assert_allclose(tail, schedule_value(problem, schedule) - paid[2])
-    given_up = replays.replay_from(
-        x, 2, 6, m[2].copy(), discount**2, discount, 0.5 * tail, rest, member, err, *form
-    )
-    assert given_up == math.inf
-
-
-def test_improving_a_schedule_gives_its_value_and_never_a_worse_one(rng):
-    problem = three_tests(risk=pr.Huber(0.6))
-    err, form = compiled_form(problem)
-    member, order = problem.sets.membership, np.arange(len(problem.sets))
-    x = rng.integers(0, order.size, 6)
-    before = schedule_value(problem, [problem.sets[int(k)] for k in x])
-    value = replays.improve_rounds(
-        x, 0, 6, 6, problem.discount, np.zeros(7), member, err, *form, order
-    )
-    schedule = [problem.sets[int(k)] for k in x]
-    assert_allclose(value, schedule_value(problem, schedule))
-    assert value < before
+def test_the_edge_takes_the_largest_bound(rng):
+    potentials, constants = rng.standard_normal((3, 2, 5)), rng.standard_normal(3)
+    out = np.empty(5)
+    lattice.edge_value(potentials, constants, np.array([0, 2]), out)
+    each = constants[:, None] + potentials[:, 1, 2][:, None] + potentials[:, 0]
+    assert_allclose(out, each.max(axis=0))
 
 
 @pytest.mark.parametrize("horizon", [None, 9])

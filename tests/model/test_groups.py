@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine.search import ALL_SETS_LIMIT, tries_every_set
 from preceptor.model.grouped import Grouped
-from preceptor.planning.reduction import to_instance
-from preceptor.planning.restricted import first_candidates, neighbours
+from preceptor.planning.candidate_sets import first_candidates, neighbours
 from tests.oracles import brute_force
 from tests.strategies import budgets, covariance, examples, seeds
 
@@ -251,15 +249,6 @@ def test_neighbours_of_a_set_differ_by_whole_tests():
     near = neighbours(grouped, [(0,)])
     assert near == {(), (0,), (2,), (1, 3), (0, 2), (0, 1, 3)}
     assert all(grouped.budget.allows(shown) for shown in first_candidates(grouped))
-
-
-@pytest.mark.parametrize("groups", [None, {"both": [3, 7]}])
-def test_search_in_large_families_exchanges_single_tests_only_where_that_leads_somewhere(groups):
-    rng, size = np.random.default_rng(0), 18
-    large = pr.World(rng.standard_normal(size), covariance(rng, size), groups=groups)
-    asked = pr.Problem(large, pr.Learner(np.zeros(size), pr.Geometric(1.2)), 3)
-    assert len(asked.sets) > ALL_SETS_LIMIT
-    assert tries_every_set(to_instance(asked)) == (groups is not None)
 
 
 @examples(20)

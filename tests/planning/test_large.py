@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.planning import restricted
+from preceptor.planning import candidate_sets
+from preceptor.planning.candidate_sets import first_candidates
 from preceptor.planning.crowd_plans import Search, continued, own_plans
-from preceptor.planning.restricted import first_candidates
 
 
 def problem_with(size, budget, person=None, **changes):
@@ -55,26 +55,26 @@ def test_more_tests_than_an_array_has_axes(method):
 @pytest.mark.parametrize("budget", [pr.AtMost, pr.Exactly])
 def test_candidates_are_found_when_there_is_no_time(monkeypatch, size, budget):
     judged = []
-    plain = restricted._when_learned
+    plain = candidate_sets._when_learned
 
     def counted(problem):
         judged.append(len(problem.sets))
         return plain(problem)
 
-    monkeypatch.setattr(restricted, "_when_learned", counted)
+    monkeypatch.setattr(candidate_sets, "_when_learned", counted)
     problem = problem_with(size, budget(size // 2))
     found = first_candidates(problem, stop=lambda: True)
     assert found
     assert all(problem.budget.allows(shown) for shown in found)
     assert max(len(shown) for shown in found) == size // 2
-    assert sum(judged) <= 2 * restricted._JUDGED
+    assert sum(judged) <= 2 * candidate_sets._JUDGED
 
 
 def test_few_candidates_of_many_tests():
     problem = problem_with(300, 300)
     sets = {(i, j) for i in range(40) for j in range(i)}
-    kept = restricted.most_promising(problem, sets, 500)
-    assert restricted._FEWEST // 2 <= len(kept) <= restricted._MOST_NUMBERS // 300**2
+    kept = candidate_sets.most_promising(problem, sets, 500)
+    assert candidate_sets._FEWEST // 2 <= len(kept) <= candidate_sets._MOST_NUMBERS // 300**2
 
 
 def test_own_plans_that_were_cut_short_are_searched_on():

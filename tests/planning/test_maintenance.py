@@ -81,16 +81,6 @@ def test_a_mix_is_no_worse_than_mixes_drawn_at_random():
         assert program.loss(shares)[0] >= best * (1 - 1e-9)
 
 
-def test_who_forgets_nothing_is_shown_one_set():
-    expected = person(1, 0.0, pr.PowerLaw(2.0))
-    words = maintenance_words(expected, 0.99)
-    assert all(len(word) == 1 for word in words)
-    floors = expected.floors()
-    # everything that is shown is known in the end, what is hidden stays as it is
-    late = [expected.orbit_losses((s,))[0] for s in range(len(floors))]
-    assert words[0] == (int(np.argmin(late)),)
-
-
 def test_a_test_that_is_always_shown_is_known():
     only = person(0, 0.05, budget=pr.Listed([(0, 1)]))
     mix = best_mixes(only)[0]

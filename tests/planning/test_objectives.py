@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preceptor.errors import InvalidProblem
 from preceptor.planning.objectives import Cost, CVaR, Mean, Regret
 
 BEST = np.array([2.0, 5.0, 1.0])
@@ -73,7 +72,7 @@ def test_somebody_who_costs_infinitely_much_is_infinitely_bad():
         first, second = objective.value(endless)
         assert first == np.inf
         assert np.isfinite(second)
-    assert Mean([1.0, 0.0, 1.0], BEST).value(endless[0]) == pytest.approx(1.0)
+    assert Mean(np.array([1.0, 0.0, 1.0]), BEST).value(endless[0]) == pytest.approx(1.0)
 
 
 def test_scales_of_people_do_not_matter(costs):
@@ -81,20 +80,6 @@ def test_scales_of_people_do_not_matter(costs):
     units = np.array([1.0, 1000.0, 1e-3])
     for make in (Regret, lambda b: Mean(WEIGHTS, b), lambda b: CVaR(WEIGHTS, b)):
         assert_allclose(make(BEST).value(costs), make(BEST * units).value(costs * units))
-
-
-@pytest.mark.parametrize(
-    ("make", "word"),
-    [
-        (lambda: Regret([1.0, 0.0]), "best"),
-        (lambda: Mean([1.0], [1.0, 2.0]), "weights: 1"),
-        (lambda: Mean([0.0, 0.0], [1.0, 2.0]), "not all 0"),
-        (lambda: CVaR([1.0], [1.0], level=1.0), "level"),
-    ],
-)
-def test_what_makes_no_sense_is_named(make, word):
-    with pytest.raises(InvalidProblem, match=word):
-        make()
 
 
 def test_order_of_people_does_not_matter(costs):

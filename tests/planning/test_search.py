@@ -9,7 +9,11 @@ import pytest
 from hypothesis import given
 
 import preceptor as pr
-from preceptor.planning.search import quick_search
+from preceptor.planning import candidate_sets
+from preceptor.planning.anytime import Watch
+from preceptor.planning.finite import as_policy
+from preceptor.planning.price_search import Found
+from preceptor.planning.search import _committed, search
 from tests.strategies import examples, problems
 
 
@@ -84,7 +88,7 @@ def test_a_hundred_tests_five_at_a_time():
 @examples(60)
 @given(problems(sizes=(3, 4), horizons=(3,)))
 def test_the_bound_over_unlisted_sets_holds_where_they_can_be_listed(problem):
-    from preceptor.planning.restricted import floor_over_all_sets
+    from preceptor.planning.streamed_floors import floor_over_all_sets
 
     best = pr.solve(problem, "finite").value
     assert floor_over_all_sets(problem) <= best + 1e-9 * (1 + best)
@@ -118,12 +122,84 @@ def test_slow_problems_keep_the_limit_too(method):
     assert plan.lower_bound <= plan.value
 
 
-@pytest.mark.parametrize("horizon", [None, 40])
-def test_somebody_who_waits_gets_nearly_the_plan_of_a_search(horizon):
-    world = pr.World.equicorrelated([1.0, 0.8, 0.6, 0.4], 0.6)
-    learner = pr.Learner(np.zeros(4), pr.Geometric(1.1))
-    problem = pr.Problem(world, learner, 2, 0.95, horizon)
-    at_once, in_time = quick_search(problem, 1e-6), quick_search(problem, 5.0)
-    for plan in (at_once, in_time):
-        assert plan.lower_bound <= plan.value == pytest.approx(pr.evaluate(problem, plan.policy))
-    assert in_time.value == pytest.approx(pr.solve(problem).value, rel=1e-2)
+# --- people who learn by showings: curves, imputation, other risks ---
+
+
+def problem_for(learner, k=1, discount=0.9, horizon=None, **changes):
+    world = pr.World.equicorrelated([1.0, -0.7, 0.4], 0.6, 0.1)
+    return pr.Problem(world, learner, k, discount, horizon).replace(**changes)
+
+
+FIRST = [0.2, 0.5, -0.6]
+LEARNERS = {
+    "floor": pr.Learner(FIRST, pr.Geometric(1.3, floor=0.1)),
+    "power law": pr.Learner(FIRST, pr.PowerLaw(0.75)),
+    "one showing": pr.Learner(FIRST, pr.OneShot()),
+    "wrong imputation": pr.Learner(FIRST, pr.Geometric(1.3), 0.5),
+    "all of it": pr.Learner(
+        FIRST, [pr.PowerLaw(1.5), pr.Geometric(1.2, floor=0.2), pr.Geometric(1.5)], 0.3
+    ),
+}
+
+
+@pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize("horizon", [9, None])
+def test_finds_what_is_best(learner, horizon):
+    """Against every schedule (by dynamic programming), or the lattice."""
+    problem = problem_for(learner, horizon=horizon)
+    exact = pr.solve(problem, "finite" if horizon else "lattice")
+    plan = pr.solve(problem, "search", time_limit=None, max_kicks=20)
+    assert plan.value == pytest.approx(pr.evaluate(problem, plan.policy), rel=1e-12)
+    assert exact.lower_bound <= plan.value * (1 + 1e-9)
+    assert plan.value <= exact.value * (1 + 1e-6)
+    again = pr.solve(problem, "search", time_limit=None, max_kicks=20)
+    assert again.policy.schedule(30) == plan.policy.schedule(30)
+
+
+OWN = pr.ResidualRisk(np.abs)
+SAMPLE = pr.Empirical(300, seed=1)
+
+
+@pytest.mark.parametrize("horizon", [9, None])
+@pytest.mark.parametrize("risk", [pr.Huber(0.3), pr.AbsoluteError(), OWN, SAMPLE], ids=str)
+def test_other_risks_and_samples_are_planned_for_as_well(risk, horizon):
+    changes = {"loss": risk} if risk is SAMPLE else {"risk": risk}
+    problem = problem_for(LEARNERS["floor"], horizon=horizon, **changes)
+    plan = pr.solve(problem, "search", time_limit=None, max_kicks=5)
+    assert plan.value == pytest.approx(pr.evaluate(problem, plan.policy), rel=1e-12)
+    exact = pr.solve(problem, "finite" if horizon else "lattice")
+    assert exact.lower_bound <= plan.value * (1 + 1e-9)
+    assert plan.value <= exact.value * (1 + 1e-4)
+
+
+def schedule(problem, **options):
+    """What a search for a proof finds, and what it costs."""
+    options = {"max_kicks": 5, "seed": 0, "progress": None} | options
+    found = search(problem, Watch(None), **options)
+    return found.path, pr.evaluate(problem, as_policy(problem, found.path, found.commit))
+
+
+def test_a_plan_to_begin_with_is_not_lost():
+    problem = problem_for(LEARNERS["power law"])
+    path, value = schedule(problem, max_kicks=20)
+    _, kept = schedule(problem, seed=1, max_kicks=0, seconds=0.0, start=path)
+    assert kept == pytest.approx(value, rel=1e-6)
+
+
+def test_of_very_many_sets_the_promising_ones_are_searched(monkeypatch):
+    problem = problem_for(LEARNERS["power law"], k=2)
+    _, whole = schedule(problem)
+    monkeypatch.setattr(candidate_sets, "MANY_SETS", 3)
+    few, value = schedule(problem)
+    _, again = schedule(problem, start=few)
+    assert value <= whole * 1.05
+    assert again <= value * (1 + 1e-9)
+
+
+def test_a_word_to_repeat_gives_way_to_its_best_set():
+    problem = problem_for(LEARNERS["floor"])
+    found = Found(np.array([1, 2]), (2, 3), np.zeros(1), 0.0, 0, 0, True)
+    path, commit = _committed(problem, found)
+    assert path.tolist() == [1, 2, 2, 3]
+    costs = {last: pr.evaluate(problem, as_policy(problem, path, last)) for last in (2, 3)}
+    assert commit == min(costs, key=costs.get)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.planning.restricted import floor_over_all_sets
-from preceptor.planning.streamed_floors import least_round
+from preceptor.planning.streamed_floors import floor_over_all_sets, least_round
 from tests.strategies import covariance, examples, problems, seeds
 
 OWN = pr.ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r))

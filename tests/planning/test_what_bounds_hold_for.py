@@ -128,7 +128,7 @@ CROWD = pr.Crowd({"a": (BY_SHOWINGS, 0.5), "b": (BY_OUTCOMES, 0.5)})
 def test_a_bound_above_the_value_is_no_proof(monkeypatch, method, person, options):
     for name in ("stationary", "beam", "truncated", "search", "certified", "lattice"):
         monkeypatch.setattr(f"preceptor.planning.{name}.instant_bound", lambda *_: 1e3)
-    monkeypatch.setattr("preceptor.planning.people_search.instant_bound", lambda *_: 1e3)
+    monkeypatch.setattr("preceptor.planning.crowd_plans.instant_bound", lambda *_: 1e3)
     problem = pr.Problem(WORLD, person, 1, discount=0.9)
     plan = pr.solve(problem, method, **options)
     assert plan.value < 1e3

@@ -9,7 +9,7 @@ import preceptor as pr
 from preceptor import simulation
 from preceptor.evaluation.expectations import expectations
 from preceptor.people.crowd import Crowd
-from preceptor.planning.restricted import floor_over_all_sets
+from preceptor.planning.streamed_floors import floor_over_all_sets
 from tests.people.examples import EXAMPLES, INITIAL, YES_NO, YES_NO_RISKS
 
 WORLD = YES_NO["probit"]

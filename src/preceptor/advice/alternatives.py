@@ -33,9 +33,9 @@ from preceptor.model.risks import SquaredError
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.plan import Plan
+from preceptor.planning.candidate_sets import has_many_sets, narrowed
 from preceptor.planning.commits import CommitValues
 from preceptor.planning.fixed_sets import best_fixed
-from preceptor.planning.restricted import first_candidates, listed
 from preceptor.planning.shape import shape_of
 from preceptor.policies import ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
@@ -45,12 +45,10 @@ from preceptor.problem import Problem
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _REPEATED = 50
-# Sets beyond this number are not looked through; so many random ones stand for them.
-_MOST_LISTED, _POOL = 20_000, 200
+# Random sets that stand for all of them where those are too many.
+_POOL = 200
 # Answers that are the same for everybody, by the names of their alternatives.
 _SAME_FOR_ALL = ("yes", "no", "prevalence")
-# Where each set has to be played to know its cost, that is done with so many of them at most.
-_MOST_PLAYED = 3_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +196,7 @@ def most_predictive_set(problem: Problem) -> TestSet:
 
 def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
     """Allowed sets to which no test can be added; a random choice of them where there are many."""
-    if problem.budget.count(problem.size) > _MOST_LISTED:
+    if has_many_sets(problem):
         scores = rng.random((_POOL, problem.size))
         return [problem.budget.maximise(each) for each in scores]
     sets = list(problem.sets)
@@ -295,7 +293,7 @@ def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
 
 
 def _listable(problem: Problem) -> Problem:
-    few = problem.learns_by_showings or problem.budget.count(problem.size) <= _MOST_PLAYED
-    if few and not shape_of(problem).too_many_sets:
+    """With all sets where a fixed one has a closed price, else with those that may be played."""
+    if problem.learns_by_showings and not shape_of(problem).too_many_sets:
         return problem
-    return problem.replace(budget=listed(problem, first_candidates(problem)))
+    return narrowed(problem)

@@ -25,8 +25,8 @@ from preceptor.advice.sensitivity import Change, sensitivity_until
 from preceptor.evaluation.expectations import expected_costs
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
-from preceptor.planning.people_search import PLAN
-from preceptor.planning.restricted import neighbours
+from preceptor.planning.candidate_sets import neighbours
+from preceptor.planning.crowd_plans import PLAN
 from preceptor.policies import Policy
 
 if TYPE_CHECKING:

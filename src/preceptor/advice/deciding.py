@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.words import counted
@@ -12,11 +10,8 @@ from preceptor.evaluation.expectations import is_anybody, people_of
 from preceptor.people.crowd import Crowd
 from preceptor.plan import Plan
 from preceptor.planning import solve
-from preceptor.planning.anytime import watching
-from preceptor.planning.bounds import instant_bound
-from preceptor.planning.people_search import check_objective
-from preceptor.planning.restricted import solve_restricted
-from preceptor.planning.shape import shape_of
+from preceptor.planning.candidate_sets import has_many_sets
+from preceptor.planning.crowd_plans import check_objective
 from preceptor.problem import Problem
 
 # Enough for most tables; where the proof leaves a wide gap, more is taken.
@@ -24,8 +19,8 @@ QUICK_SECONDS, MORE_SECONDS = 0.5, 10.0
 _WIDE = 0.05
 # For a crowd or somebody who does not learn by showings, and for each proof that goes with it.
 PEOPLE_SECONDS, PROOF_SECONDS = 4.0, 0.5
-# With more sets than this planning is among promising ones, for so long if nobody says.
-_MANY_SETS, MANY_SETS_SECONDS = 20_000, 3.0
+# With too many sets planning is among promising ones, for so long if nobody says.
+MANY_SETS_SECONDS = 3.0
 # The least that a step of advice gets, however little time is left.
 _LEAST_SECONDS = 0.05
 
@@ -62,8 +57,10 @@ def plan_for(
         limit = PEOPLE_SECONDS if time_limit is None else time_limit
         return solve(problem, "auto", time_limit=limit, seed=seed, progress=progress)
     seconds = QUICK_SECONDS if time_limit is None else time_limit
-    if problem.budget.count(problem.size) > _MANY_SETS:
-        return _plan_among_many(problem, time_limit or MANY_SETS_SECONDS, seed, progress)
+    if has_many_sets(problem):
+        # A dual over all of them would take minutes and gigabytes.
+        limit = time_limit or MANY_SETS_SECONDS
+        return solve(problem, "search", time_limit=limit, seed=seed, progress=progress)
     plan = solve(problem, "auto", time_limit=seconds, seed=seed, progress=progress)
     if time_limit is None and plan.status is Status.TIME_LIMIT and plan.gap > _WIDE:
         said = (
@@ -74,27 +71,6 @@ def plan_for(
         longer = solve(problem, "auto", time_limit=MORE_SECONDS, seed=seed, progress=progress)
         plan = min(plan, longer, key=lambda each: (each.value, each.gap))
     return plan
-
-
-def _plan_among_many(
-    problem: Problem, seconds: float, seed: int, progress: Progress | None
-) -> Plan:
-    """For somebody who learns by showings, from very many sets.
-
-    A dual over all would take minutes and gigabytes: it is planned with the promising ones, and
-    bounded over all of them.
-    """
-
-    def search(small: Problem, limit: float | None) -> Plan:
-        return solve(small, "search", time_limit=limit, seed=seed, progress=progress)
-
-    with watching(seconds) as watch:
-        plan = solve_restricted(problem, search, watch, progress)
-        if shape_of(problem).too_many_sets:
-            return plan
-        report(progress, "bounding")
-        bound = max(instant_bound(problem), plan.lower_bound)
-        return replace(plan, lower_bound=bound, seconds=watch.seconds).settled()
 
 
 def _plan_for_crowd(

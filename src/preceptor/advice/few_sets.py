@@ -17,24 +17,24 @@ from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import best_fixed_set, followed_rounds, most_predictive_set
 from preceptor.advice.comparing import with_policy
 from preceptor.advice.resampling import fixed_costs_of, judged
-from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expectations, expected_costs, weights_of
 from preceptor.evaluation.value import evaluate
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.planning import solve
+from preceptor.planning.candidate_sets import neighbours, with_sets
 from preceptor.planning.crowd_plans import objective_of
 from preceptor.planning.objectives import Objective
-from preceptor.planning.people_search import policy_of
-from preceptor.planning.price_search import search_prices
-from preceptor.planning.restricted import listed, neighbours
-from preceptor.planning.searched_rounds import SearchedRounds
+from preceptor.planning.price_search import search_prices, searched_rounds
+from preceptor.planning.search import expected_of, settled_policy
 from preceptor.policies import Policy, Stationary
 
 # Sets to choose from: all if there are no more than the first; else so many of the plan's own, and
 # as many of the best fixed ones among those near the best one of all.
 _ALL, _MOST_USED, _MOST_NEAR = 30, 8, 40
-_KICKS, _SEARCH_SECONDS = 2, 0.3
+# The most that a plan for one choice of sets may take.
+_SEARCH_SECONDS = 1.0
 
 
 def check_simple(simple: int | None) -> None:
@@ -105,7 +105,7 @@ class _Work:
 
     def __init__(self, free: Plan, pool: list[TestSet], seed: int) -> None:
         self.free, self.pool, self.seed = free, pool, seed
-        self.small = free.problem.replace(budget=listed(free.problem, pool))
+        self.small = with_sets(free.problem, pool)
 
     def judge(self, policy: Policy) -> float:
         """What is to be small: the expected loss, or the crowd's objective."""
@@ -117,29 +117,21 @@ class _Work:
         """A good policy that shows only these sets."""
         if len(sets) == 1:
             return Stationary(sets[0])
-        if self.free.problem.learns_by_showings:
-            return self.by_search(sets, "search", max_kicks=_KICKS, time_limit=_SEARCH_SECONDS)
-        where = {shown: i for i, shown in enumerate(self.small.sets)}
-        searched = SearchedRounds.of(self.small)
+        hurry = Deadline(_SEARCH_SECONDS)
+        crowd = self.free.regrets is not None
         found = search_prices(
-            expectations(self.small),
-            rounds=searched.rounds,
+            expectations(self.small) if crowd else [expected_of(self.small)],
+            rounds=searched_rounds(self.small),
             discount=self.small.discount,
-            infinite=searched.infinite,
+            infinite=self.small.horizon is None,
             sets=len(self.small.sets),
-            objective=None if self.free.regrets is None else self._objective(),
-            candidates=np.array(sorted(where[shown] for shown in sets), dtype=np.int64),
+            objective=self._objective() if crowd else None,
+            candidates=np.array(sorted(self.small.sets.index(shown) for shown in sets)),
             seed=self.seed,
             max_kicks=0,
+            stop=lambda: hurry.is_over,
         )
-        return policy_of(self.small, found)
-
-    def by_search(self, sets: list[TestSet], method: str, **options: object) -> Policy:
-        few = self.free.problem.replace(budget=listed(self.free.problem, sets))
-        try:
-            return solve(few, method, seed=self.seed, **options).policy
-        except NotApplicable:
-            return solve(few, "beam", width=2, layers=10).policy
+        return settled_policy(self.small, found)
 
     def _objective(self) -> Objective:
         regrets = self.free.regrets
@@ -186,7 +178,9 @@ def _cheapest(
 
 def _polished(work: _Work, chosen: list[TestSet], deadline: Deadline) -> Policy:
     """A longer search for the sets that were chosen; exact where that is quick."""
-    if len(chosen) == 1 or not work.free.problem.learns_by_showings:
+    problem = work.free.problem
+    if len(chosen) == 1 or not problem.learns_by_showings:
         return work.plan(chosen)
     seconds = float(np.clip(deadline.left / 2.0, 0.2, 3.0))
-    return work.by_search(chosen, "auto", time_limit=seconds)
+    few = with_sets(problem, chosen)
+    return solve(few, "auto", time_limit=seconds, seed=work.seed).policy

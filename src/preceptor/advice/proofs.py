@@ -23,15 +23,14 @@ from preceptor.evaluation.expectations import (
 from preceptor.people.person import Person
 from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning import SOLVERS, solve
-from preceptor.planning.people_search import STANDS_STILL
+from preceptor.planning.candidate_sets import has_many_sets
+from preceptor.planning.crowd_plans import STANDS_STILL
 from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
 
-# Families larger than this are not looked through whole.
-_MANY_SETS = 3_000
 # States x sets that an exact method gets through in no time.
 _EXACT_WORK = 10**7
 
@@ -76,7 +75,7 @@ def _proof(
 ) -> tuple[float, str, Policy | None] | None:
     """A bound, how it is known, and the plan that came with it."""
     alone = problem.replace(learner=person)
-    if person.kind == "no-learning" and problem.budget.count(problem.size) <= _MANY_SETS:
+    if person.kind == "no-learning" and not has_many_sets(problem):
         return float(fixed_costs(alone).min()), STANDS_STILL, None
     if not _takes_time(alone) or seconds <= 0.0:
         return None
@@ -98,7 +97,7 @@ def _proof(
 def _takes_time(alone: Problem) -> bool:
     """Whether there is something to prove about one person that has to be worked out."""
     sets = alone.budget.count(alone.size)
-    if alone.learner.kind == "no-learning" or sets > _MANY_SETS:
+    if alone.learner.kind == "no-learning" or has_many_sets(alone):
         return False
     if not alone.learns_by_showings:
         return alone.size <= MOST_TESTS and sets <= MOST_SETS

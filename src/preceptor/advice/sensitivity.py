@@ -19,7 +19,6 @@ import numpy as np
 
 from preceptor._base.deadline import Deadline
 from preceptor._base.values import FloatArray
-from preceptor.advice.improve import improve
 from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.evaluation.value import evaluate
 from preceptor.model.matrices import average_correlation
@@ -31,15 +30,15 @@ from preceptor.people.delta_rule import DeltaRule
 from preceptor.people.person import Person
 from preceptor.plan import Plan
 from preceptor.planning.bounds import floor_bound, instant_bound
-from preceptor.planning.restricted import first_candidates, floor_over_all_sets, listed
+from preceptor.planning.candidate_sets import has_many_sets
+from preceptor.planning.search import improved
 from preceptor.planning.shape import shape_of
+from preceptor.planning.streamed_floors import floor_over_all_sets
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 # Problems that are worked on at once.
 _AT_ONCE = 2
-# Larger families are not looked through whole by a descent, nor bounded by more than their floors.
-_MANY_SETS = 3_000
 # A correlation matrix is never made worse conditioned than this.
 _MOST_CONDITION = 1e8
 # The most that the floor over all sets may take for each changed assumption.
@@ -158,25 +157,16 @@ def _live_with(
     plan: Plan, seed: int, changed: Problem, assumption: str, direction: str, factor: float
 ) -> Change:
     kept = evaluate(changed, plan.policy)
-    policy = improve(_among_promising(changed, plan.policy), plan.policy, seed=seed)
+    policy = improved(changed, plan.policy, seed=seed)
     again = evaluate(changed, policy)
     bound = min(_instant_bound(changed), again)
     return Change(assumption, direction, factor, changed, kept, again, bound, policy)
 
 
-def _among_promising(problem: Problem, policy: Policy) -> Problem:
-    """The problem itself, or with the promising sets and the policy's own where there are many."""
-    if problem.budget.count(problem.size) <= _MANY_SETS:
-        return problem
-    return problem.replace(
-        budget=listed(problem, first_candidates(problem) | set(policy.used_sets()))
-    )
-
-
 def _instant_bound(problem: Problem) -> float:
     if shape_of(problem).too_many_sets:
         return floor_over_all_sets(problem, _FLOOR_SECONDS)
-    if problem.budget.count(problem.size) > _MANY_SETS and problem.learns_by_showings:
+    if has_many_sets(problem) and problem.learns_by_showings:
         return floor_bound(problem)
     return instant_bound(problem)
 

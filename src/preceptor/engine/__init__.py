@@ -1,11 +1,10 @@
-"""Search and proof on plain arrays.
+"""Proofs on plain arrays.
 
 Where every showing divides a test's error by a constant, a state is a vector of relative errors u,
-a round costs a constant plus |W_S u|^2, and plans can be searched and bounded with a few arrays.
+a round costs a constant plus |W_S u|^2, and plans can be bounded with a few arrays.
 One idea a file:
 
 - `instance`: the problem as arrays, and what every method here needs of it;
-- `search`: local search on whole schedules, a good plan fast;
 - `error_dual`: multipliers for each round that prove a lower bound on the cost of every plan.
 
 For any curve, imputation and convex risk a state is a vector of counts:

@@ -11,7 +11,6 @@ never uses the smoothing.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.bound import DualBound, Timeline
@@ -115,12 +115,12 @@ def conduct(
     pass: what passes before it proved stands, and nothing (-inf) if there was none. Deterministic
     unless the clock ends it.
     """
-    began = time.perf_counter()
+    began = counted_seconds()
     best: Proven | None = None
     status, iterations, spare, previous = "converged", 0, 0.0, -np.inf
 
     def over() -> str:
-        late = time.perf_counter() - began > time_limit - spare
+        late = counted_seconds() - began > time_limit - spare
         if late or (halt is not None and halt[0]):
             return "time_limit"
         if iterations >= max_iterations:

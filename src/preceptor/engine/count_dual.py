@@ -9,11 +9,11 @@ returned has been certified over every set and every count, without any smoothin
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import numpy as np
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.ascent import (
@@ -140,12 +140,12 @@ class CountDual:
     def prove(self, temp: float) -> Proven:
         """Every set and every count once, with tangents that are improved where they decide."""
         dual, times = self.smoothed, self.smoothed.times
-        began = time.perf_counter()
+        began = counted_seconds()
         dual.keep_tangents()
         minima, _ = dual.exact.minima(self.theta, temp * np.array([0.1]), halt=self.halt)
         theta, minima = self.theta[times.row], minima[times.piece[: times.rounds]]
         value = float(self._constants(theta, minima)[0] + start_value(self.instance, theta))
-        return Proven(theta, minima, value, time.perf_counter() - began)
+        return Proven(theta, minima, value, counted_seconds() - began)
 
     def _constants(self, theta: FloatArray, minima: FloatArray) -> FloatArray:
         instance = self.instance

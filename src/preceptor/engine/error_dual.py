@@ -11,10 +11,9 @@ bound is handed on as such.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.certificate import COUNT_UNIT, LONGEST
@@ -238,11 +237,11 @@ class ErrorDual:
             self.times.has_tail, instance.actions, self.centres, guess, margin, tolerance, steps,
             lists, sizes, z, g, self.halt,
         )  # fmt: skip
-        began = time.perf_counter()
+        began = counted_seconds()
         in_threads(
             lambda part: all_sets_rounds(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE
         )
-        self.seconds = time.perf_counter() - began
+        self.seconds = counted_seconds() - began
         return lists, sizes, z, g
 
     def _list_sets(self, theta: FloatArray, temp: float) -> FloatArray:

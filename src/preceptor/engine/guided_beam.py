@@ -9,7 +9,6 @@ ends.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from preceptor._base.deadline import counted_seconds
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.engine.bound import DualBound
@@ -137,7 +137,7 @@ def guided_beam(
 
     Deterministic unless the clock or `should_stop` ends it.
     """
-    began = time.perf_counter()
+    began = counted_seconds()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
     back = _BackPointers()
@@ -148,7 +148,7 @@ def guided_beam(
     status: Ending = "complete"
     t = 0
     while t < bound.length and layer.size:
-        late = time.perf_counter() - began > time_limit
+        late = counted_seconds() - began > time_limit
         if late or (should_stop is not None and should_stop()):
             status = "time_limit" if late else "stopped"
             break

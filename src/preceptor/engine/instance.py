@@ -92,3 +92,21 @@ class DualInstance:
         if self.empty_set < 0:
             return np.inf
         return float(self.set_cost[self.empty_set] * self.rounds_value(first_round))
+
+
+def evaluate_schedule(instance: DualInstance, schedule: IntArray, commit: int) -> float:
+    """Exact cost of a schedule followed by `commit` forever (ignored for a finite horizon)."""
+    from preceptor.engine._schedule_kernels import schedule_value
+
+    return float(
+        schedule_value(
+            np.asarray(schedule, dtype=np.int64),
+            max(commit, 0),
+            instance.horizon is None,
+            instance.factor,
+            instance.set_cost,
+            instance.shown,
+            1.0 / instance.alpha,
+            instance.discount,
+        )
+    )

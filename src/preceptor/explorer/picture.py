@@ -14,7 +14,6 @@ from preceptor.explorer.choice import Choice, command_of, problem_of, toml_of
 from preceptor.explorer.ground import Ground
 from preceptor.plan import Plan
 from preceptor.planning import solve
-from preceptor.planning.search import quick_search
 from preceptor.report import figures
 from preceptor.report.headline import in_numbers
 from preceptor.report.scale import scale_of
@@ -33,7 +32,7 @@ _ROWS = 5
 def quick_plan(ground: Ground, choice: Choice) -> Plan:
     """The best plan that a tenth of a second finds."""
     with one_blas_thread():
-        return quick_search(problem_of(ground, choice), QUICK)
+        return solve(problem_of(ground, choice), "search", time_limit=QUICK)
 
 
 def proven_plan(ground: Ground, choice: Choice) -> Plan:
@@ -60,7 +59,7 @@ def picture(ground: Ground, choice: Choice, plan: Plan, *, is_proven: bool) -> d
         Plain data for a template.
     """
     with one_blas_thread():
-        rivals = alternatives(plan, orders=None if is_proven else _FEW_ORDERS)
+        rivals = alternatives(plan) if is_proven else alternatives(plan, orders=_FEW_ORDERS)
     drawn = {
         "timeline": figures.timeline(plan),
         "losses": figures.losses(plan, rivals),

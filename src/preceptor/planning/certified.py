@@ -33,7 +33,6 @@ from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.by_prices import has_prices_nearby
 from preceptor.planning.certified_person import certify_person, why_not_certified
 from preceptor.planning.counting import to_counts, why_not_counted
 from preceptor.planning.finite import DEFAULT_MEMORY, finite_plan
@@ -44,11 +43,6 @@ from preceptor.planning.search import check_search_options, solve_search, why_no
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.truncated import truncated_plan
-from preceptor.planning.warm_up import (
-    compile_exact_and_counts,
-    compile_for,
-    compile_search_and_proof,
-)
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 30.0
@@ -128,7 +122,6 @@ def solve_certified(
     if why_not_proven(problem):
         raise NotApplicable(f"certified: {why_not_proven(problem)}")
     if not problem.learns_by_showings:
-        compile_for(problem)
         with watching(time_limit) as watch:
             return certify_person(
                 problem,
@@ -141,12 +134,6 @@ def solve_certified(
             )
     shape = shape_of(problem)
     general = not shape.has_dual and not why_not_counted(problem)
-    if shape.has_dual:
-        compile_search_and_proof()
-    elif general:
-        compile_exact_and_counts()
-    if has_prices_nearby(problem):
-        compile_for(problem)
     with watching(time_limit) as watch, one_blas_thread():
         if shape.too_many_sets:
             plan = solve_search(

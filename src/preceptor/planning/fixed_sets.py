@@ -74,7 +74,7 @@ def fixed_sets(
         for s in played:
             losses = person.losses(np.full(known, s, dtype=np.int64))
             costs[s, i], late[s, i] = weights @ losses, losses[-1]
-    return FixedSets(_numbers(costs), _numbers(late))
+    return FixedSets(as_numbers(costs), as_numbers(late))
 
 
 def best_fixed(
@@ -93,9 +93,9 @@ def best_fixed(
         estimates = fixed_sets(everybody, sets, rounds, discount, infinite=horizon is None).costs
     few = np.argsort(judge(estimates), kind="stable")[:_WORKED_OUT]
     exact = fixed_costs(problem, few.tolist()).T
-    return int(few[int(np.argmin(judge(_numbers(exact))))])
+    return int(few[int(np.argmin(judge(as_numbers(exact))))])
 
 
-def _numbers(values: FloatArray) -> FloatArray:
+def as_numbers(values: FloatArray) -> FloatArray:
     """What cannot be computed is as bad as can be."""
     return np.where(np.isnan(values), np.inf, values)

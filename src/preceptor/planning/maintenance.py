@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Tail
+from preceptor.people.expected import Expected, Tail
 from preceptor.people.exposures import Exposures
 
 # Sets that the program mixes at most, and how many join it at a time.
@@ -34,8 +34,10 @@ _ALWAYS = 1.0 - 1e-6
 _LEAST_SHARE = 0.03
 # A test that is always shown is taken to have been shown so often when words are compared.
 _WELL_KNOWN = 1_000.0
-DEFAULT_LONGEST = 12
-DEFAULT_WORDS = 12
+# Words that a search is told of for each person who forgets.
+_WORDS = 3
+# Rounds of a word, and words that are compared, at most.
+_LONGEST, _MOST_WORDS = 12, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +75,11 @@ def best_mixes(expected: Exposures) -> list[Mix]:
     Returns
     -------
     list of Mix
-        At least one. If nothing is forgotten, single sets.
+        At least one.
     """
     program = _Program(expected)
     alone = np.array([program.loss_alone(s) for s in range(program.count)])
     order = np.argsort(alone, kind="stable")
-    if expected.forgetting == 0.0:
-        return [program.mix(_unit(program.count, s)) for s in order[:DEFAULT_WORDS]]
     found: list[Mix] = []
     for start in _starts(order):
         mix = program.mix(_settle(program, start))
@@ -89,17 +89,14 @@ def best_mixes(expected: Exposures) -> list[Mix]:
 
 
 def maintenance_words(
-    expected: Exposures,
-    discount: float,
-    longest: int = DEFAULT_LONGEST,
-    words: int = DEFAULT_WORDS,
+    expected: Exposures, discount: float, longest: int = _LONGEST, words: int = _MOST_WORDS
 ) -> list[Tail]:
     """Words of sets worth repeating forever, best first.
 
     Parameters
     ----------
     expected
-        Somebody who forgets, or not.
+        Somebody who forgets.
     discount
         What a round weighs against the one before, below 1.
     longest
@@ -127,14 +124,19 @@ def maintenance_words(
     found = {word for mix in mixes for word in _words_of(mix, longest)}
     late = {word: float(expected.orbit_losses(word).mean()) for word in found}
     forever = sorted(found, key=lambda word: (late[word], len(word), word))
-    if expected.forgetting == 0.0:
-        return forever[:words]
     start = np.minimum(mixes[0].exposures, _WELL_KNOWN)
     costs = {word: expected.tail_value(start, discount, word) for word in found}
     soon = sorted(found, key=lambda word: (costs[word], len(word), word))[: words // 3]
     others = [word for word in forever if word not in soon]
     kept = {*soon, *others[: words - len(soon)]}
     return [word for word in forever if word in kept]
+
+
+def words_to_repeat(everybody: Sequence[Expected], discount: float) -> tuple[Tail, ...]:
+    """What those who forget should be shown over and over: the best words for each of them."""
+    forgetful = [each for each in everybody if isinstance(each, Exposures) and each.forgetting]
+    words = [word for each in forgetful for word in maintenance_words(each, discount)[:_WORDS]]
+    return tuple(dict.fromkeys(words))
 
 
 class _Program:
@@ -170,21 +172,13 @@ class _Program:
         losses = least + np.sum(deviation * deviation, axis=1)
         pulled = np.zeros(q.size)
         np.add.at(pulled, members, shares[:, None] * np.einsum("sij,si->sj", factor, deviation))
-        if f > 0.0:
-            often = np.minimum(shares @ self._membership, _ALWAYS)
-            by_share = 2.0 * (omega @ pulled) * slopes / ((1.0 - often) ** 2 * f)
-        else:
-            by_share = np.zeros(q.size)
+        often = np.minimum(shares @ self._membership, _ALWAYS)
+        by_share = 2.0 * (omega @ pulled) * slopes / ((1.0 - often) ** 2 * f)
         return float(shares @ losses), losses + self._membership @ by_share
 
     def _exposures(self, shares: FloatArray) -> FloatArray:
-        f = self.expected.forgetting
-        often = shares @ self._membership
-        if f == 0.0:
-            # Whatever is shown at all is known in the end.
-            return np.where(often > 0.0, np.inf, self.expected.start)
-        often = np.minimum(often, _ALWAYS)
-        held: FloatArray = often / ((1.0 - often) * f)
+        often = np.minimum(shares @ self._membership, _ALWAYS)
+        held: FloatArray = often / ((1.0 - often) * self.expected.forgetting)
         return held
 
 
@@ -241,10 +235,6 @@ def _solve(program: _Program, active: list[int], shares: FloatArray) -> FloatArr
 
 def _excess(shares: FloatArray) -> float:
     return float(shares.sum()) - 1.0
-
-
-def _unit(count: int, position: int) -> FloatArray:
-    return _spread(count, [int(position)], np.ones(1))
 
 
 def _spread(count: int, active: list[int], shares: FloatArray) -> FloatArray:

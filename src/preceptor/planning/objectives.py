@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from preceptor._base.checks import is_number
-from preceptor._base.values import FloatArray, frozen_array
-from preceptor.errors import InvalidProblem
+from preceptor._base.values import FloatArray
 
 # How sharp the stand-ins for the worst regret are, in units of one over the regret at hand.
 _SHARPNESS = (4.0, 16.0, 64.0)
@@ -89,32 +85,25 @@ class Mean(Objective):
     Parameters
     ----------
     weights
-        How much each person counts, shape (people,); scaled to a sum of 1.
+        How much each person counts, shape (people,); in any units.
     best
         What the best plan for each person costs, shape (people,).
-
-    Raises
-    ------
-    InvalidProblem
-        Weights or costs that make no sense.
 
     Examples
     --------
     >>> import numpy as np
-    >>> float(Mean([1.0, 3.0], [2.0, 4.0]).value(np.array([3.0, 4.0])))
+    >>> float(Mean(np.array([1.0, 3.0]), np.array([2.0, 4.0])).value(np.array([3.0, 4.0])))
     1.125
     """
 
     weights: FloatArray
     best: FloatArray
 
-    def __init__(self, weights: npt.ArrayLike, best: npt.ArrayLike) -> None:
-        _fill_in(self, weights, best)
-
     def value(self, costs: FloatArray) -> Any:
         """Mean ratio; who has no weight does not count, whatever they cost."""
         counts = self.weights > 0
-        return costs[..., counts] @ (self.weights[counts] / self.best[counts])
+        shares = self.weights[counts] / self.weights.sum()
+        return costs[..., counts] @ (shares / self.best[counts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,24 +119,15 @@ class Regret(Objective):
         log(sum of exp(sharpness x regret)) / sharpness: a maximum has kinks at which no single
         change helps, though a small loss for one person for a larger gain of another would.
 
-    Raises
-    ------
-    InvalidProblem
-        Costs that make no sense.
-
     Examples
     --------
     >>> import numpy as np
-    >>> float(Regret([2.0, 4.0]).value(np.array([3.0, 4.0])))
+    >>> float(Regret(np.array([2.0, 4.0])).value(np.array([3.0, 4.0])))
     0.5
     """
 
     best: FloatArray
     sharpness: float = math.inf
-
-    def __init__(self, best: npt.ArrayLike, sharpness: float = math.inf) -> None:
-        _fill_in(self, None, best)
-        object.__setattr__(self, "sharpness", float(sharpness))
 
     def value(self, costs: FloatArray) -> Any:
         """Worst regret, or its smooth stand-in."""
@@ -180,22 +160,17 @@ class CVaR(Objective):
     Parameters
     ----------
     weights
-        How much each person counts, shape (people,); scaled to a sum of 1.
+        How much each person counts, shape (people,); in any units.
     best
         What the best plan for each person costs, shape (people,).
     level
         Share of the weight that does better and is left out: 0 is the mean, towards 1 only the
         worst counts.
 
-    Raises
-    ------
-    InvalidProblem
-        Weights, costs or a level that make no sense.
-
     Examples
     --------
     >>> import numpy as np
-    >>> float(CVaR([1.0, 1.0], [1.0, 1.0], level=0.5).value(np.array([3.0, 1.0])))
+    >>> float(CVaR(np.ones(2), np.ones(2), level=0.5).value(np.array([3.0, 1.0])))
     3.0
     """
 
@@ -203,19 +178,11 @@ class CVaR(Objective):
     best: FloatArray
     level: float = 0.8
 
-    def __init__(self, weights: npt.ArrayLike, best: npt.ArrayLike, level: float = 0.8) -> None:
-        faults = []
-        if not is_number(level) or not 0.0 <= level < 1.0:
-            faults.append(f"level: {level!r}, must be a number from 0 to below 1")
-        InvalidProblem.raise_if(faults)
-        _fill_in(self, weights, best)
-        object.__setattr__(self, "level", float(level))
-
     def value(self, costs: FloatArray) -> Any:
         """Mean over the worst share of the weight."""
         ratios = costs / self.best
         order = np.argsort(-ratios, axis=-1)
-        weights = self.weights[order]
+        weights = self.weights[order] / self.weights.sum()
         left = 1.0 - self.level
         before = np.cumsum(weights, axis=-1) - weights
         counted = np.clip(left - before, 0.0, weights)
@@ -227,27 +194,3 @@ class CVaR(Objective):
     def stages(self, costs: FloatArray) -> tuple[Objective, ...]:
         """From the mean to the worst: half the level first."""
         return (Mean(self.weights, self.best), CVaR(self.weights, self.best, self.level / 2), self)
-
-
-def _fill_in(objective: Any, weights: npt.ArrayLike | None, best: npt.ArrayLike) -> None:
-    """Check and set what the objectives share."""
-    costs = np.atleast_1d(np.asarray(best, dtype=np.float64))
-    faults: list[str] = []
-    if costs.ndim != 1 or not costs.size or not np.all(np.isfinite(costs) & (costs > 0)):
-        faults.append(
-            f"best: {_listed(costs)}, must be one positive cost a person (their own best plan's)"
-        )
-    if weights is not None:
-        counts = np.atleast_1d(np.asarray(weights, dtype=np.float64))
-        if counts.shape != costs.shape:
-            faults.append(f"weights: {counts.size}, but there are {costs.size} people")
-        elif not np.all(np.isfinite(counts) & (counts >= 0)) or counts.sum() <= 0:
-            faults.append(f"weights: {_listed(counts)}, must be at least 0 and not all 0")
-        else:
-            object.__setattr__(objective, "weights", frozen_array(counts / counts.sum()))
-    InvalidProblem.raise_if(faults)
-    object.__setattr__(objective, "best", frozen_array(costs))
-
-
-def _listed(values: Sequence[float] | FloatArray) -> list[float]:
-    return [float(value) for value in np.ravel(values)]

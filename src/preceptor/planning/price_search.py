@@ -12,18 +12,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.discounting import rounds_until
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.errors import InvalidInput
 from preceptor.people.expected import Expected, Tail
-from preceptor.planning.fixed_sets import FixedSets, fixed_sets
+from preceptor.planning.fixed_sets import FixedSets, as_numbers, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
+from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
+from preceptor.problem import Problem
 
 # Rounds, and what comes after them.
 Start = tuple[Sequence[int] | IntArray, Tail]
 
+# Rounds of an endless problem that are searched, from and to; what comes later is repeated. Those
+# that weigh less than the share are not worth it.
+_LEAST_ROUNDS, _MOST_ROUNDS, _NEGLIGIBLE = 20, 400, 1e-4
 # So few prices a pass that every start may be followed to its end.
 _SMALL = 3000
 # Fixed sets whose cost is computed in full.
@@ -57,6 +62,26 @@ class Found:
         return self.schedule, self.tail
 
 
+def searched_rounds(problem: Problem) -> int:
+    """All rounds of a finite horizon; else until later ones weigh next to nothing."""
+    if problem.horizon is not None:
+        return problem.horizon
+    if problem.discount == 0.0:
+        return 1
+    needed = rounds_until(problem.discount, _NEGLIGIBLE)
+    return min(max(needed, _LEAST_ROUNDS), _MOST_ROUNDS)
+
+
+def policy_of(problem: Problem, found: Found) -> Policy:
+    """What was found as a policy."""
+    sets = [problem.sets[int(s)] for s in found.schedule]
+    word = [problem.sets[int(s)] for s in found.tail] or [sets[-1]]
+    if len(set(word)) > 1:
+        return ExploreThenRepeat(tuple(sets), tuple(word), problem.start)
+    policy = ExploreThenCommit(sets, word[0], problem.start)
+    return Stationary(word[0]) if not policy.prefix else policy
+
+
 def search_prices(
     people: Sequence[Expected],
     *,
@@ -66,6 +91,7 @@ def search_prices(
     sets: int,
     objective: Objective | None = None,
     starts: Iterable[Start] = (),
+    only_starts: bool = False,
     tails: Sequence[Tail] = (),
     candidates: IntArray | None = None,
     fixed: FixedSets | None = None,
@@ -92,6 +118,8 @@ def search_prices(
         What to minimise; may be left out for one person: what the schedule costs.
     starts
         Schedules to begin with, besides fixed sets; cut or continued to the right length.
+    only_starts
+        Whether to begin with these alone.
     tails
         Words worth trying after the searched rounds, besides single sets.
     candidates
@@ -111,22 +139,9 @@ def search_prices(
     -------
     Found
         The best that was met.
-
-    Raises
-    ------
-    InvalidInput
-        No people, no rounds, or several people without an objective.
     """
-    if not people or rounds < 1:
-        raise InvalidInput(
-            f"people: {len(people)}, rounds: {rounds!r}; there must be at least one of each"
-        )
     if objective is None:
-        if len(people) > 1:
-            raise InvalidInput(
-                f"objective: None, but there are {len(people)} people; say what to minimise, "
-                "e.g. Regret(best)"
-            )
+        assert len(people) == 1, "costs of several people are compared by an objective"
         objective = Cost()
     ids = np.arange(sets) if candidates is None else np.unique(candidates)
     # What follows solves many small systems.
@@ -138,8 +153,11 @@ def search_prices(
         search = _Search(descent, objective, np.random.default_rng(seed), improved)
         search.know_fixed(people, discount, fixed)
         begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-        if len(people) == 1:
-            begun.append(search.greedy(people[0]))
+        if not only_starts:
+            few = [[s] for s in descent.fixed[:3]]
+            begun += [_fitted(each, (), rounds, infinite) for each in few]
+            if len(people) == 1:
+                begun.append(search.greedy(people[0]))
         return search.run(begun, max_kicks)
 
 
@@ -182,7 +200,7 @@ class _Search:
 
     def _ordered(self, costs: FloatArray) -> list[int]:
         """Positions of the sets, best first."""
-        values = _numbers(self.objective.value(costs[self.descent.all]))
+        values = as_numbers(self.objective.value(costs[self.descent.all]))
         ordered: list[int] = self.descent.all[np.argsort(values, kind="stable")].tolist()
         return ordered
 
@@ -200,8 +218,6 @@ class _Search:
     def run(self, starts: list[tuple[IntArray, Tail]], max_kicks: int) -> Found:
         """From the starts to the best."""
         priced = self.priced
-        for s in self.descent.fixed[:3]:
-            starts.append(_fitted([s], (), self.rounds, self.descent.infinite))
         starts = self._ranked(starts)
         self._know(starts)
         stages = self._stages(starts[0])
@@ -363,11 +379,6 @@ class _Search:
         self.best = (priced.schedule.copy(), priced.tail, priced.costs.copy(), value)
         self.improved(value)
         return True
-
-
-def _numbers(values: FloatArray) -> FloatArray:
-    """What cannot be computed is as bad as can be."""
-    return np.where(np.isnan(values), np.inf, values)
 
 
 def _fitted(

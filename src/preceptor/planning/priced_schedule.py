@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Tail
+from preceptor.people.expected import Expected, Resumable, Tail, TakesStretches, Walk
 from preceptor.planning.objectives import Objective
-from preceptor.planning.standing import Standing
 
 BoolArray = npt.NDArray[np.bool_]
 Stop = Callable[[], bool]
@@ -56,7 +55,7 @@ class PricedSchedule:
         # A list: reading one number from an array takes longer than the rest of a loop.
         self._now: list[int] = [0] * rounds
         self._laid: IntArray | None = None
-        self._standing = Standing(self._walks, self._rough, rounds)
+        self._standing = _Standing(self._walks, self._rough, rounds)
 
     @property
     def schedule(self) -> IntArray:
@@ -361,3 +360,55 @@ def _smallest(values: FloatArray, count: int) -> IntArray:
 
 def _filled(size: int, position: int) -> IntArray:
     return np.full(size, position, dtype=np.int64)
+
+
+class _Standing:
+    """Takes walks back round by round; some remember, and resume where nothing has changed."""
+
+    def __init__(self, walks: Sequence[Walk], rough: Sequence[bool], rounds: int) -> None:
+        self._rounds = rounds
+        self._plain: list[Walk] = []
+        self._resumable: list[Resumable] = []
+        for walk, is_rough in zip(walks, rough, strict=True):
+            if isinstance(walk, Resumable) and not is_rough:
+                self._resumable.append(walk)
+            else:
+                self._plain.append(walk)
+        # Where each group stands; the sets that the second group remembers, down to which round.
+        self._plain_at = self._resumed_at = rounds
+        self._remembered = [-1] * rounds
+        self._lowest = rounds
+
+    def laid(self, *, other_tail: bool) -> None:
+        """All walks stand at the end."""
+        self._plain_at = self._resumed_at = self._rounds
+        if other_tail:
+            self._lowest = self._rounds
+
+    def at(self, end: int, now: list[int]) -> None:
+        """Take in the present sets down to round `end`."""
+        if self._plain_at > end:
+            sets = now[end : self._plain_at]
+            for walk in self._plain:
+                if len(sets) > 1 and isinstance(walk, TakesStretches):
+                    walk.back_over(end, np.array(sets, dtype=np.int64))
+                    continue
+                for t in range(self._plain_at - 1, end - 1, -1):
+                    walk.back(t, now[t])
+            self._plain_at = end
+        known = at = self._resumed_at
+        if at <= end or not self._resumable:
+            self._resumed_at = end
+            return
+        remembered, lowest = self._remembered, max(self._lowest, end)
+        while known > lowest and remembered[known - 1] == now[known - 1]:
+            known -= 1
+        for quick in self._resumable:
+            if known < at:
+                quick.resume(known)
+            if known > end:
+                quick.back_over(end, np.array(now[end:known], dtype=np.int64))
+        if known > end:
+            remembered[end:known] = now[end:known]
+            self._lowest = end
+        self._resumed_at = end

@@ -1,54 +1,78 @@
 """Local search on whole schedules: a good plan fast, at any size, with an instant bound.
 
-Starts from the best fixed sets, greedy schedules and a small beam, then changes sets in single
-rounds or blocks, swaps rounds and the final set while that helps, then kicks and repeats until
-the time is up. Where every showing divides an error by a constant, changes are priced in closed
-form (`engine.search`), and so they are for any other curve (`by_prices`); for risks other than
-squared error they are replayed (`replay_search`), from a plan for squared errors.
+One search serves every person, risk and budget (`price_search`), because a person only has to say
+what a change of one round is worth. People who learn by showings say it exactly for squared errors,
+and to first order for other risks (`charged_rounds`), from a plan for squared errors. A crowd is
+planned for in `crowd_plans`. Where sets are too many to be priced one by one, promising ones are
+searched, then the neighbours of those that the plan uses, until nothing gets better.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
 import numpy as np
 
 from preceptor._base.checks import is_count
-from preceptor._base.discounting import rounds_until
-from preceptor._base.progress import Progress, report
+from preceptor._base.progress import Progress, Status, report
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import IntArray
-from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.errors import InvalidInput, InvalidProblem, NotApplicable
+from preceptor.evaluation.expectations import expectations
 from preceptor.evaluation.value import evaluate
+from preceptor.loss import ClosedForm
+from preceptor.model.risks import SquaredError
+from preceptor.people.crowd import Crowd
+from preceptor.people.expected import Expected
 from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch, watching
-from preceptor.planning.beam import solve_beam
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.by_prices import Found, has_prices, has_prices_nearby, search_by_prices
+from preceptor.planning.candidate_sets import (
+    KEPT,
+    first_candidates,
+    has_many_sets,
+    most_promising,
+    narrowed,
+    neighbours,
+    with_sets,
+)
+from preceptor.planning.charged_rounds import ChargedRounds
+from preceptor.planning.crowd_plans import (
+    OWN_KICKS,
+    check_objective,
+    diverging,
+    solve_for_crowd,
+)
 from preceptor.planning.finite import as_policy
-from preceptor.planning.people_search import check_objective, solve_for_people
-from preceptor.planning.reduction import to_instance
-from preceptor.planning.replay_search import replay_search
-from preceptor.planning.restricted import solve_restricted
+from preceptor.planning.maintenance import words_to_repeat
+from preceptor.planning.notes import accuracy_notes
+from preceptor.planning.price_search import (
+    Found,
+    Start,
+    policy_of,
+    search_prices,
+    searched_rounds,
+)
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.warm_up import compile_for, compile_search
+from preceptor.planning.streamed_floors import floor_over_all_sets
+from preceptor.policies import Policy
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 5.0
-# Families up to this size get a beam as one of the starts.
-_BEAM_SETS = 2000
-_BEAM_WORK = 300_000
-# if there is as much time as this.
-_BEAM_SECONDS = 0.5
-# Families up to this size are first searched by prices, for that share of as much time.
-_PRICED_SETS, _PRICED_SHARE = 1000, 0.5
-_NEGLIGIBLE = 1e-4
-# What a plan says whose changes could not be priced by its own risk.
-SQUARED_INSTEAD = (
-    "Changes were weighed by squared errors, since losses have no closed form here; the value is "
-    "that of the risk itself."
-)
 # One sweep goes over all pairs of rounds.
 _MOST_ROUNDS = 5_000
+# Share of the time that a search by squared errors gets where another risk is charged.
+_SQUARED_SHARE = 0.5
+# How often neighbours of the plan's own sets may join the candidates.
+_ROUNDS_OF_GROWTH = 6
+# Share of the time left that searches may take, and the least that a first one gets.
+_USED, _LEAST_SECONDS = 0.9, 0.05
+# Share of the time that looking at every set may take, and that finding candidates may.
+_FLOOR_SHARE, _CLIMB_SHARE = 0.4, 0.2
+# What a descent from a plan at hand may take.
+_IMPROVING_SECONDS = 1.0
 
 
 def solve_search(
@@ -89,96 +113,92 @@ def solve_search(
     Raises
     ------
     NotApplicable
-        Changes of a schedule cannot be priced for this problem.
+        There are too many rounds.
     InvalidInput
         Options that make no sense.
     """
     check_search_options(time_limit, max_kicks, seed)
     check_objective(problem, objective)
-    if not problem.learns_by_showings:
-        compile_for(problem)
-        with watching(time_limit) as watch:
-            return solve_for_people(
-                problem,
-                watch,
-                max_kicks=max_kicks,
-                seed=seed,
-                objective=objective,
-                progress=progress,
+    with watching(time_limit) as watch:
+        return searched_plan(
+            problem,
+            watch,
+            max_kicks=max_kicks,
+            seed=seed,
+            objective=objective,
+            progress=progress,
+        )
+
+
+def searched_plan(
+    problem: Problem,
+    watch: Watch,
+    *,
+    max_kicks: int | None,
+    seed: int,
+    objective: str | None = None,
+    progress: Progress | None = None,
+) -> Plan:
+    """The same within the time of a watch."""
+    why_not = why_not_search(problem)
+    if why_not:
+        raise NotApplicable(f"search: {why_not}")
+
+    def plan_within(small: Problem, seconds: float) -> Plan:
+        if isinstance(problem.learner, Crowd):
+            return solve_for_crowd(
+                small, watch, seconds, max_kicks, seed, objective or "regret", progress
             )
-    shape = shape_of(problem)
-    if shape.too_many_sets or not shape.why_not_geometric:
-        compile_search()
-    if has_prices_nearby(problem):
-        compile_for(problem)
-    with watching(time_limit) as watch, one_blas_thread():
-        if shape.too_many_sets:
-            return solve_restricted(
-                problem,
-                lambda small, seconds: solve_search(
-                    small, time_limit=seconds, max_kicks=max_kicks, seed=seed, progress=progress
-                ),
-                watch,
-                progress,
-            )
-        # First, since nobody can hurry it; the search takes what is left.
-        with watch.proving():
-            instant = instant_bound(problem, watch)
-        found = search(problem, watch, max_kicks=max_kicks, seed=seed, progress=progress)
-        policy = as_policy(problem, found.path, found.commit)
-        value = evaluate(problem, policy)
-        near = bool(shape.why_not_geometric) and problem.oracle.forms() is None
-        return Plan(
-            problem=problem,
-            policy=policy,
-            value=value,
-            lower_bound=instant,
-            status=watch.status(finished=found.finished),
-            method="search",
-            seconds=watch.seconds,
-            proved=watch.proved,
-            notes=(SQUARED_INSTEAD,) if near else (),
-            options={"seed": seed, "kicks": found.kicks},
-        ).settled()
+        return _plan_for_one(small, watch, seconds, max_kicks, seed, progress)
+
+    # Whoever diverges makes infinities on the way; they are never chosen if anything else can be.
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        if has_many_sets(problem):
+            return plan_among_candidates(problem, plan_within, watch, progress)
+        return plan_within(problem, watch.left)
 
 
-def quick_search(problem: Problem, seconds: float) -> Plan:
-    """A plan for somebody who waits: a narrow beam, and descents from it until time is up.
+def _plan_for_one(
+    problem: Problem,
+    watch: Watch,
+    seconds: float,
+    max_kicks: int | None,
+    seed: int,
+    progress: Progress | None,
+) -> Plan:
+    # First, since nobody can hurry it; the search takes what is left.
+    with watch.proving():
+        bound = instant_bound(problem, watch)
+    found = _search(problem, watch, seconds, max_kicks, seed, progress)
+    if diverging(found.costs[0]):
+        raise InvalidProblem(
+            "learner: whatever is shown, errors grow without end; the rate is too large for what "
+            "is shown at once, use a smaller one"
+        )
+    policy = settled_policy(problem, found)
+    value = evaluate(problem, policy)
+    return Plan(
+        problem=problem,
+        policy=policy,
+        value=value,
+        lower_bound=value if len(problem.sets) == 1 else bound,
+        status=watch.status(finished=found.finished),
+        method="search",
+        seconds=watch.seconds,
+        proved=watch.proved,
+        notes=accuracy_notes(problem),
+        options={"seed": seed, "kicks": found.kicks},
+    ).settled()
 
-    Parameters
-    ----------
-    problem
-        What to plan.
-    seconds
-        After which the descent is ended wherever it is; beam, value and bound come on top.
 
-    Returns
-    -------
-    Plan
-        Nearly as good as that of a search, with an instant bound.
-    """
-    if not problem.learns_by_showings or shape_of(problem).why_not_geometric:
-        return solve_search(problem, time_limit=seconds)
-    from preceptor.engine.search import search_schedule
+@dataclass(frozen=True)
+class FoundPath:
+    """Positions of the sets shown, the set after them, and how the search ended."""
 
-    compile_search()
-    with watching(None) as watch:
-        start = beam_start(problem)
-        if start is None:
-            start = _best_fixed(problem)[:1]
-        with watch.halting(seconds) as halt:
-            found = search_schedule(
-                to_instance(problem),
-                _searched_rounds(problem),
-                time_limit=seconds,
-                max_kicks=0,
-                start=start,
-                halt=halt,
-            )
-        policy = as_policy(problem, found.schedule, found.commit)
-        value = evaluate(problem, policy)
-        bound, status = instant_bound(problem), watch.status(finished=False)
-        return Plan(problem, policy, value, bound, status, "search", watch.seconds).settled()
+    path: IntArray
+    commit: int
+    kicks: int
+    finished: bool
 
 
 def search(
@@ -190,118 +210,187 @@ def search(
     progress: Progress | None,
     seconds: float | None = None,
     start: IntArray | None = None,
-) -> Found:
-    """Search until the watch stops it, `seconds` have passed or the kicks are used up."""
-    limit = watch.left if seconds is None else min(seconds, watch.left)
-    kicks = 10**9 if max_kicks is None else max_kicks
-    until = watch.seconds + limit
+) -> FoundPath:
+    """For a person who learns by showings, as a schedule that ends with one set.
 
-    def stop() -> bool:
-        return watch.stop() or watch.seconds >= until
-
+    It ends when the watch stops it, `seconds` have passed or the kicks are used up.
+    """
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
-
-    def improved(value: float) -> None:
-        report(progress, "search", value=value)
-
-    shape = shape_of(problem)
-    if shape.why_not_geometric and has_prices(problem):
-        return search_by_prices(
-            problem, seed=seed, max_kicks=kicks, stop=stop, start=start, improved=improved
-        )
-    # somebody's own risk, say
-    only_near = bool(shape.why_not_geometric) and problem.oracle.forms() is None
-    # By another risk a plan for squared errors is only a start, and no help where there is one.
-    helps = (
-        limit >= _BEAM_SECONDS and len(problem.sets) <= _PRICED_SETS
-        if has_prices(problem)
-        else start is None and has_prices_nearby(problem)
-    )
-    if only_near or helps:
-        soon = watch.seconds + (1.0 if only_near else _PRICED_SHARE) * limit
-        found = search_by_prices(
-            problem,
-            seed=seed,
-            max_kicks=kicks,
-            stop=lambda: stop() or watch.seconds >= soon,
-            start=start,
-            improved=improved if has_prices(problem) else lambda _value: None,
-        )
-        if only_near:
-            return found
-        start = found.path
-    if not shape.why_not_geometric:
-        if start is None and limit >= _BEAM_SECONDS:
-            start = beam_start(problem)
-        return _search_geometric(problem, watch, until, kicks, seed, progress, start)
-    fixed_starts = [np.full(1, k, dtype=np.int64) for k in _best_fixed(problem)]
-    return replay_search(
-        problem,
-        starts=fixed_starts if start is None else [start],
-        seed=seed,
-        max_kicks=kicks,
-        stop=stop,
-        improved=improved,
-    )
+    limit = watch.left if seconds is None else min(seconds, watch.left)
+    used = set() if start is None else {problem.sets[s] for s in set(start.tolist())}
+    small = narrowed(problem, used, watch.until(_CLIMB_SHARE))
+    starts: list[Start] = []
+    if start is not None:
+        place = {shown: small.sets.index(shown) for shown in used}
+        path = np.array([place[problem.sets[s]] for s in start.tolist()], dtype=np.int64)
+        starts.append((path, ()))
+    found = _search(small, watch, limit, max_kicks, seed, progress, starts)
+    path, commit = _committed(small, found)
+    if small is not problem:
+        where = {s: problem.sets.index(small.sets[s]) for s in {*path.tolist(), commit}}
+        path = np.array([where[s] for s in path.tolist()], dtype=np.int64)
+        commit = where[commit]
+    return FoundPath(path, commit, found.kicks, found.finished)
 
 
-def _search_geometric(
+def improved(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
+    """A policy that costs at most what `policy` does, by one descent from it.
+
+    Among promising sets and the policy's own where there are many.
+    """
+    small = narrowed(problem, policy.used_sets())
+    position = {shown: small.sets.index(shown) for shown in policy.used_sets()}
+    rounds = searched_rounds(small)
+    settled = policy.settles() if problem.horizon is None else None
+    first, word = (policy.schedule(rounds), []) if settled is None else settled
+    schedule = [position[shown] for shown in first or word[:1]]
+    start = (schedule, tuple(position[shown] for shown in word))
+    watch = Watch(_IMPROVING_SECONDS)
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        found = _search(small, watch, watch.left, 0, seed, None, [start], only_starts=True)
+    better = settled_policy(small, found)
+    return better if evaluate(problem, better) < evaluate(problem, policy) else policy
+
+
+def _search(
     problem: Problem,
     watch: Watch,
-    until: float,
-    kicks: int,
+    seconds: float,
+    max_kicks: int | None,
     seed: int,
     progress: Progress | None,
-    start: IntArray | None,
+    starts: Sequence[Start] = (),
+    *,
+    only_starts: bool = False,
 ) -> Found:
-    """By closed prices of the paper's learner."""
-    from preceptor.engine.search import search_schedule
-
-    left = max(until - watch.seconds, 0.0)
-    with watch.halting(left) as halt:
-        result = search_schedule(
-            to_instance(problem),
-            length=_searched_rounds(problem),
-            time_limit=min(left, 1e9),
-            max_kicks=kicks,
-            seed=seed,
-            start=start,
-            progress=lambda stage, _, value: report(progress, stage, value=value),
-            should_stop=lambda: watch.stop() or watch.seconds >= until,
-            halt=halt,
-        )
-    commit = result.commit if problem.horizon is None else int(result.schedule[-1])
-    return Found(result.schedule, commit, result.kicks, result.kicks >= kicks)
-
-
-def _searched_rounds(problem: Problem) -> int:
-    """Rounds before the final set takes over: until they weigh next to nothing, 400 at most."""
-    if problem.discount >= 1.0:
-        return problem.horizon or 400
-    return min(max(rounds_until(problem.discount, _NEGLIGIBLE), 20), 400)
-
-
-def beam_start(problem: Problem) -> IntArray | None:
-    """A schedule from a narrow beam, where that takes no time to speak of."""
-    sets = len(problem.sets)
-    if sets > _BEAM_SETS:
-        return None
-    layers = int(np.clip(_BEAM_WORK // max(sets * sets, 1), 1, 60))
-    plan = solve_beam(problem, width=2, layers=layers)
-    rounds = problem.horizon if problem.horizon is not None else max(layers, 1)
-    schedule = plan.policy.schedule(rounds)
-    places = {shown: problem.sets.index(shown) for shown in set(schedule)}
-    return np.array([places[shown] for shown in schedule])
+    """Search by prices for one person, all of whose sets can be priced."""
+    until = watch.seconds + seconds
+    expected = expected_of(problem)
+    if isinstance(expected, ChargedRounds) and not starts:
+        squared = problem.replace(risk=SquaredError(), loss=ClosedForm())
+        share = _SQUARED_SHARE * seconds
+        starts = [_search(squared, watch, share, max_kicks, seed, None).start]
+        only_starts = True
+    kicks = max_kicks
+    if kicks is None:
+        kicks = 10**9 if problem.learns_by_showings else OWN_KICKS
+    return search_prices(
+        [expected],
+        rounds=searched_rounds(problem),
+        discount=problem.discount,
+        infinite=problem.horizon is None,
+        sets=len(problem.sets),
+        starts=starts,
+        only_starts=only_starts,
+        tails=words_to_repeat([expected], problem.discount) if problem.horizon is None else (),
+        seed=seed,
+        max_kicks=kicks,
+        stop=lambda: watch.stop() or watch.seconds >= until,
+        improved=lambda value: report(progress, "search", value=value),
+    )
 
 
-def _best_fixed(problem: Problem, how_many: int = 3) -> IntArray:
-    """Positions of the sets that are cheapest now and of those that are cheapest once learned."""
-    now = problem.oracle.losses(problem.initial_errors[None, :])[0]
-    learned = problem.oracle.floors()
-    each = [np.argsort(values, kind="stable")[:how_many] for values in (now + learned, learned)]
-    return np.unique(np.concatenate(each))
+def expected_of(problem: Problem) -> Expected:
+    """By what changes of a schedule are priced for the one person of a problem."""
+    exact = isinstance(problem.risk, SquaredError) and isinstance(problem.loss, ClosedForm)
+    if exact or problem.is_binary or not problem.learns_by_showings:
+        (expected,) = expectations(problem)
+        return expected
+    if problem.replace(risk=SquaredError()).oracle.forms() is None:
+        # Too many tests for tables of all sets; what misses least squarely misses little anyhow.
+        return problem.learner.expectation(problem.world, problem.sets, problem.start)
+    return ChargedRounds(problem)
+
+
+def settled_policy(problem: Problem, found: Found) -> Policy:
+    """What was found as a policy; nobody who forgets nothing is shown a word over and over."""
+    if problem.learns_by_showings:
+        return as_policy(problem, *_committed(problem, found))
+    return policy_of(problem, found)
+
+
+def _committed(problem: Problem, found: Found) -> tuple[IntArray, int]:
+    """A plan that ends with one set; a word that is repeated gives way to its best set at last."""
+    path, tail = found.schedule, found.tail
+    if len(tail) <= 1:
+        return path, int(tail[0]) if tail else int(path[-1])
+    path = np.concatenate([path, np.resize(np.array(tail, dtype=np.int64), path.size)])
+    costs = {last: evaluate(problem, as_policy(problem, path, last)) for last in set(tail)}
+    return path, min(costs, key=lambda last: (costs[last], last))
+
+
+def plan_among_candidates(
+    problem: Problem,
+    plan_within: Callable[[Problem, float], Plan],
+    watch: Watch,
+    progress: Progress | None,
+) -> Plan:
+    """Plan with promising sets, let the plan's own sets breed new ones, and repeat.
+
+    `plan_within` plans a problem with listed sets in that many seconds. The bound covers all sets.
+    """
+    # First, since it is known beforehand how long that takes; a search takes what is left.
+    with watch.proving():
+        floor = floor_over_all_sets(problem, watch.share(_FLOOR_SHARE))
+    candidates = first_candidates(problem, watch.until(_CLIMB_SHARE))
+
+    def planned(seconds: float) -> Plan:
+        return plan_within(with_sets(problem, candidates), max(seconds, _LEAST_SECONDS))
+
+    # Planning for a crowd takes too long to be done again and again.
+    turns = 1 if isinstance(problem.learner, Crowd) else _ROUNDS_OF_GROWTH
+    best: Plan | None = None
+    for turn in range(turns):
+        # a little is kept for what comes after: evaluating, and finding neighbours
+        share, before = _USED * watch.left / (turns - turn), watch.seconds
+        plan = planned(share)
+        took, known = watch.seconds - before, np.inf if best is None else best.value
+        best = plan if best is None else _better(best, plan)
+        report(progress, "widening", done=(turn + 1) / turns, value=best.value)
+        # half a search is worth little
+        if best.status is Status.INTERRUPTED or watch.interrupted or watch.left < 0.5 * took:
+            break
+        new = candidates | neighbours(problem, best.policy.used_sets())
+        if new == candidates or best.value >= known * (1 - 1e-6):
+            if np.isfinite(watch.left):  # no set nearby helps; a longer search may
+                best = _better(best, planned(_USED * watch.left))
+            break
+        keep = set(best.policy.used_sets())
+        candidates = keep | most_promising(problem, new, 3 * KEPT, watch.until(_CLIMB_SHARE))
+    assert best is not None
+    return replace(
+        _over_all_sets(problem, best, len(candidates), floor, watch),
+        seconds=watch.seconds,
+        proved=watch.proved,
+    )
+
+
+def _better(best: Plan, plan: Plan) -> Plan:
+    """The cheaper of two plans; how the later one ended is how it all ended."""
+    return plan if plan.value < best.value else replace(best, status=plan.status)
+
+
+def _over_all_sets(
+    problem: Problem, plan: Plan, candidates: int, floor: float, watch: Watch
+) -> Plan:
+    """The same policy for the whole problem, with a bound that holds for every set."""
+    if problem.learns_by_showings and not shape_of(problem).too_many_sets:
+        with watch.proving():
+            floor = max(floor, instant_bound(problem, watch))
+    note = (
+        f"Planned with {candidates:,} promising sets out of {problem.budget.count(problem.size):,}"
+        "; the lower bound covers all of them."
+    )
+    return replace(
+        plan,
+        problem=problem,
+        value=evaluate(problem, plan.policy),
+        lower_bound=floor,
+        status=Status.BOUNDED if plan.status is Status.OPTIMAL else plan.status,
+        notes=(*plan.notes, note),
+    ).settled()
 
 
 def check_search_options(time_limit: float | None, max_kicks: int | None, seed: int) -> None:
@@ -318,25 +407,18 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 
 def why_not_search(problem: Problem) -> str:
     """Why changes of a schedule cannot be priced."""
-    if problem.horizon is not None and problem.horizon > _MOST_ROUNDS:
-        remedy = (
-            "leave out the horizon, so that only the rounds matter which the discount leaves"
-            if problem.discount < 1.0
-            else "without a discount all of them matter, so plan the first ones exactly and let "
-            "the last set go on (method='truncated'), or give a discount below 1"
-        )
-        return (
-            f"{problem.horizon:,} rounds are too many to be searched, {_MOST_ROUNDS:,} are the "
-            f"most; {remedy}"
-        )
-    if not problem.learns_by_showings:
+    if problem.horizon is None or problem.horizon <= _MOST_ROUNDS:
         return ""
-    shape = shape_of(problem)
-    if shape.too_many_sets or not shape.why_not_geometric or problem.oracle.forms() is not None:
-        return ""
-    if has_prices_nearby(problem):
-        return ""
-    return "needs a built-in risk and exact losses (or squared error on a sample)"
+    remedy = (
+        "leave out the horizon, so that only the rounds matter which the discount leaves"
+        if problem.discount < 1.0
+        else "without a discount all of them matter, so plan the first ones exactly and let "
+        "the last set go on (method='truncated'), or give a discount below 1"
+    )
+    return (
+        f"{problem.horizon:,} rounds are too many to be searched, {_MOST_ROUNDS:,} are the "
+        f"most; {remedy}"
+    )
 
 
 SEARCH = Solver(

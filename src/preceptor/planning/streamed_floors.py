@@ -11,6 +11,14 @@ second) without keeping any: see `_stream_kernels`. Exact, up to a slack for rou
 
 Pivots are those of a Cholesky factorisation, which is exact for a matrix nearby: with λ the least
 eigenvalue of the correlations, k tests explain about k²ε/λ of the variance more or less.
+
+Where looking at every set takes too long, eigenvalues bound all of them at once. In units of
+standard deviations let α be the coefficients, R = λI + BB' the correlations with λ their smallest
+eigenvalue: every test is its own noise of variance λ plus a mix B_i'f of common factors,
+|B_i|² = 1 - λ. Whoever sees k tests cannot know the own noise of the others, λ Σ_{i∉S} α_i², nor
+the factors well: their precision grows by at most (1 - λ)/λ a test, and the hidden tests together
+weigh the factors by at least |B'α| - sqrt(1 - λ) Σ_{i∈S} |α_i|. The least of each part over all
+sets adds up to a floor.
 """
 
 from __future__ import annotations
@@ -19,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray, remembered
 from preceptor.loss import ClosedForm
 from preceptor.model.budgets import AtMost, Exactly, Knapsack
@@ -26,6 +35,7 @@ from preceptor.model.risks import NumberRisk, SquaredError
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
+from preceptor.planning.shape import shape_of
 from preceptor.problem import Problem
 
 # Sets that one core gets through in a second, with some room: twice as many were measured.
@@ -35,6 +45,37 @@ _MOST_SECONDS = 20.0
 # Correlations closer to singular than this leave too few digits.
 _LEAST_EIGENVALUE = 1e-9
 _ROUNDING = 16 * np.finfo(np.float64).eps
+
+
+def floor_over_all_sets(problem: Problem, seconds: float | None = None) -> float:
+    """What no round can avoid, whichever set is shown, discounted over all rounds.
+
+    Over every set one by one if that takes no more than `seconds`, else from eigenvalues.
+    """
+    least = least_round(problem) if seconds is None else least_round(problem, seconds)
+    if least is None:
+        least = _least_by_eigenvalues(problem)
+    return float(total_weight(problem.discount, problem.horizon) * least)
+
+
+def _least_by_eigenvalues(problem: Problem) -> float:
+    """A floor of all rounds in no time, at any size; 0 where losses are not in closed form."""
+    world, risk = problem.world, problem.risk
+    if not isinstance(problem.loss, ClosedForm):
+        return 0.0
+    if isinstance(risk, NumberRisk) and not risk.is_increasing:
+        return 0.0
+    scale = np.sqrt(np.diag(world.covariance))
+    correlation = world.covariance / np.outer(scale, scale)
+    own = 0.999999 * float(np.linalg.eigvalsh(correlation)[0])  # a hair less, for rounding
+    weights = np.sort(np.abs(world.coefficients * scale))
+    k = shape_of(problem).most_shown
+    noise = own * float(np.sum(weights[: problem.size - k] ** 2))
+    alpha = world.coefficients * scale
+    common = float(np.sqrt(max(alpha @ correlation @ alpha - own * alpha @ alpha, 0.0)))
+    unseen = max(common - np.sqrt(1.0 - own) * float(weights[problem.size - k :].sum()), 0.0)
+    hidden = noise + unseen**2 / (1.0 + k * (1.0 - own) / own)
+    return float(charge_of_best(problem, np.array([world.noise_variance + hidden]))[0])
 
 
 def least_round(problem: Problem, seconds: float = _MOST_SECONDS) -> float | None:
