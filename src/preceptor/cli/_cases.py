@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +44,6 @@ class Cases:
         source: Path | DataSet,
         outcome: str | None,
         *,
-        unit: str | None,
         drop: Iterable[str],
         reading: Reading,
         seed: int,
@@ -58,7 +55,7 @@ class Cases:
         """
         unwanted = tuple(drop)
         estimate = fit_source(
-            source, outcome, unit=unit, drop=unwanted, reading=reading, seed=seed,
+            source, outcome, drop=unwanted, reading=reading, seed=seed,
             **(read_as or {}),
         )  # fmt: skip
         if isinstance(source, Path):
@@ -86,15 +83,6 @@ class Cases:
     def name(self) -> str:
         """What is predicted, with its unit if that is known."""
         return self.estimate.design.outcome_name
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The same for the same cases, and for no others."""
-        design = self.estimate.design
-        content = hashlib.sha256("\n".join((*design.names, *design.tests)).encode())
-        for numbers in (design.values, design.outcome):
-            content.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
-        return content.hexdigest()
 
     def order(self, problem: Problem, seed: int, turn: int) -> IntArray:
         """Rows in the order of one turn through the table; those with too many gaps are left out.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import readable_errors
+from preceptor.cli._console import echo_json, readable_errors
 from preceptor.cli._plans import check_again, load_plan
 
 
@@ -18,12 +18,8 @@ def explain(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="A plan file, as written by plan or solve.")
     ],
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the sections as JSON instead of text.")
-    ] = False,
+    verify: _options.Verify = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Explain a plan file in words."""
     with readable_errors():
@@ -33,7 +29,6 @@ def explain(
         found = load_plan(plan)
         if verify:
             check_again(found)
-        text = in_words(found, code=False)
         if as_json:
             commit, names = found.policy.commit, found.problem.world.name_of
             data = {
@@ -48,5 +43,6 @@ def explain(
                     {"title": title, "text": body} for title, body in sections(found, code=False)
                 ],
             }
-            text = json.dumps(data, indent=2, ensure_ascii=False)
-    typer.echo(text)
+            echo_json(data)
+        else:
+            typer.echo(in_words(found, code=False))

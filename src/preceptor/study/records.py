@@ -145,7 +145,7 @@ class Records:
         )
 
     def log(self, study: Study) -> Log:
-        """All answered rounds as a log, with whether the outcome was told."""
+        """All answered rounds as a log: outcomes, and whether they were told."""
         told = np.array([trial.feedback for trial in study.protocol.trials])
         who, t = np.nonzero(np.isfinite(self.answers))
         return Log(
@@ -155,8 +155,9 @@ class Records:
             self.shown[who, t],
             self.values[who, t],
             self.answers[who, t],
-            np.where(told[t], self.outcomes[who, t], np.nan),
+            self.outcomes[who, t],
             told[t],
+            decided=study.answer == "yes or no" if study.problem.is_binary else None,
         )
 
 

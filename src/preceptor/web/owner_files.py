@@ -14,14 +14,13 @@ from preceptor.service.live import live_of
 from preceptor.store import studies
 from preceptor.study.export import export, must_be_unblinded
 from preceptor.study.freezing import Registration
-from preceptor.study.registered_words import markdown, sections
-from preceptor.study.registration_page import JSON, PAGE, TEXT, page
+from preceptor.study.registered_words import JSON, TEXT, markdown, sections
 from preceptor.web.owner_access import owner_of, owners_page
 from preceptor.web.owner_study import kind_of
 
 router = APIRouter(include_in_schema=False)
 
-_KINDS = {JSON: "application/json", PAGE: "text/html", TEXT: "text/markdown"}
+_KINDS = {JSON: "application/json", TEXT: "text/markdown"}
 
 
 @router.get("/studies/{name}/registration")
@@ -45,9 +44,7 @@ async def _file(request: Request, name: str, file: str) -> Response:
     await owner_of(request)
     kept = await live_of(request).store.reading(lambda c: studies.find(c, name))
     found = Registration(kept.registration)
-    made = {JSON: lambda: found.text, PAGE: lambda: page(found, kept.opened)}
-    text = made.get(file, lambda: markdown(found))()
-    # As a download: the page carries its styles within it, which pages of this site may not.
+    text = found.text if file == JSON else markdown(found)
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return Response(text, headers=headers, media_type=_KINDS[file])
 
@@ -56,12 +53,6 @@ async def _file(request: Request, name: str, file: str) -> Response:
 async def as_json(request: Request, name: str) -> Response:
     """The registered file, byte by byte."""
     return await _file(request, name, JSON)
-
-
-@router.get(f"/studies/{{name}}/{PAGE}")
-async def as_page(request: Request, name: str) -> Response:
-    """The same to read without a network."""
-    return await _file(request, name, PAGE)
 
 
 @router.get(f"/studies/{{name}}/{TEXT}")
