@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.writing import naming
+from preceptor._base.files import naming
 from preceptor._base.progress import Progress
 from preceptor._base.version import VERSION
-from preceptor._base.spreadsheets import as_text
+from preceptor._base.words import safe_cell
 from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.store import Store, studies
@@ -201,7 +201,7 @@ def table(columns: Sequence[Column], rows: Iterable[Row]) -> str:
     for row in rows:
         cells = {column.name: _cell(row[column.name]) for column in columns}
         if "comment" in cells:  # the one column in which people write what they like
-            cells["comment"] = as_text(cells["comment"])
+            cells["comment"] = safe_cell(cells["comment"])
         writer.writerow(cells.values())
     return text.getvalue()
 
