@@ -194,10 +194,6 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         "nested more than 50",
         with_table("plan", DEEP, "l.json", "cases.csv", "--learner", "l.json"),
     ),
-    "crowd-nested": (
-        "nested more than 50",
-        with_table("diagnose", DEEP, "p.json", "cases.csv", "--person", "p.json"),
-    ),
     "log": (
         "line 1: nested more than 50",
         with_table("fit", LOG + "[" * 90_000 + "]" * 90_000 + "}\n", "l.jsonl",

@@ -169,7 +169,7 @@ def test_completion_is_offered(run):
 
 
 def test_every_command_has_examples_or_help(run):
-    for command in ("plan", "fit", "simulate", "next", "examples", "explain"):
+    for command in ("plan", "fit", "simulate", "next", "explain"):
         result = run(command, "--help")
         assert result.exit_code == 0
         assert "--json" in result.stdout

@@ -120,9 +120,7 @@ def test_the_log_is_read_back(here: tuple[Store, Study, Path]) -> None:
     log = Log.read(out / "log.csv", study.problem.world)
     parts = [rows(file) for file in sorted((out / "data").iterdir())]
     assert len(log) == sum(map(len, parts))
-    assert set(log.participants) <= {
-        row["participant"] for row in rows(out / "participants.csv")
-    }
+    assert set(log.participants) <= {row["participant"] for row in rows(out / "participants.csv")}
 
 
 def test_anonymous_is_anonymous(here: tuple[Store, Study, Path], tmp_path: Path) -> None:

@@ -26,12 +26,8 @@ from preceptor.errors import InvalidFile
 TYPES = frozenset(("|b1", "|i1", "|u1")) | {
     f"{order}{kind}" for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f4", "f8")
 }
-# A table of counts has an axis for each test; NumPy knows no more than this.
-_MOST_AXES = 32
 # A plan for three tests has millions of entries of one byte or two.
 MOST_BYTES = 2**27
-# Nothing shrinks to less than about a thousandth by this compression.
-_MOST_SHRINKING = 1100
 # Entries of a table that are compared with their neighbours at once: what fits in a cache.
 _CHUNK = 1 << 20
 # Planning makes no larger table in the memory it may use by default. A file of a few hundred bytes
@@ -71,12 +67,8 @@ def _faults(packed: Any) -> Iterator[str]:
         return
     if not isinstance(shape, list) or not all(is_count(length, least=0) for length in shape):
         yield f"shape {shape!r}, must be whole numbers of at least 0"
-    elif len(shape) > _MOST_AXES:
-        yield f"shape of {len(shape)} axes, at most {_MOST_AXES}"
     elif _bytes(shape, kind) > MOST_BYTES:
         yield f"shape {shape} takes more than {MOST_BYTES // 2**20} MB, the most that is read"
-    elif _bytes(shape, kind) > _MOST_SHRINKING * len(text):
-        yield f"shape {shape} is more than {len(text)} letters can hold"
 
 
 def _bytes(shape: list[int], kind: str) -> int:

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 _NAMED = 20  # names that are listed where none is near
-_REPR_WIDTH, _REPR_LINES = 88, 11
+# Letters of a line that people read, and lines of a `repr`.
+WIDTH, _REPR_LINES = 88, 11
 # What makes a spreadsheet take text for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _Item = TypeVar("_Item", str, int)
@@ -161,7 +162,7 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
         before = len(lines)
         lines += textwrap.wrap(
             text,
-            _REPR_WIDTH,
+            WIDTH,
             initial_indent=f"  {label:<{width}}  ",
             subsequent_indent=" " * (width + 4),
             max_lines=2 if spare > 0 else 1,

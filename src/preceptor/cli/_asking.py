@@ -14,7 +14,7 @@ import typer
 import preceptor
 from preceptor._base.typed import number_in, share_in, yes_no_in
 from preceptor._base.values import FloatArray
-from preceptor._base.words import counted
+from preceptor._base.words import WIDTH, counted
 from preceptor.report.run import Run
 from preceptor.tutoring import Tutor
 
@@ -23,7 +23,6 @@ Type {answer}, and press Enter.
   why   why these tests are shown
   q     stop; everything so far is kept; so does Ctrl-D
   ?     this help"""
-_WIDTH = 88
 # Rounds at the beginning and at the end that are compared, and how many there must be for that.
 _COMPARED, _FEWEST = 10, 8
 # Kinds less likely than this are not listed.
@@ -249,7 +248,7 @@ def ask(question: Question, why: Callable[[], str]) -> float:
 
 def in_lines(words: str) -> str:
     """A long sentence as lines that can be read at once."""
-    return textwrap.fill(words, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.fill(words, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def summary(tutor: Tutor, name: str, now: int, unit: str) -> str:

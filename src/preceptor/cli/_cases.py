@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from preceptor.estimation import WorldEstimate
     from preceptor.estimation.columns import Column
 
-# Letters of a unit that can stand right behind a number.
-_SHORT = 6
-
 
 @dataclass(frozen=True, eq=False)
 class Cases:
@@ -138,7 +135,7 @@ class Cases:
             average = float(units.means[world.labels.index(name)])
             unit = self.units.get(name, "")
             # A unit that is rather an explanation stands where explanations stand.
-            is_short = len(unit) <= _SHORT and " " not in unit
+            is_short = " " not in unit
             after, aside = (f" {unit}".rstrip(), "") if is_short else ("", f"{unit}; ")
             lines.append(f"{name:<{width}}  {value:g}{after} ({aside}average {average:.4g})")
         return lines

@@ -251,3 +251,10 @@ def check_target(
             check_ending(path, endings)
     except InvalidFile as error:
         raise InvalidFile(f"{error} ({option})" if option else str(error)) from None
+
+
+def report_proof(words: str, *, holds: bool) -> None:
+    """Say that a proof holds; a plan whose proof fails is not given out."""
+    if not holds:
+        fail(f"this plan does not hold. {words} Please report this", code=1)
+    say(f"Checked again, and it holds. {words}")

@@ -21,7 +21,6 @@ from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
-from preceptor.people.crowd import Crowd
 from preceptor.tables import Reading
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -65,13 +64,6 @@ def diagnose(
             help="How far answers scatter, in standard deviations of the outcome (default: 0.6)."
         ),
     ] = None,
-    person: Annotated[
-        Path | None,
-        typer.Option(
-            help="Tell apart the people of this file (a crowd, as JSON) instead of the usual ones.",
-            metavar="FILE",
-        ),
-    ] = None,
     read: Annotated[
         Path | None,
         typer.Option(help="Read this log of answers instead of planning a block.", metavar="LOG"),
@@ -108,7 +100,7 @@ def diagnose(
                 if given
             )
             if not dry_run:
-                check_target(output, source, person)
+                check_target(output, source)
                 from preceptor.diagnosis.blocks import check_ending
 
                 check_ending(output)
@@ -122,7 +114,6 @@ def diagnose(
         )  # fmt: skip
         note_all(*estimate.warnings)
         world = estimate.world
-        people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
             from preceptor.diagnosis.blocks import Block
@@ -134,7 +125,7 @@ def diagnose(
             log = Log.read(read, world, columns=renamed, reading=reading.for_log(read))
             note_all(*log.notes)
             with spinner("reading") as tell:
-                told = read_log(world, log, people, scatter=spread, block=block, progress=tell)
+                told = read_log(world, log, scatter=spread, block=block, progress=tell)
             _print(told, as_json=as_json)
             return
         from preceptor.diagnosis.diagnosing import diagnose as choose
@@ -146,7 +137,6 @@ def diagnose(
         with spinner("choosing a block"):
             found = choose(
                 world,
-                people,
                 rounds=rounds,
                 budget=min(2, len(world.tests)) if tests is None else tests,
                 scatter=spread,
@@ -166,16 +156,3 @@ def _print(found: Any, *, as_json: bool) -> None:
         echo_json(found.to_dict())
     else:
         typer.echo(found.in_words())
-
-
-def _crowd(path: Path, size: int) -> Crowd:
-    """The crowd in a file."""
-    from preceptor._base.files import read_json
-    from preceptor.people.person import Person
-
-    found = Person.from_dict(read_json(path))
-    if not isinstance(found, Crowd):
-        raise InvalidInput(f"--person: {path} holds one person, must hold a crowd")
-    if found.size != size:
-        raise InvalidInput(f"--person: {path} is about {found.size} tests, the table has {size}")
-    return found

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from preceptor._base.words import WIDTH
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say
 from preceptor.cli._worlds import EXAMPLES, load_example
@@ -40,7 +41,7 @@ def examples(
             for name in EXAMPLES:
                 typer.echo(name)
                 for line in load_example(name).describe().splitlines():
-                    lines = textwrap.wrap(line, 86, subsequent_indent="  ")
+                    lines = textwrap.wrap(line, WIDTH - 2, subsequent_indent="  ")
                     typer.echo(textwrap.indent("\n".join(lines), "  "))
             return
         table = load_example(write)

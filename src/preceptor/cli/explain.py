@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+import preceptor
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import echo_json, readable_errors
-from preceptor.cli._plans import check_again, load_plan
+from preceptor.cli._console import echo_json, readable_errors, report_proof, spinner
 
 
 @app.command()
@@ -26,7 +26,7 @@ def explain(
         from preceptor.report.words import explain as in_words
         from preceptor.report.words import sections
 
-        found = load_plan(plan)
+        found = preceptor.Plan.load(plan)
         if verify:
             check_again(found)
         if as_json:
@@ -46,3 +46,10 @@ def explain(
             echo_json(data)
         else:
             typer.echo(in_words(found, code=False))
+
+
+def check_again(plan: preceptor.Plan) -> None:
+    """Prove value and lower bound again, slowly."""
+    with spinner("checking again"):
+        proof = preceptor.verify(plan)
+    report_proof(proof.in_words(), holds=proof.ok)

@@ -20,7 +20,6 @@ from preceptor.cli._console import (
     say,
     spinner,
 )
-from preceptor.cli._plans import load_plan
 from preceptor.cli._reading import reads_log
 from preceptor.cli._tables import read_counts, renamed_columns
 from preceptor.errors import InvalidInput
@@ -95,7 +94,7 @@ def next_tests(
     """
     with readable_errors():
         _check_together(shown, log, participant, columns, report, tutor=tutor)
-        found = load_plan(plan)
+        found = preceptor.Plan.load(plan)
         world = found.problem.world
         rounds, who = None, ""
         if log is not None:

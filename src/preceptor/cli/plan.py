@@ -12,8 +12,14 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
-from preceptor.cli._plans import report_proof
+from preceptor.cli._console import (
+    check_target,
+    echo_json,
+    readable_errors,
+    report_proof,
+    say,
+    spinner,
+)
 from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
@@ -169,8 +175,9 @@ def plan(
                 command=command_line(),
                 progress=tell,
             )
-        if advice.verification is not None:
-            report_proof(advice.verification)
+        proof = advice.verification
+        if proof is not None:
+            report_proof(proof.in_words(), holds=proof.ok)
         if not dry_run:
             with spinner("drawing the report"):
                 page = None if no_report else report

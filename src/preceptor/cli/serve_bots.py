@@ -20,9 +20,9 @@ from preceptor.cli._bots import (
     speed,
 )
 from preceptor.cli._console import readable_errors, spinner
-from preceptor.cli._plans import load_plan
 from preceptor.cli._serving import serve_app
 from preceptor.cli.simulate import rounds_worth_playing
+from preceptor.plan import Plan
 
 if TYPE_CHECKING:
     from preceptor.bots import Bots, Played
@@ -81,7 +81,7 @@ def bots(
             raise InvalidInput(f"--policy: {policy!r}, must be plan or tutor")
         if check and policy == "tutor":
             raise InvalidInput("--check: a simulation follows the plan; leave out --policy tutor")
-        found = load_plan(plan)
+        found = Plan.load(plan)
         crowd = Bots(
             read_text(plan),
             people,

@@ -12,14 +12,13 @@ from preceptor._base.discounting import rounds_until
 from preceptor.advice.kinds import EVERYBODY, HUMANS
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
-from preceptor.cli._plans import load_plan
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
+from preceptor.plan import Plan
 
 if TYPE_CHECKING:
     from preceptor import Problem
     from preceptor.people.human import Human
-    from preceptor.plan import Plan
     from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
 
@@ -66,7 +65,7 @@ def simulate(
             raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(EVERYBODY)} or all")
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
-        found = load_plan(plan)
+        found = Plan.load(plan)
         played = rounds_worth_playing(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 

@@ -12,7 +12,7 @@ import preceptor.cli._options as _options
 from preceptor._base.files import write_all
 from preceptor.cli._app import EXAMPLES, app
 from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
-from preceptor.cli._plans import check_again
+from preceptor.cli.explain import check_again
 from preceptor.planning import SOLVERS
 
 
@@ -37,6 +37,7 @@ def solve(
         float | None,
         typer.Option(help="Stop when the gap is at most this share, e.g. 0.01 for 1%."),
     ] = None,
+    width: Annotated[int | None, typer.Option(help="States that the beam keeps.", min=1)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.", min=0)] = None,
     objective: _options.Objective = None,
     memory_limit_gb: Annotated[
@@ -58,6 +59,7 @@ def solve(
         "suffix": suffix,
         "time_limit": time_limit,
         "target_gap": target_gap,
+        "width": width,
         "seed": seed,
         "objective": objective,
     }

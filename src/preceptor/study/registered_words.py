@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from preceptor._base.files import write_all
+from preceptor._base.progress import CONTRADICTION
 from preceptor._base.words import counted, listed, percent
 from preceptor.study.config import Configuration, Exclusions
 from preceptor.study.freezing import Registration
@@ -32,10 +33,6 @@ _POLICIES = {
     "adaptive": "decides round by round from the person's answers",
     "sets": "shows the sets that the study file lists",
 }
-
-
-# Gaps up to this are rounding.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -130,7 +127,7 @@ def _arms(content: Mapping[str, Any]) -> Section:
 def _above(gap: float | None) -> str:
     if gap is None:
         return "not known"
-    return f"at most {percent(gap)}" if gap > _ROUNDING else "nothing"
+    return f"at most {percent(gap)}" if gap > CONTRADICTION else "nothing"
 
 
 def _shown(shows: Sequence[Mapping[str, Any]] | None) -> str:
