@@ -199,14 +199,14 @@ def test_help_helps():
 
 
 def test_a_real_process_keeps_stdout_clean(problem_file):
-    command = [sys.executable, "-m", "preceptor.cli", "solve", str(problem_file), "--json"]
+    command = [sys.executable, "-m", "preceptor", "solve", str(problem_file), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert pr.Plan.from_json(done.stdout).problem == PROBLEM
     assert "Error" not in done.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_error():
-    command = [sys.executable, "-m", "preceptor.cli", "schema"]
+    command = [sys.executable, "-m", "preceptor", "schema"]
     # No reader at all: every write fails.
     reading, writing = os.pipe()
     os.close(reading)

@@ -6,7 +6,7 @@ import io
 import pytest
 
 import preceptor as pr
-from preceptor._base.spreadsheets import as_text
+from preceptor._base.words import safe_cell
 from preceptor.advice.schedule import schedule_csv, schedule_rows
 from preceptor.policies import ExploreThenRepeat
 
@@ -66,6 +66,6 @@ def test_a_file_for_spreadsheets_has_no_formulas():
 
 @pytest.mark.parametrize("cell", ["=1+1", "+a", "-a", "@a", "\ta", "\ra"])
 def test_text_stays_text(cell):
-    assert as_text(cell) == "'" + cell
-    assert as_text("a=b") == "a=b"
-    assert as_text("") == ""
+    assert safe_cell(cell) == "'" + cell
+    assert safe_cell("a=b") == "a=b"
+    assert safe_cell("") == ""

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from preceptor._base import run_lengths
-from preceptor._base.packing import pack
-from preceptor._base.run_lengths import MOST_ENTRIES, RunTable
+from preceptor._base import packing
+from preceptor._base.packing import MOST_ENTRIES, RunTable, pack
 from preceptor.errors import InvalidFile
 
 
@@ -18,7 +17,7 @@ from preceptor.errors import InvalidFile
 )
 def test_runs_hold_every_entry(table, chunk):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_lengths, "_CHUNK", chunk)
+        patch.setattr(packing, "_CHUNK", chunk)
         runs = RunTable.of(table)
     assert np.array_equal(runs.unfolded(), table)
     assert all(runs.at(where) == table[where] for where in np.ndindex(table.shape))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import preceptor as pr
-from preceptor._base.files import check_ending
-from preceptor._base.writing import (
+from preceptor._base.files import (
+    check_ending,
     check_writable,
     is_written_through,
     same_file,
@@ -47,15 +47,6 @@ def test_what_is_replaced_keeps_its_mode(tmp_path, usual_mask, private):
     assert (target.read_text(), mode_of(target)) == ("after", 0o664)
 
 
-def test_the_owner_is_kept_where_one_may(tmp_path, monkeypatch):
-    target = tmp_path / "there"
-    target.write_text("before")
-    asked = []
-    monkeypatch.setattr(os, "chown", lambda path, user, group: asked.append((user, group)))
-    write_text(target, "after")
-    assert asked == [(target.stat().st_uid, target.stat().st_gid)]
-
-
 def test_a_link_stays_and_its_target_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "file").write_text("before")
@@ -89,8 +80,6 @@ def test_devices_are_written_through(tmp_path, monkeypatch):
 def test_a_pipe_is_written_through_if_somebody_reads(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(pr.InvalidFile, match="pipe: nobody reads from it"):
-        write_text(pipe, "a")
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     write_text(pipe, "hello")
     assert os.read(reader, 99) == b"hello"
@@ -132,45 +121,26 @@ def test_a_descriptor_is_written_and_not_what_is_behind_it(tmp_path):
     assert (tmp_path / "out").stat().st_ino == there
 
 
-def test_both_files_or_neither(tmp_path, monkeypatch):
-    one, other, third = tmp_path / "one", tmp_path / "other", tmp_path / "third"
+def test_nothing_is_replaced_before_everything_is_on_the_disk(tmp_path, monkeypatch):
+    one, other, fsync = tmp_path / "one", tmp_path / "other", os.fsync
     one.write_text("1")
-    replace, renamed = Path.replace, []
+    synced = []
 
-    def broken(self, target):
-        if Path(target).name == "other":
-            raise OSError(errno.EIO, "Input/output error")
-        renamed.append(Path(target).name)
-        return replace(self, target)
+    def full(handle):
+        synced.append(handle)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
 
-    monkeypatch.setattr(Path, "replace", broken)
-    with pytest.raises(pr.InvalidFile, match="other: cannot be written"):
-        write_all({one: b"a", third: b"c", other: b"b"})
-    assert renamed == ["one", "third", "one"]
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(pr.InvalidFile, match="other: the disk is full"):
+        write_all({one: b"a", other: b"b"})
     assert one.read_text() == "1"
     assert [path.name for path in tmp_path.iterdir()] == ["one"]
     monkeypatch.undo()
-    write_all({one: b"a", third: b"c", other: b"b"})
-    assert [path.read_text() for path in (one, third, other)] == ["a", "c", "b"]
-    assert len(list(tmp_path.iterdir())) == 3
-
-
-def test_on_a_disk_without_links_it_is_put_back_from_a_copy(tmp_path, monkeypatch):
-    one = tmp_path / "one"
-    one.write_text("1")
-    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(OSError(1, "no links")))
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(pr.InvalidFile, match="pipe: nobody reads from it"):
-        write_all({one: b"a", tmp_path / "pipe": b"b"})
-    assert one.read_text() == "1"
+    write_all({one: b"a", other: b"b"})
+    assert [path.read_text() for path in (one, other)] == ["a", "b"]
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_one_file_for_two_contents_is_refused(tmp_path):
-    (tmp_path / "link").symlink_to("file")
-    with pytest.raises(pr.InvalidFile, match="link: is named for two files"):
-        write_all({tmp_path / "file": b"a", tmp_path / "link": b"b"})
-    assert [path.name for path in tmp_path.iterdir()] == ["link"]
 
 
 @pytest.mark.parametrize(

@@ -86,8 +86,7 @@ def with_table(command: str, text: str, name: str, *options: Any) -> Writer:
         (folder / "cases.csv").write_text(TABLE)
         (folder / name).write_text(text)
         given = [folder / each if each in (name, "cases.csv") else each for each in options]
-        dry = [] if "--resume" in options else ["--dry-run"]
-        return [command, *given, "--outcome", "y", *dry]
+        return [command, *given, "--outcome", "y", "--dry-run"]
 
     return write
 
@@ -98,21 +97,7 @@ def learner_file(person: Any, **others: Any) -> Writer:
     return with_table("plan", text, "l.json", "cases.csv", "--learner", "l.json")
 
 
-def state(text: str) -> Writer:
-    def write(folder: Path) -> list[Any]:
-        (folder / "cases.csv").write_text(TABLE)
-        (folder / "s.json").write_text(text)
-        own = ["--state", folder / "s.json", "--log", folder / "l.csv"]
-        return ["tutor", folder / "cases.csv", "--outcome", "y", "--name", "ann", *own]
-
-    return write
-
-
 DEEP = '{"a":' * 90_000 + "1" + "}" * 90_000
-SESSION = {
-    "format": "preceptor-session/1", "name": "ann", "seed": 0, "table": {}, "choices": {},
-    "rounds": [],
-}  # fmt: skip
 LOG = '{"participant": "a", "round": 1, "shown": ["bmi"], "values": [1], "prediction": '
 
 BAD_FILES: dict[str, tuple[str, Writer]] = {
@@ -209,15 +194,6 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         "nested more than 50",
         with_table("plan", DEEP, "l.json", "cases.csv", "--learner", "l.json"),
     ),
-    "crowd-nested": (
-        "nested more than 50",
-        with_table("diagnose", DEEP, "p.json", "cases.csv", "--person", "p.json"),
-    ),
-    "state": ("nested more than 50", state(DEEP)),
-    "state-problem": (
-        "20,000 tests with one correlation",
-        state(json.dumps(SESSION | {"tutor": {"problem": many_tests(20_000)}})),
-    ),
     "log": (
         "line 1: nested more than 50",
         with_table("fit", LOG + "[" * 90_000 + "]" * 90_000 + "}\n", "l.jsonl",
@@ -240,9 +216,5 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
     "block": (
         "nested more than 50",
         with_table("diagnose", DEEP, "b.json", "b.json", "--read", "b.json", "--data", "cases.csv"),
-    ),
-    "journal": (
-        "is not a journal",
-        with_table("fit", "[" * 90_000 + "\n", "j", "l", "--data", "cases.csv", "--resume", "j"),
     ),
 }  # fmt: skip

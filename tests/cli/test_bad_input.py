@@ -65,21 +65,16 @@ def test_bad_tables(run, folder, table, complaint):
         (["cases.csv", "--outcome", "y", "--cases", "0"], "--cases: 0, must be"),
         (["cases.csv", "--outcome", "y", "--about", "-3"], "--about: -3, must be"),
         (["cases.csv", "--outcome", "y", "--cases", "nan"], "--cases: nan"),
-        (["cases.csv", "--outcome", "y", "--discount", "1"], "discount: 1"),
-        (["cases.csv", "--outcome", "y", "--alpha", "0.5"], "alpha: 0.5"),
-        (["cases.csv", "--outcome", "y", "--alpha", "2", "--half-life", "3"], "give one of them"),
-        (["cases.csv", "--outcome", "y", "--about", "9", "--discount", ".5"], "give one of them"),
         (["cases.csv", "--outcome", "y", "--about", "9", "--cases", "9"], "give one of them"),
         (["cases.csv", "--outcome", "y", "--beliefs", "guess"], "zero, equal, marginal"),
         (["cases.csv", "--outcome", "y", "--beliefs", "no.csv"], "no.csv: no such file"),
-        (["cases.csv", "--outcome", "y", "--standardised"], "give such --beliefs"),
         (["cases.csv", "--outcome", "y", "--limit", "3"], "give --costs"),
         (["cases.csv", "--outcome", "y", "--costs", "no.csv"], "no.csv: no such file"),
         (["cases.csv", "--outcome", "y", "--participant", "ann"], "give --learner"),
         (["cases.csv", "--outcome", "y", "--learner", "no.json"], "no.json: no such file"),
         (
-            ["cases.csv", "--outcome", "y", "--learner", "x.json", "--alpha", "2"],
-            "leave out --alpha",
+            ["cases.csv", "--outcome", "y", "--learner", "x.json", "--half-life", "2"],
+            "leave out --half-life",
         ),
         (["cases.csv", "--outcome", "y", "--example", "diabetes"], "leave one of them out"),
         (["--example", "cars"], "there is diabetes"),
@@ -206,33 +201,11 @@ def test_bad_requests_of_other_commands(run, folder, arguments, complaint):
     refuse(run, folder, complaint, *arguments)
 
 
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (("--resume", "cases.csv"), "cases.csv: this command already uses that file"),
-        (("--resume", "log.csv"), "log.csv: this command already uses that file; change --resume"),
-        (("--resume", "learner.json"), "learner.json: this command already uses that file"),
-        (("--resume", "other.csv"), "other.csv: is not a journal; name a file that does not exist"),
-        (("--resume", "nowhere/j.jsonl"), "nowhere: no such folder"),
-        (("--resume", "j.jsonl", "--dry-run"), "--dry-run writes none; leave one of them out"),
-    ],
-)
-def test_fit_adds_to_nothing_but_a_journal(run, folder, monkeypatch, options, complaint):
-    (folder / "log.csv").write_text(LOG + "ann,1,bmi,3,4,5\n")
-    (folder / "other.csv").write_text(TABLE)
-    monkeypatch.setattr("preceptor.estimation.fit_learner", lambda *_, **__: pytest.fail("in vain"))
-    refuse(
-        run, folder, complaint, "fit", "log.csv", "--data", "cases.csv", "--outcome", "y", *options
-    )
-    assert (folder / "other.csv").read_text() == TABLE
-    assert (folder / "cases.csv").read_text() == TABLE
-
-
 def test_a_folder_that_only_seems_writable_is_found_at_once(run, folder, monkeypatch):
     def refused(*_):
         raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr("preceptor._base.writing._neighbour", refused)
+    monkeypatch.setattr("preceptor._base.files._neighbour", refused)
     monkeypatch.setattr("pandas.read_csv", lambda *_, **__: pytest.fail("read in vain"))
     complaint = "plan.json: cannot be written there; choose another folder"
     refuse(run, folder, complaint, "plan", "cases.csv", "--outcome", "y")

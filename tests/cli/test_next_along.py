@@ -200,18 +200,3 @@ def test_a_plan_made_from_a_log_counts_from_there(run, cases, tmp_path):
     assert "the plan was made after 3 rounds of this person" in new.stderr
     unnamed = run("plan", cases, *table, "--log", "log.csv")
     assert "--participant: say who; in the log are p07, p08" in no_traceback(unnamed)
-
-
-def test_a_plan_made_from_counts(run, cases, tmp_path):
-    (tmp_path / "counts.json").write_text('{"bp": 2}')
-    options = ("--outcome", "y", "--tests", 1, "--cases", 4, "--time-limit", 0.1, "--dry-run")
-    result = run("plan", cases, *options, "--shown", "counts.json", "--json")
-    assert result.exit_code == 0, result.stderr
-    learner = json.loads(result.stdout)["plan"]["problem"]["learner"]
-    begun = {member["name"]: member["person"]["initial"] for member in learner["members"]}
-    assert begun["not learning"] == [0.0, 0.0, 0.0]
-    # Those who learn from outcomes have learned from cases like those of the table.
-    assert begun["by outcomes, knowing correlations, fast"][1] != 0.0
-    (tmp_path / "counts.json").write_text('{"bpp": 2}')
-    wrong = run("plan", cases, *options, "--shown", "counts.json")
-    assert "--shown: 'bpp' is not known; did you mean 'bp'?" in no_traceback(wrong)

@@ -61,13 +61,6 @@ def test_people_and_objectives_by_name(run, cases):
     assert "people" not in alone
 
 
-def test_alpha_plans_for_one_who_learns_by_showings_and_says_so(run, cases):
-    result = run("plan", cases, "--outcome", "y", "--cases", 4, "--alpha", 1.5, "--dry-run")
-    assert result.exit_code == 0, result.stderr
-    assert "Note: --alpha is about people who learn by showings" in result.stderr
-    assert "--half-life plans for a crowd" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -76,9 +69,6 @@ def test_alpha_plans_for_one_who_learns_by_showings_and_says_so(run, cases):
             ("--person", "crowd", "--learner", "l.json"),
             "--person: --learner says already",
         ),
-        (("--person", "crowd", "--alpha", 2), "--alpha: says how fast one learns by showings"),
-        (("--person", "delta-rule", "--alpha", 2), "give --half-life instead"),
-        (("--person", "bayesian", "--alpha", 2), "--alpha: says how fast one learns by showings"),
         (("--person", "no-learning", "--half-life", 3), "--half-life: says how fast somebody"),
         (("--person", "bayesian", "--half-life", 3), "which 'bayesian' is not about; leave it out"),
         (("--objective", "median"), "--objective: 'median', must be one of regret, mean, cvar"),

@@ -10,7 +10,7 @@ import pytest
 import preceptor as pr
 import preceptor.estimation
 from preceptor.cli._options import beliefs_from
-from preceptor.cli._reading import as_options, from_options
+from preceptor.cli._reading import typed
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.estimation.world import fit_source
@@ -71,30 +71,16 @@ def test_options_that_make_no_sense(run, cases, command, options, message):
     assert message in no_traceback(result)
 
 
-def test_a_session_goes_on_with_the_same_reading(run, europe, tmp_path):
+def test_a_session_reads_the_table_as_it_is_told(run, europe):
     odd = europe.with_name("odd.csv")
     odd.write_text(europe.read_text("utf-16").replace(";", "^"))
-
-    def teach(*words):
-        arguments = ["tutor", "--name", "ann", "--rounds", 1, *words]
-        return RUNNER.invoke(app, [str(word) for word in arguments], input="20\n")
-
-    first = teach(odd, *QUICK, "--separator", "^", "--missing", "-")
-    assert first.exit_code == 0, first.stderr
-    assert notes(first)[0] == "Note: odd.csv: read with decimal commas; --decimal says otherwise"
-    state = json.loads((tmp_path / "ann.json").read_text())
-    assert {"separator": "^", "missing": ["-"]}.items() <= state["choices"].items()
-    again = teach()
-    assert again.exit_code == 0, again.stderr
-    assert "Case 2" in again.stdout
-    other = no_traceback(teach("--separator", ";"))
-    assert "--separator: the session was begun with '^', not with ';'" in other
-    assert "--sheet: '2', but the session was begun without it" in no_traceback(teach("--sheet", 2))
-    state["choices"] |= {"separator": 3, "missing": "x"}
-    (tmp_path / "ann.json").write_text(json.dumps(state))
-    broken = no_traceback(teach())
-    assert "separator" in broken
-    assert "missing is 'x', must be a list of values" in broken
+    words = ["tutor", "--name", "ann", "--rounds", 1, odd, *QUICK, "--separator", "^"]
+    for case in ("Case 1", "Case 2"):
+        done = RUNNER.invoke(app, [str(word) for word in (*words, "--missing", "-")], input="20\n")
+        assert done.exit_code == 0, done.stderr
+        note = "Note: odd.csv: read with decimal commas; --decimal says otherwise"
+        assert notes(done)[0] == note
+        assert case in done.stdout
 
 
 def test_a_block_for_the_cases_of_a_workbook(run, book):
@@ -135,8 +121,7 @@ def test_decimal_commas_that_were_ruled_out_name_the_option(run, europe):
 def test_names_are_compared_without_capitals_and_blanks(run, cases, tmp_path):
     (tmp_path / "c.csv").write_text("name,cost\nBMI,2\nBp ,1\n")
     (tmp_path / "b.csv").write_text("name,weight\nBMI,0.5\n")
-    (tmp_path / "s.json").write_text(json.dumps({"BP": 3}))
-    words = ("--costs", "c.csv", "--limit", 2, "--beliefs", "b.csv", "--shown", "s.json")
+    words = ("--costs", "c.csv", "--limit", 2, "--beliefs", "b.csv")
     quick = ("--person", "by-showings", "--cases", 4, "--time-limit", 0.1, "--no-report")
     result = run("plan", cases, "--outcome", " Y", "--drop", "AGE", *words, *quick)
     assert result.exit_code == 0, result.stderr
@@ -144,7 +129,6 @@ def test_names_are_compared_without_capitals_and_blanks(run, cases, tmp_path):
     assert plan.problem.world.labels == ("bmi", "bp")
     assert plan.problem.world.units.outcome == "y"
     assert plan.problem.budget == pr.Knapsack([2.0, 1.0], 2.0)
-    assert plan.seen_before == (0, 3)
     asked = run("next", "plan.json", "--available", " Bp,BP")
     assert "--available: 'Bp' and 'BP' are the same" in asked.stderr
     assert "show bp" in run("next", "plan.json", "--available", " Bp").stdout.lower()
@@ -179,10 +163,10 @@ def test_logs_say_it_too(run, cases, command, monkeypatch):
     assert "'19,5' is not a number" in said.stderr
 
 
-def test_readings_and_options_are_the_same(tmp_path):
+def test_readings_are_typed_as_options_and_fit_logs(tmp_path):
     reading = Reading(sheet="A", separator=";", missing=["9"], positive="M")
-    assert from_options(as_options(reading)) == reading
-    assert as_options(Reading()) == dict.fromkeys(as_options(reading))
+    words = "--sheet A --separator ; --missing 9 --positive M"
+    assert typed(reading) == words.split()
     assert reading.for_log(tmp_path / "log.csv") == Reading(separator=";")
     assert reading.for_log(tmp_path / "log.xlsx") == Reading(sheet="A", separator=";")
 

@@ -46,7 +46,6 @@ def test_one_experiment(run, tmp_path):
         assert printed in result.stdout
     assert "Wrote data, figures and report.md to out" in result.stderr
     assert "misspecification" in result.stderr
-    assert "100%" in result.stderr  # the bar
 
 
 def test_the_usual_folder_and_the_same_table_as_in_a_script(run, tmp_path):

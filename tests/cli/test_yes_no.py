@@ -9,9 +9,7 @@ import pytest
 
 import preceptor as pr
 from preceptor.cli import app
-from preceptor.cli._answers import YesNo
-from preceptor.cli._asking import Stopped, ask_yes_no, yes_no_verdict
-from preceptor.cli._summary import summary
+from preceptor.cli._asking import Stopped, YesNo, ask, summary
 from preceptor.model.units import Units
 from preceptor.report.run import least_square, outcome_given
 from preceptor.report.session import render_session
@@ -147,16 +145,16 @@ def test_probabilities_may_be_typed_in_many_ways(typed, answer):
 @pytest.mark.parametrize("typed", ["1.2", "120%", "perhaps", "", "-0.1", "nan"])
 def test_what_is_no_answer_is_refused(typed):
     for question in (YesNo(), YesNo(decides=False)):
-        with pytest.raises(ValueError, match="must be"):
+        with pytest.raises(ValueError, match="is "):
             question.answer(typed)
 
 
 def test_words_of_the_table_are_answers():
-    question = YesNo(("benign", "malignant"))
-    assert question.decision("Benign") == 0.0
+    question = YesNo(words=("benign", "malignant"))
+    assert question.answer("Benign") == 0.0
     assert question.answer("malignant") == 1.0
     assert question.in_words() == "malignant or benign (yes or no)"
-    assert question.truth(1.0) == "malignant"
+    assert question.said(1.0) == "malignant"
 
 
 def taught(risk, rounds=12):
@@ -176,11 +174,13 @@ def test_the_end_of_a_session_tells_how_often_somebody_was_wrong():
     said = " ".join(summary(tutor, "ann", 12, "ill").split())
     wrong = [tutor.record[i].answer != outcomes[i] for i in range(12)]
     first, last = np.mean(wrong[:6]), np.mean(wrong[-6:])
-    assert f"In the first 6 rounds {first:.0%} wrong, in the last 6 {last:.0%} wrong;" in said
+    assert (
+        f"{first:.0%} wrong in the first 6 rounds and {last:.0%} wrong in the last 6 (ill)" in said
+    )
     tutor, outcomes = taught(pr.Brier())
     said = " ".join(summary(tutor, "ann", 12, "ill").split())
     score = np.mean((0.3 - outcomes[:6]) ** 2)
-    assert f"In the first 6 rounds a Brier score of {score:.3g}, in the last" in said
+    assert f"a Brier score of {score:.3g} in the first 6 rounds and" in said
     assert "root-mean-square" not in said + render_session(tutor, name="ann")
 
 
@@ -199,15 +199,15 @@ def test_the_best_reader_of_single_cases_is_that_of_all_of_them():
 
 def test_a_question_is_asked_until_there_is_an_answer(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("perhaps\nwhy\n?\nMalignant\n"))
-    question = YesNo(("benign", "malignant"))
-    assert ask_yes_no(question, lambda: "Because of that.") == 1.0
+    question = YesNo(words=("benign", "malignant"))
+    assert ask(question, lambda: "Because of that.") == 1.0
     said = capsys.readouterr().out
-    assert "'perhaps' must be malignant or benign (yes or no); type that, or q to stop." in said
+    assert "'perhaps' is no answer; type malignant or benign (yes or no), or q to stop." in said
     assert "Because of that." in said
     assert "Type malignant or benign (yes or no), and press Enter." in said
     monkeypatch.setattr("sys.stdin", io.StringIO("q\n"))
     with pytest.raises(Stopped):
-        ask_yes_no(question, str)
+        ask(question, str)
 
 
 @pytest.mark.parametrize(
@@ -221,5 +221,5 @@ def test_a_question_is_asked_until_there_is_an_answer(capsys, monkeypatch):
     ],
 )
 def test_the_truth_names_the_mistake(decides, answer, outcome, words):
-    question = YesNo(("benign", "malignant"), decides)
-    assert yes_no_verdict(question, answer, outcome) == words
+    question = YesNo("", ("benign", "malignant"), decides)
+    assert question.verdict(answer, outcome) == words

@@ -33,7 +33,7 @@ def preceptor(*arguments: object, folder: Path, seconds: float = 60.0):
     """The command, to its end."""
     environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
     return subprocess.run(
-        [sys.executable, "-m", "preceptor.cli", *map(str, arguments)],
+        [sys.executable, "-m", "preceptor", *map(str, arguments)],
         capture_output=True,
         text=True,
         cwd=folder,

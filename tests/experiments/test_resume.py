@@ -48,7 +48,7 @@ def one_process(folder):
 )
 def test_a_killed_run_goes_on_and_gives_the_same_file(tmp_path, kill, start_again):
     journal = tmp_path / "out" / f"stationary{UNFINISHED}"
-    running = start("-m", "preceptor.cli", *COMMAND, folder=tmp_path)
+    running = start("-m", "preceptor", *COMMAND, folder=tmp_path)
     try:
         assert wait_until(lambda: lines_of(journal) > 0 or running.poll() is not None)
         workers = psutil.Process(running.pid).children(recursive=True)
@@ -76,7 +76,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_file(tmp_path, kill, start_agai
 @pytest.mark.slow
 def test_ctrl_c_ends_everything_and_keeps_what_is_done(tmp_path):
     journal = tmp_path / "out" / f"stationary{UNFINISHED}"
-    running = start("-m", "preceptor.cli", *COMMAND, folder=tmp_path)
+    running = start("-m", "preceptor", *COMMAND, folder=tmp_path)
     try:
         assert wait_until(lambda: lines_of(journal) > 0 or running.poll() is not None)
         workers = psutil.Process(running.pid).children(recursive=True)

@@ -143,10 +143,10 @@ def test_a_new_study_is_never_written_over(tmp_path):
     assert study.id == "my-study"
     again = run("study", "new", path)
     assert again.exit_code == 2
-    assert "--force" in again.stderr
+    assert "is there already" in again.stderr
     assert Study.load(path).sha256 == study.sha256
-    assert run("study", "new", path, "--seed", 5, "--force").exit_code == 0
-    assert Study.load(path).configuration.seed == 5
+    assert run("study", "new", tmp_path / "other.toml", "--seed", 5).exit_code == 0
+    assert Study.load(tmp_path / "other.toml").configuration.seed == 5
     listed = run("study", "new", "--list").stdout
     assert all(name in listed for name in template_names())
     assert "plan-or-fixed" in run("study", "new", tmp_path / "x.toml", "--template", "y").stderr
@@ -158,9 +158,9 @@ def test_check_says_what_a_participant_goes_through(tmp_path):
     run("study", "new", path, "--template", "decisive", "--seed", 1)
     done = run("study", "check", path)
     assert done.exit_code == 0
-    assert "Training: 30 rounds with feedback, 2 checks" in done.stdout
+    assert "| training | 30 | told | 2 |" in done.stdout
     assert "42 rounds, about" in done.stdout
-    assert "amber x 30" in done.stdout
+    assert "amber × 30" in done.stdout
     assert re.search(r"\d+ places to fill in", done.stdout)
 
 

@@ -234,9 +234,8 @@ def test_a_session_writes_what_people_saw(tmp_path):
 
     world = a_world()
     tutor = pr.Tutor(pr.Problem(world, pr.Learner(np.zeros(4), pr.OneShot()), 2, 0.9))
-    session = Session("ann", 0, {}, {}, tutor)
-    session = session.after(3, (0, 1, 2), [63.0, 0.0, 0.0], 0.5, 0.7, "because")
-    session.write_log(tmp_path / "ann.csv")
+    session = Session("ann", tmp_path / "ann.csv", tutor)
+    session = session.after((0, 1, 2), [63.0, 0.0, 0.0], 0.5, 0.7, "because")
     assert "age;tgrade,63.0;II" in (tmp_path / "ann.csv").read_text()
-    session.after(4, (3,), [1.0], 0.5, 0.7, "because").write_log(tmp_path / "ann.csv")
+    session.after((3,), [1.0], 0.5, 0.7, "because")
     assert len(Log.read(tmp_path / "ann.csv", world)) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -93,8 +94,17 @@ class _InnerCompiler(Compiler):
 _INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False}
 # What is pasted is kept on disk within its callers.
 _PASTED: dict[str, Any] = _INNER | {"cache": False, "pipeline_class": _InnerCompiler}
-# Pasting leans on how Numba is made inside: tried with 0.61 and 0.68, left out beyond them.
+# Pasting leans on how Numba is made inside: tried with 0.61 and 0.68, left out beyond them. Seconds
+# of processor time with it and with plain `njit` alone: a cold `preceptor solve
+# examples/diabetes.toml` 48 and 57, a beam of 2,000 states for that problem 1.1 and 1.4.
 _PASTES = numba.version_info.short < (0, 69)
+if not _PASTES:
+    warnings.warn(
+        f"Numba {numba.__version__} is newer than those that kernels were tried with; they are "
+        "compiled in its usual way, which takes longer and makes them slower",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def jit(function: _Function) -> _Function:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from preceptor._base.writing import for_owner, naming
+from preceptor._base.files import for_owner, naming
 from preceptor.errors import InvalidFile
 
 _KEYS = frozenset(("by", "cell", "rows"))

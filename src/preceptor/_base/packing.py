@@ -1,4 +1,7 @@
-"""Large arrays as text for a file: compressed, with their shape and type.
+"""Large arrays as text for a file: compressed, with their shape and type, or as runs.
+
+A table over counts with 400 million entries has a million runs of equal numbers. As runs it is read
+from a file in some milliseconds and answers for any entry by bisection; nobody has to unfold it.
 
 A few hundred bytes can unpack to gigabytes, so an array is bounded by what its shape and type say
 before anything is unpacked, and nothing beyond that is.
@@ -10,6 +13,7 @@ import base64
 import math
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,12 +26,13 @@ from preceptor.errors import InvalidFile
 TYPES = frozenset(("|b1", "|i1", "|u1")) | {
     f"{order}{kind}" for order in "<>" for kind in ("i2", "i4", "i8", "u2", "u4", "u8", "f4", "f8")
 }
-# A table of counts has an axis for each test; NumPy knows no more than this.
-_MOST_AXES = 32
 # A plan for three tests has millions of entries of one byte or two.
 MOST_BYTES = 2**27
-# Nothing shrinks to less than about a thousandth by this compression.
-_MOST_SHRINKING = 1100
+# Entries of a table that are compared with their neighbours at once: what fits in a cache.
+_CHUNK = 1 << 20
+# Planning makes no larger table in the memory it may use by default. A file of a few hundred bytes
+# may claim any number of entries, so this is looked at before anything is unfolded.
+MOST_ENTRIES = 2**29
 
 
 def pack(array: npt.NDArray[Any]) -> dict[str, Any]:
@@ -62,12 +67,8 @@ def _faults(packed: Any) -> Iterator[str]:
         return
     if not isinstance(shape, list) or not all(is_count(length, least=0) for length in shape):
         yield f"shape {shape!r}, must be whole numbers of at least 0"
-    elif len(shape) > _MOST_AXES:
-        yield f"shape of {len(shape)} axes, at most {_MOST_AXES}"
     elif _bytes(shape, kind) > MOST_BYTES:
         yield f"shape {shape} takes more than {MOST_BYTES // 2**20} MB, the most that is read"
-    elif _bytes(shape, kind) > _MOST_SHRINKING * len(text):
-        yield f"shape {shape} is more than {len(text)} letters can hold"
 
 
 def _bytes(shape: list[int], kind: str) -> int:
@@ -86,3 +87,72 @@ def _unzipped(packed: bytes, size: int) -> bytes:
     if len(raw) != size or not unpacker.eof:
         raise ValueError("does not hold what its shape says")
     return raw
+
+
+@dataclass(frozen=True, eq=False)
+class RunTable:
+    """An array of some shape as runs in C order: their values, and where each ends (exclusive).
+
+    >>> table = RunTable.of(np.array([[7, 7], [7, 2]]))
+    >>> table.values.tolist(), table.ends.tolist(), table.at((1, 1))
+    ([7, 2], [3, 4], 2)
+    """
+
+    shape: tuple[int, ...]
+    values: npt.NDArray[np.integer]
+    ends: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, array: npt.NDArray[np.integer]) -> RunTable:
+        """The runs of an array that is not empty."""
+        flat = array.reshape(-1)
+        changes = []
+        for first in range(0, flat.size - 1, _CHUNK):
+            chunk = flat[first : first + _CHUNK + 1]
+            changes.append(np.flatnonzero(chunk[1:] != chunk[:-1]) + (first + 1))
+        ends = np.concatenate([*changes, [flat.size]])
+        return cls(array.shape, flat[ends - 1], ends)
+
+    def at(self, where: tuple[int, ...]) -> int:
+        """One entry."""
+        position = 0
+        for index, size in zip(where, self.shape, strict=True):
+            position = position * size + index
+        return int(self.values[np.searchsorted(self.ends, position, side="right")])
+
+    def unfolded(self) -> npt.NDArray[np.integer]:
+        """The whole array."""
+        return np.repeat(self.values, np.diff(self.ends, prepend=0)).reshape(self.shape)
+
+    def packed(self) -> dict[str, Any]:
+        """For a file; no run of a table that fits in memory needs more than 32 bits."""
+        lengths = np.diff(self.ends, prepend=0).astype("<u4")
+        return {"shape": list(self.shape), "values": pack(self.values), "lengths": pack(lengths)}
+
+    @classmethod
+    def unpacked(cls, name: str, data: Mapping[str, Any]) -> RunTable:
+        """What `packed` gave; a damaged or an enormous one is refused by name."""
+        if not {"shape", "values", "lengths"} <= data.keys():
+            raise InvalidFile(f"{name}: the packed table needs shape, values and lengths")
+        shape = data["shape"]
+        whole = isinstance(shape, list) and all(type(n) is int and n > 0 for n in shape)
+        if not whole or not shape:
+            raise InvalidFile(f"{name}: shape {shape!r}, must be whole numbers of at least 1")
+        entries = math.prod(shape)
+        if entries > MOST_ENTRIES:
+            raise InvalidFile(
+                f"{name}: {entries:,} entries, at most {MOST_ENTRIES:,} are read; solve the "
+                "problem again with smaller `caps`"
+            )
+        values, lengths = (unpack(name, data[part]) for part in ("values", "lengths"))
+        faults = []
+        if values.ndim != 1 or values.shape != lengths.shape:
+            faults.append(f"{name}: {values.size:,} values for {lengths.size:,} runs")
+        if values.dtype.kind not in "iu" or lengths.dtype.kind != "u" or lengths.itemsize > 4:
+            faults.append(f"{name}: values and lengths of runs must be whole numbers")
+        InvalidFile.raise_if(faults)
+        # Lengths of at most 32 bits, fewer than 2^29 of them: this sum cannot wrap round.
+        ends = np.cumsum(lengths, dtype=np.int64)
+        if ends.size == 0 or int(ends[-1]) != entries or int(lengths.min()) < 1:
+            raise InvalidFile(f"{name}: its runs do not fill a table of shape {shape}")
+        return cls(tuple(shape), values, ends)

@@ -11,7 +11,10 @@ from typing import TypeVar
 
 TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
 _NAMED = 20  # names that are listed where none is near
-_REPR_WIDTH, _REPR_LINES = 88, 11
+# Letters of a line that people read, and lines of a `repr`.
+WIDTH, _REPR_LINES = 88, 11
+# What makes a spreadsheet take text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _Item = TypeVar("_Item", str, int)
 
 
@@ -159,7 +162,7 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
         before = len(lines)
         lines += textwrap.wrap(
             text,
-            _REPR_WIDTH,
+            WIDTH,
             initial_indent=f"  {label:<{width}}  ",
             subsequent_indent=" " * (width + 4),
             max_lines=2 if spare > 0 else 1,
@@ -167,3 +170,14 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
         )
         spare -= len(lines) - before - 1
     return "\n".join(lines).replace(TOGETHER, " ")
+
+
+def safe_cell(cell: str) -> str:
+    """The cell with an apostrophe before it where a spreadsheet would run it as a formula.
+
+    For names and sentences. Numbers are no business of this: -3.2 is a number, not a formula.
+
+    >>> safe_cell("=1+1"), safe_cell("bmi")
+    ("'=1+1", 'bmi')
+    """
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell

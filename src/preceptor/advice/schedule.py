@@ -7,7 +7,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from preceptor._base.spreadsheets import as_text
+from preceptor._base.words import safe_cell
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.policies import runs
@@ -121,7 +121,7 @@ def schedule_csv(advice: Advice | Plan) -> str:
     writer.writerow(["case", "show", *(f"test {i + 1}" for i in range(widest))])
     for row in rows:
         cells = [*row.shown, *[""] * (widest - len(row.shown))]
-        writer.writerow([row.case, *(as_text(cell) for cell in (row.text, *cells))])
+        writer.writerow([row.case, *(safe_cell(cell) for cell in (row.text, *cells))])
     return text.getvalue()
 
 

@@ -1,9 +1,12 @@
 """The command line: a thin layer that reads files, calls the library and prints.
 
-One file per command; each registers with `app` when it is imported here.
+Each command registers with `app` when its module is imported here.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 try:
     import rich  # noqa: F401
@@ -13,77 +16,16 @@ except ImportError as missing:
         f"The command line needs {missing.name}. Install it with: pip install 'preceptor[cli]'"
     ) from None
 
-from preceptor._base.starting import loaded
-from preceptor.cli import (
-    diagnose,
-    examples,
-    explain,
-    explore,
-    fit,
-    next,
-    plan,
-    reproduce,
-    serve,
-    serve_check,
-    serve_token,
-    simulate,
-    solve,
-    study,
-    study_bots,
-    study_check,
-    study_close,
-    study_design,
-    study_export,
-    study_links,
-    study_new,
-    study_open,
-    study_power,
-    study_preview,
-    study_raise,
-    study_serve,
-    study_status,
-    study_unblind,
-    tutor,
-)
 from preceptor.cli._app import app
-from preceptor.cli._net import run
+from preceptor.cli._console import run
 
-__all__ = [
-    "app",
-    "diagnose",
-    "examples",
-    "explain",
-    "explore",
-    "fit",
-    "main",
-    "next",
-    "plan",
-    "reproduce",
-    "serve",
-    "serve_check",
-    "serve_token",
-    "simulate",
-    "solve",
-    "study",
-    "study_bots",
-    "study_check",
-    "study_close",
-    "study_design",
-    "study_export",
-    "study_links",
-    "study_new",
-    "study_open",
-    "study_power",
-    "study_preview",
-    "study_raise",
-    "study_serve",
-    "study_status",
-    "study_unblind",
-    "tutor",
-]
+__all__ = ["app", "main"]
+
+for _module in iter_modules(__path__):
+    if not _module.name.startswith("_"):
+        import_module(f"{__name__}.{_module.name}")
 
 
 def main() -> None:
     """Entry point of the `preceptor` command."""
-    loaded()
     run(app)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +20,6 @@ if TYPE_CHECKING:
     from preceptor.datasets import DataSet
     from preceptor.estimation import WorldEstimate
     from preceptor.estimation.columns import Column
-
-# Letters of a unit that can stand right behind a number.
-_SHORT = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +41,6 @@ class Cases:
         source: Path | DataSet,
         outcome: str | None,
         *,
-        unit: str | None,
         drop: Iterable[str],
         reading: Reading,
         seed: int,
@@ -58,7 +52,7 @@ class Cases:
         """
         unwanted = tuple(drop)
         estimate = fit_source(
-            source, outcome, unit=unit, drop=unwanted, reading=reading, seed=seed,
+            source, outcome, drop=unwanted, reading=reading, seed=seed,
             **(read_as or {}),
         )  # fmt: skip
         if isinstance(source, Path):
@@ -86,15 +80,6 @@ class Cases:
     def name(self) -> str:
         """What is predicted, with its unit if that is known."""
         return self.estimate.design.outcome_name
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The same for the same cases, and for no others."""
-        design = self.estimate.design
-        content = hashlib.sha256("\n".join((*design.names, *design.tests)).encode())
-        for numbers in (design.values, design.outcome):
-            content.update(np.ascontiguousarray(numbers, dtype="<f8").tobytes())
-        return content.hexdigest()
 
     def order(self, problem: Problem, seed: int, turn: int) -> IntArray:
         """Rows in the order of one turn through the table; those with too many gaps are left out.
@@ -150,7 +135,7 @@ class Cases:
             average = float(units.means[world.labels.index(name)])
             unit = self.units.get(name, "")
             # A unit that is rather an explanation stands where explanations stand.
-            is_short = len(unit) <= _SHORT and " " not in unit
+            is_short = " " not in unit
             after, aside = (f" {unit}".rstrip(), "") if is_short else ("", f"{unit}; ")
             lines.append(f"{name:<{width}}  {value:g}{after} ({aside}average {average:.4g})")
         return lines

@@ -1,16 +1,24 @@
 """What all commands share: messages, readable errors, something that moves, checks of targets.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 cannot be done (too large,
-method does not apply), 2 wrong input, 130 stopped by Ctrl-C; 70 is an error of ours (`_net`).
+method does not apply), 2 wrong input, 130 stopped by Ctrl-C, 70 an error of the program.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import json
+import os
 import re
-from collections.abc import Iterator
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -18,17 +26,86 @@ from rich.text import Text
 
 from preceptor._base.files import check_ending, check_writable, same_file
 from preceptor._base.progress import Progress, Update
-from preceptor._base.starting import INTERRUPTED
-from preceptor.cli._net import in_words
-from preceptor.cli._waiting import Waiting, known_so_far
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
 
+# As shells report Ctrl-C, and as `sysexits.h` has it for an error of the program.
+INTERRUPTED, UNFORESEEN = 130, 70
+_SHOW = "PRECEPTOR_TRACEBACK"
 # Options of the command that is running, by the name of the argument they set.
 _OPTIONS: ContextVar[dict[str, str]] = ContextVar("options")
 # A remark for whoever calls the library; parentheses may hold others once.
 _FOR_PROGRAMMERS = re.compile(r"\s*\(in Python: (?:[^()]|\([^()]*\))*\)")
 # Of an error: lines that are shown, and letters of a line.
 _MOST_LINES, _LONGEST_LINE = 40, 2_000
+# Without a terminal, seconds until work that takes long says so, and the longest pause after that.
+_FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
+
+
+def run(command: Callable[[], object]) -> None:
+    """Run the command and leave with its exit code; what nobody foresaw ends in a sentence."""
+    for stream in (sys.stdout, sys.stderr):
+        # Letters that a stream cannot show are spelled out.
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    code: object = 0
+    try:
+        try:
+            command()
+        except SystemExit as leaving:
+            code = leaving.code
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BaseException as error:
+        code = _answer(error)
+    sys.exit(code)  # type: ignore[arg-type]
+
+
+def _answer(error: BaseException) -> int:
+    """Say what happened; gives the exit code."""
+    sentence, code = _in_sentence(error)
+    with contextlib.suppress(OSError, ValueError):
+        if os.environ.get(_SHOW):
+            traceback.print_exception(error)
+        if sentence:
+            print(sentence, file=sys.stderr, flush=True)
+    if isinstance(error, OSError) and error.filename is None:
+        # Nobody reads stdout any more, or it is full: what is still to be written would fail again.
+        with contextlib.suppress(Exception):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
+
+
+def _in_sentence(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, KeyboardInterrupt):
+        return "Stopped.", INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return "", 1
+    if isinstance(error, OSError):
+        return f"Error: {in_words(error)}", 1
+    if isinstance(error, MemoryError):
+        ask = "ask for less (fewer tests, people, cases or samples)"
+        return f"Error: not enough memory for this; {ask}. {_SHOW}=1 shows where it happened.", 1
+    what = f"{type(error).__name__}: {str(error)[:300]}".splitlines()[0]
+    return (
+        f"Error: something happened that should not have ({what}). Please report it, with the "
+        f"command and, if you may, the files; {_SHOW}=1 shows more to put in the report.",
+        UNFORESEEN,
+    )
+
+
+def in_words(error: OSError) -> str:
+    """What the system says, with the file if it has one."""
+    if error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "standard output: cannot be written, the disk is full"
+    return str(error.strerror or error)
+
+
+def echo_json(data: Any) -> None:
+    """A result as JSON; in ASCII where stdout cannot show other letters."""
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=not encoding.startswith("utf")))
 
 
 def know_options(context: typer.Context) -> None:
@@ -119,30 +196,42 @@ def _shortened(message: str) -> str:
 def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
     """Something that moves while the person waits, with what is known so far.
 
-    Without a terminal it is a line now and then, once a stage has taken two seconds.
+    Without a terminal it is a line now and then, at growing intervals, as work reports.
 
     `keeps_best` is for work that hands over what it has when it is interrupted.
     """
     console = Console(stderr=True)
-    if not console.is_terminal:
-        with Waiting(doing, lambda line: say(in_options(line))) as waiting:
-
-            def hear(update: Update) -> None:
-                if update.sentence:
-                    say(in_options(update.sentence))
-                waiting.heard(update)
-
-            yield hear
-        return
+    said, pause = time.monotonic(), _FIRST_PAUSE
     hint = " (Ctrl-C stops and keeps the best so far)" if keeps_best else ""
-    with console.status(f"{doing} ...{hint}") as status:
+    status = console.status(f"{doing} ...{hint}") if console.is_terminal else None
 
-        def tell(update: Update) -> None:
-            if update.sentence:
-                say(in_options(update.sentence))
-            status.update(", ".join([f"{doing}: {update.stage}", *known_so_far(update)]))
+    def tell(update: Update) -> None:
+        nonlocal said, pause
+        if update.sentence:
+            say(in_options(update.sentence))
+        line = ", ".join([f"{doing}: {update.stage}", *_known_so_far(update)])
+        if status is not None:
+            status.update(line)
+        elif time.monotonic() - said >= pause:
+            said, pause = time.monotonic(), min(2.0 * pause, _LONGEST_PAUSE)
+            say(in_options(line))
 
+    with status or contextlib.nullcontext():
         yield tell
+
+
+def _known_so_far(update: Update) -> list[str]:
+    """What an update knows, a few words each."""
+    parts = []
+    if update.done is not None:
+        parts.append(f"{update.done:.0%}")
+    if update.value is not None:
+        parts.append(f"best {update.value:.6g}")
+    if update.lower_bound is not None:
+        parts.append(f"lower bound {update.lower_bound:.6g}")
+    if update.gap is not None:
+        parts.append(f"gap {100 * update.gap:.3g}%")
+    return parts
 
 
 def check_target(
@@ -164,11 +253,8 @@ def check_target(
         raise InvalidFile(f"{error} ({option})" if option else str(error)) from None
 
 
-def check_journal(path: Path, *read: Path | None, dry_run: bool) -> None:
-    """Refuse early to add to anything but a journal of ours, and to add at all in a dry run."""
-    from preceptor._base.journal import Journal
-
-    if dry_run:
-        raise InvalidInput("--resume: writes a file, --dry-run writes none; leave one of them out")
-    check_target(path, *read, option="--resume")
-    Journal(path).check()
+def report_proof(words: str, *, holds: bool) -> None:
+    """Say that a proof holds; a plan whose proof fails is not given out."""
+    if not holds:
+        fail(f"this plan does not hold. {words} Please report this", code=1)
+    say(f"Checked again, and it holds. {words}")

@@ -12,7 +12,11 @@ from preceptor.advice.kinds import KINDS
 from preceptor.cli._tables import read_named_numbers
 from preceptor.errors import InvalidInput
 from preceptor.people.beliefs import BELIEFS
+from preceptor.regrets import OBJECTIVES
 from preceptor.tables.opening import TABLE_SUFFIXES
+
+# As logs are written.
+LOG_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 Table = Annotated[
     Path | None,
@@ -55,13 +59,6 @@ Beliefs = Annotated[
         "file of name and weight, in outcome per unit of the test (default: zero).",
         metavar="zero|equal|marginal|FILE",
         autocompletion=lambda: ["zero", "equal", "marginal"],
-    ),
-]
-Standardised = Annotated[
-    bool,
-    typer.Option(
-        "--standardised",
-        help="The weights in the file of --beliefs are per standard deviation.",
     ),
 ]
 Costs = Annotated[
@@ -126,6 +123,18 @@ Kind = Annotated[
         autocompletion=lambda: list(KINDS),
     ),
 ]
+Objective = Annotated[
+    str | None,
+    typer.Option(
+        help="For a crowd: the worst loss beyond a person's own best plan (regret), its mean, "
+        "or that of the worst fifth (cvar) (default: regret).",
+        metavar="|".join(OBJECTIVES),
+        autocompletion=lambda: list(OBJECTIVES),
+    ),
+]
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
+]
 LearnerFile = Annotated[
     Path | None,
     typer.Option(help="A learner file, as written by `preceptor fit`.", metavar="FILE"),
@@ -182,12 +191,6 @@ Cluster = Annotated[
     str | None,
     typer.Option(help="Divide people among a Dask cluster instead.", metavar="ADDRESS"),
 ]
-Resume = Annotated[
-    Path | None,
-    typer.Option(
-        help="Keep who is finished in this file, and go on from it after a stop.", metavar="FILE"
-    ),
-]
 People = Annotated[int, typer.Option(help="How many people to simulate.", min=1)]
 PlayedRounds = Annotated[
     int | None,
@@ -204,14 +207,6 @@ AnswerNoise = Annotated[
 ]
 PeopleSeed = Annotated[int, typer.Option(help="Seed of people, cases and answers.", min=0)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
-Alpha = Annotated[
-    float | None,
-    typer.Option(
-        help="Instead of --half-life: each showing divides the error by this. Plans for "
-        "somebody who learns by showings."
-    ),
-]
-Discount = Annotated[float | None, typer.Option(help="Instead of --about: the discount factor.")]
 
 
 def beliefs_from(named: str | None) -> str | dict[str, float] | None:

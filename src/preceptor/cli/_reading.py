@@ -70,24 +70,17 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-def as_options(reading: Reading) -> dict[str, Any]:
-    """What was said of a table, by option, as plain data; what was left out is None."""
-    return {name: getattr(reading, name) for name in _OPTIONS} | {
-        "missing": list(reading.missing) or None
-    }
-
-
 def typed(reading: Reading) -> list[str]:
     """What was said of a table as words of a command line."""
     words = []
-    for name, value in as_options(reading).items():
-        for each in value if isinstance(value, list) else [value]:
+    for name in _OPTIONS:
+        value = getattr(reading, name)
+        for each in value if name == "missing" else [value]:
             words += [] if each is None else [f"--{name}", str(each)]
     return words
 
 
-def from_options(options: Mapping[str, Any]) -> Reading:
-    """The reading that `as_options` took apart."""
+def _from_options(options: Mapping[str, Any]) -> Reading:
     return Reading(**{name: options[name] for name in _OPTIONS if options.get(name) is not None})
 
 
@@ -114,7 +107,7 @@ def _with_options(command: Callable[..., None], options: Mapping[str, Any]) -> C
     @functools.wraps(command)
     def with_reading(**given: Any) -> None:
         with readable_errors():
-            reading = from_options({name: given.pop(name) for name in options})
+            reading = _from_options({name: given.pop(name) for name in options})
         command(reading=reading, **given)
 
     with_reading.__dict__["__signature__"] = own.replace(parameters=[*kept, *added])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import (
-    check_journal,
     check_target,
+    echo_json,
     note_all,
     readable_errors,
     say,
@@ -22,11 +21,8 @@ from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
-from preceptor.people.crowd import Crowd
 from preceptor.tables import Reading
 
-# Fewer people are read sooner here than processes start.
-_MANY_PEOPLE = 200
 _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor diagnose
@@ -54,9 +50,7 @@ def diagnose(
             show_default=False,
         ),
     ] = None,
-    outcome: Annotated[
-        str | None, typer.Option(help="The column to predict.", metavar="COLUMN")
-    ] = None,
+    outcome: _options.Outcome = None,
     tests: Annotated[
         int | None,
         typer.Option(
@@ -68,13 +62,6 @@ def diagnose(
         float | None,
         typer.Option(
             help="How far answers scatter, in standard deviations of the outcome (default: 0.6)."
-        ),
-    ] = None,
-    person: Annotated[
-        Path | None,
-        typer.Option(
-            help="Tell apart the people of this file (a crowd, as JSON) instead of the usual ones.",
-            metavar="FILE",
         ),
     ] = None,
     read: Annotated[
@@ -91,13 +78,9 @@ def diagnose(
             metavar="OURS=THEIRS",
         ),
     ] = None,
-    workers: _options.Workers = None,
-    cluster: _options.Cluster = None,
-    resume: _options.Resume = None,
     drop: _options.TableDrop = None,
     example: _options.Example = None,
     as_number: _options.AsNumber = False,
-    link: _options.Link = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
     ] = Path("block.csv"),
@@ -116,30 +99,21 @@ def diagnose(
                 for name, given in refused.items()
                 if given
             )
-            divided = {"--workers": workers, "--cluster": cluster, "--resume": resume}
-            InvalidInput.raise_if(
-                f"{name}: is about people in a log; it goes with --read"
-                for name, given in divided.items()
-                if given is not None
-            )
             if not dry_run:
-                check_target(output, source, person)
+                check_target(output, source)
                 from preceptor.diagnosis.blocks import check_ending
 
                 check_ending(output)
-        elif resume is not None:
-            check_journal(resume, source, read, data, person, dry_run=dry_run)
         from preceptor.advice.choices import reading_as
         from preceptor.estimation.world import fit_source
 
         table = source if read is None else data
         estimate = fit_source(
             source_of(table, example), outcome, drop=drop or (), reading=reading, seed=seed,
-            **reading_as(link, as_number),
+            **reading_as(None, as_number),
         )  # fmt: skip
         note_all(*estimate.warnings)
         world = estimate.world
-        people = None if person is None else _crowd(person, world.size)
         spread = None if scatter is None else scatter * world.outcome_variance**0.5
         if read is not None:
             from preceptor.diagnosis.blocks import Block
@@ -150,15 +124,9 @@ def diagnose(
             renamed = renamed_columns(columns or [])
             log = Log.read(read, world, columns=renamed, reading=reading.for_log(read))
             note_all(*log.notes)
-            if workers is None and len(log.participants) < _MANY_PEOPLE:
-                workers = 1
             with spinner("reading") as tell:
-                told = read_log(
-                    world, log, people, scatter=spread, block=block, workers=workers,
-                    cluster=cluster, resume=resume, progress=tell,
-                )  # fmt: skip
-            plain = told.to_dict()
-            typer.echo(json.dumps(plain, indent=2) if as_json else told.in_words())
+                told = read_log(world, log, scatter=spread, block=block, progress=tell)
+            _print(told, as_json=as_json)
             return
         from preceptor.diagnosis.diagnosing import diagnose as choose
 
@@ -169,7 +137,6 @@ def diagnose(
         with spinner("choosing a block"):
             found = choose(
                 world,
-                people,
                 rounds=rounds,
                 budget=min(2, len(world.tests)) if tests is None else tests,
                 scatter=spread,
@@ -181,20 +148,11 @@ def diagnose(
                 f"Wrote the schedule to {output}. Once answered: preceptor diagnose {output} "
                 "--read log.csv --data ..."
             )
-        if as_json:
-            typer.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
-        else:
-            typer.echo(found.in_words())
+        _print(found, as_json=as_json)
 
 
-def _crowd(path: Path, size: int) -> Crowd:
-    """The crowd in a file."""
-    from preceptor._base.files import read_json
-    from preceptor.people.person import Person
-
-    found = Person.from_dict(read_json(path))
-    if not isinstance(found, Crowd):
-        raise InvalidInput(f"--person: {path} holds one person, must hold a crowd")
-    if found.size != size:
-        raise InvalidInput(f"--person: {path} is about {found.size} tests, the table has {size}")
-    return found
+def _print(found: Any, *, as_json: bool) -> None:
+    if as_json:
+        echo_json(found.to_dict())
+    else:
+        typer.echo(found.in_words())

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import preceptor
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import readable_errors
-from preceptor.cli._plans import check_again, load_plan
+from preceptor.cli._console import echo_json, readable_errors, report_proof, spinner
 
 
 @app.command()
@@ -18,22 +18,17 @@ def explain(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN", help="A plan file, as written by plan or solve.")
     ],
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the sections as JSON instead of text.")
-    ] = False,
+    verify: _options.Verify = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Explain a plan file in words."""
     with readable_errors():
         from preceptor.report.words import explain as in_words
         from preceptor.report.words import sections
 
-        found = load_plan(plan)
+        found = preceptor.Plan.load(plan)
         if verify:
             check_again(found)
-        text = in_words(found)
         if as_json:
             commit, names = found.policy.commit, found.problem.world.name_of
             data = {
@@ -46,5 +41,13 @@ def explain(
                 "commit": None if commit is None else list(names(commit)),
                 "sections": [{"title": title, "text": body} for title, body in sections(found)],
             }
-            text = json.dumps(data, indent=2, ensure_ascii=False)
-    typer.echo(text)
+            echo_json(data)
+        else:
+            typer.echo(in_words(found))
+
+
+def check_again(plan: preceptor.Plan) -> None:
+    """Prove value and lower bound again, slowly."""
+    with spinner("checking again"):
+        proof = preceptor.verify(plan)
+    report_proof(proof.in_words(), holds=proof.ok)

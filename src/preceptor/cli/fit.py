@@ -11,7 +11,6 @@ import typer
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
 from preceptor.cli._console import (
-    check_journal,
     check_target,
     fail,
     note_all,
@@ -60,7 +59,6 @@ def fit(
     drop: _options.TableDrop = None,
     example: _options.Example = None,
     as_number: _options.AsNumber = False,
-    link: _options.Link = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The learner file to write.")
     ] = Path("learner.json"),
@@ -72,7 +70,6 @@ def fit(
     ] = "gaussian",
     workers: _options.Workers = None,
     cluster: _options.Cluster = None,
-    resume: _options.Resume = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the cross-validation folds.", min=0)] = 0,
     as_json: _options.AsJson = False,
@@ -87,8 +84,6 @@ def fit(
     with readable_errors():
         if not dry_run:
             check_target(output, log, data, endings=(".json",))
-        if resume is not None:
-            check_journal(resume, log, data, output, dry_run=dry_run)
         renamed = renamed_columns(columns or [])
         from preceptor._base.files import write_text
         from preceptor.advice.choices import reading_as
@@ -100,7 +95,7 @@ def fit(
 
         estimate = fit_source(
             source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed,
-            **reading_as(link, as_number),
+            **reading_as(None, as_number),
         )  # fmt: skip
         note_all(*estimate.warnings)
         world = estimate.world
@@ -111,9 +106,8 @@ def fit(
             fail(_refused([f"{log}, {each}" for each in foreign]), code=1)
         with spinner("fitting"):
             fitted = fit_learner(
-                world, rounds, random_state=seed, answers=answers, workers=workers,
-                cluster=cluster, resume=resume,
-            )  # fmt: skip
+                world, rounds, random_state=seed, answers=answers, workers=workers, cluster=cluster
+            )
             said = fitted.summary()
         written = json.dumps(learner_to_dict(fitted.to_dict(), world), indent=2)
         typer.echo(written if as_json else said)

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import preceptor
 import preceptor.cli._options as _options
-from preceptor._base.words import as_known
+from preceptor._base.words import as_known, counted, first_few
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors
-from preceptor.cli._following import along, by_log, by_tutor, since
-from preceptor.cli._plans import load_plan
+from preceptor.cli._console import (
+    check_target,
+    echo_json,
+    note_all,
+    readable_errors,
+    say,
+    spinner,
+)
 from preceptor.cli._reading import reads_log
 from preceptor.cli._tables import read_counts, renamed_columns
 from preceptor.errors import InvalidInput
+from preceptor.logs import Log
 from preceptor.tables import Reading
 
 if TYPE_CHECKING:
+    from preceptor.advice.from_here import SoFar
     from preceptor.advice.next_case import NextCase
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -87,29 +94,38 @@ def next_tests(
     """
     with readable_errors():
         _check_together(shown, log, participant, columns, report, tutor=tutor)
+        found = preceptor.Plan.load(plan)
+        world = found.problem.world
+        rounds, who = None, ""
+        if log is not None:
+            rounds = Log.read(log, world, columns=renamed_columns(columns or []), reading=reading)
+            note_all(*rounds.notes)
+            who = _who(participant, rounds, log)
         if tutor:
-            assert log is not None
+            assert rounds is not None
             if available is not None:
                 raise InvalidInput("--available: goes along the plan; leave it out, or --tutor")
             if report is not None:
                 check_target(report, plan, log, endings=(".html", ".htm"))
-            by_tutor(plan, log, participant, columns, reading, report, as_json=as_json)
+            _by_tutor(found.problem, rounds.for_participant(who), report, as_json=as_json)
             return
-        found = load_plan(plan)
-        at_hand = None if available is None else _columns_of(found, available)
-        if log is None:
-            from preceptor.advice.from_here import SoFar, so_far_from
+        from preceptor.advice.from_here import SoFar, after_log, since_the_plan, so_far_from
+        from preceptor.advice.next_case import next_case
 
+        if rounds is None:
             counts = None if shown is None else read_counts(shown)
-            so_far = so_far_from(found.problem.world, shown=counts)
-            if so_far is None:
-                so_far = SoFar.nothing(found.problem.world)
-            chosen = along(found, since(found, so_far), at_hand)
+            so_far = _since(found, so_far_from(world, shown=counts) or SoFar.nothing(world))
         else:
-            renamed = renamed_columns(columns or [])
-            chosen = by_log(found, log, participant, renamed, reading, at_hand)
-        said = _in_json(found, chosen) if as_json else _in_words(found, chosen, log is not None)
-    typer.echo(said)
+            known = who in rounds.participants
+            past = after_log(rounds.for_participant(who)) if known else SoFar.nothing(world)
+            so_far = since_the_plan(found, past)
+        at_hand = None if available is None else _columns_of(found, available)
+        with spinner("choosing tests"):
+            chosen = next_case(found, so_far, at_hand)
+        if as_json:
+            echo_json(_as_data(found, chosen))
+        else:
+            typer.echo(_in_words(found, chosen, numbered=log is not None))
 
 
 def _check_together(
@@ -125,13 +141,66 @@ def _check_together(
     if log is not None and shown is not None:
         raise InvalidInput("--shown: --log says already what was shown; leave one out")
     if log is None:
-        about = {"participant": participant, "columns": columns, "tutor": tutor}
-        faults = [f"--{o}: is about a log; give --log too" for o, value in about.items() if value]
-        if report is not None:
-            faults.append("--report: shows the run in a log; give --log and --tutor too")
-        InvalidInput.raise_if(faults)
+        about = {"participant": participant, "columns": columns, "tutor": tutor, "report": report}
+        InvalidInput.raise_if(
+            f"--{option}: is about a log; give --log too"
+            for option, value in about.items()
+            if value
+        )
     elif report is not None and not tutor:
         raise InvalidInput("--report: shows what a tutor makes of the log; give --tutor too")
+
+
+def _who(participant: str | None, rounds: Log, log: Path) -> str:
+    there = first_few(rounds.participants, 8)
+    if participant is not None:
+        if participant not in rounds.participants:
+            say(f"Note: {participant} is not in {log} (in it: {there}); taken for somebody new")
+        return participant
+    if len(rounds.participants) > 1:
+        raise InvalidInput(f"--participant: say who; in {log} are {there}")
+    return rounds.participants[0]
+
+
+def _since(plan: preceptor.Plan, so_far: SoFar) -> SoFar:
+    """Counts are totals, those before the plan included."""
+    before = plan.problem.start_counts if plan.seen_before is None else plan.seen_before
+    left = [max(c - b, 0) for c, b in zip(so_far.counts, before, strict=True)]
+    return replace(so_far, counts=tuple(left))
+
+
+def _by_tutor(
+    problem: preceptor.Problem, rounds: Log, report: Path | None, *, as_json: bool
+) -> None:
+    """What a tutor advises who has seen all answers of one person."""
+    from preceptor.cli._asking import kind_lines
+    from preceptor.tutoring import Tutor
+
+    (name,) = rounds.participants
+    with spinner("following the log"):
+        tutor = Tutor(problem).through(rounds)
+        advice = tutor.recommendation()
+    if report is not None:
+        from preceptor.report.session import write_session
+
+        write_session(tutor, report, name=name)
+        say(f"Wrote the page of this run to {report}")
+    if as_json:
+        data = {
+            "show": list(advice.names),
+            "reason": advice.reason,
+            "probe": advice.probe,
+            "kinds": advice.kinds,
+            "participant": name,
+            "rounds": tutor.rounds,
+            "scatter": tutor.scatter,
+            "doubts": list(tutor.doubts()),
+        }
+        echo_json(data)
+        return
+    typer.echo(advice.reason)
+    typer.echo(f"\nWho {name} may be, after {counted(tutor.rounds, 'round')}:")
+    typer.echo("\n".join(kind_lines(tutor)))
 
 
 def _columns_of(plan: preceptor.Plan, available: str) -> tuple[int, ...]:
@@ -145,11 +214,11 @@ def _columns_of(plan: preceptor.Plan, available: str) -> tuple[int, ...]:
     return world.columns_of(list(called.values()))
 
 
-def _in_json(plan: preceptor.Plan, chosen: NextCase) -> str:
+def _as_data(plan: preceptor.Plan, chosen: NextCase) -> dict[str, Any]:
     from preceptor.report.scale import scale_of
 
     scale = scale_of(plan.problem)
-    data = {
+    return {
         "show": list(chosen.names),
         "expected_loss": chosen.loss,
         "expected": None if chosen.loss is None else float(scale.of(chosen.loss)),
@@ -160,12 +229,9 @@ def _in_json(plan: preceptor.Plan, chosen: NextCase) -> str:
         "on_plan": chosen.on_plan,
         "reasons": list(chosen.reasons),
     }
-    return json.dumps(data, ensure_ascii=False)
 
 
-def _in_words(plan: preceptor.Plan, chosen: NextCase, numbered: bool) -> str:
-    from dataclasses import replace
-
+def _in_words(plan: preceptor.Plan, chosen: NextCase, *, numbered: bool) -> str:
     from preceptor.report.scale import scale_of
 
     # Without a log nobody has counted cases, so none is numbered.

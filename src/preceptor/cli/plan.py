@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -13,12 +12,18 @@ import typer
 
 import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, fail, readable_errors, say, spinner
+from preceptor.cli._console import (
+    check_target,
+    echo_json,
+    readable_errors,
+    report_proof,
+    say,
+    spinner,
+)
 from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import read_counts, read_named_numbers
+from preceptor.cli._tables import read_named_numbers
 from preceptor.cli._worlds import source_of
 from preceptor.errors import InvalidInput
-from preceptor.regrets import OBJECTIVES
 from preceptor.tables import Reading
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -52,7 +57,6 @@ def plan(
     cases: _options.Cases = None,
     about: _options.About = None,
     beliefs: _options.Beliefs = None,
-    standardised: _options.Standardised = False,
     costs: _options.Costs = None,
     limit: _options.Limit = None,
     miss_cost: _options.MissCost = None,
@@ -61,23 +65,12 @@ def plan(
     as_number: _options.AsNumber = False,
     link: _options.Link = None,
     person: _options.Kind = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="For a crowd: the worst loss beyond a person's own best plan (regret), its mean, "
-            "or that of the worst fifth (cvar) (default: regret).",
-            metavar="|".join(OBJECTIVES),
-            autocompletion=lambda: list(OBJECTIVES),
-        ),
-    ] = None,
+    objective: _options.Objective = None,
     learner: _options.LearnerFile = None,
     participant: _options.Participant = None,
-    shown: _options.Shown = None,
     log: _options.LogSoFar = None,
     drop: _options.Drop = None,
     example: _options.Example = None,
-    alpha: _options.Alpha = None,
-    discount: _options.Discount = None,
     simple: Annotated[
         int | None,
         typer.Option(
@@ -114,17 +107,13 @@ def plan(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
-    ] = False,
+    verify: _options.Verify = False,
     rows: Annotated[
         bool,
         typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the result as JSON instead of words.")
-    ] = False,
+    as_json: _options.AsJson = False,
     *,
     reading: Reading,
 ) -> None:
@@ -136,7 +125,7 @@ def plan(
     """
     with readable_errors():
         if not dry_run:
-            inputs = (data, beliefs, costs, learner, shown, log)
+            inputs = (data, beliefs, costs, learner, log)
             check_target(output, *inputs, endings=(".json",))
             if not no_report:
                 check_target(report, output, *inputs, endings=(".html", ".htm"))
@@ -171,15 +160,11 @@ def plan(
                 objective=objective,
                 learner=learner,
                 participant=participant,
-                shown=None if shown is None else read_counts(shown),
                 log=log,
                 beliefs=_options.beliefs_from(beliefs),
-                standardised=standardised,
                 half_life=half_life,
-                alpha=alpha,
                 cases=cases,
                 about=about,
-                discount=discount,
                 simple=simple,
                 full_plan=full_plan,
                 time_limit=time_limit,
@@ -191,10 +176,8 @@ def plan(
                 progress=tell,
             )
         proof = advice.verification
-        if proof is not None and not proof.ok:
-            fail(f"this plan does not hold. {proof.in_words()} Please report this", code=1)
         if proof is not None:
-            say(f"Checked again, and it holds. {proof.in_words()}")
+            report_proof(proof.in_words(), holds=proof.ok)
         if not dry_run:
             with spinner("drawing the report"):
                 page = None if no_report else report
@@ -204,7 +187,7 @@ def plan(
             if schedule is not None:
                 say(f"Wrote what to show case by case to {schedule}")
         if as_json:
-            typer.echo(json.dumps(advice.to_dict(), indent=2, ensure_ascii=False))
+            echo_json(advice.to_dict())
         else:
             typer.echo(advice.explain())
             if not dry_run:

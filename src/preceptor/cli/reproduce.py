@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
 
-from preceptor._base.progress import Progress, Update
+import preceptor.cli._options as _options
 from preceptor.cli._app import app
-from preceptor.cli._console import readable_errors, say
+from preceptor.cli._console import INTERRUPTED, readable_errors, say, spinner
 
 _Number = TypeVar("_Number", int, float)
 
@@ -100,7 +98,7 @@ def reproduce(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for data, figures and report.")
     ] = Path("reproduction"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Run the paper's experiments and write data (Parquet), figures (PNG, PDF) and a report.
 
@@ -130,18 +128,18 @@ def reproduce(
                 say(f"Note: {experiment.name} does not vary --{option}")
         client = None if cluster is None else connect(cluster).client
         try:
-            with _bars() as bar_for:
+            with spinner("reproducing") as tell:
                 results = run_all(
                     experiments or (),
                     output=output,
                     scale=scale,
                     workers=workers,
                     client=client,
-                    tell=bar_for,
+                    tell=lambda name: lambda now: tell(now._replace(stage=f"{name}, {now.stage}")),
                 )
         except KeyboardInterrupt:
             say("Stopped. Finished work is kept; the same command resumes from there.")
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
         finally:
             if client is not None:
                 client.close()
@@ -170,30 +168,3 @@ def _number_or_text(kind: type[_Number], text: str | None) -> _Number | str | No
         return None if text is None else kind(text)
     except ValueError:
         return text
-
-
-@contextmanager
-def _bars() -> Iterator[Callable[[str], Progress]]:
-    """A bar for each experiment on stderr, with rate and time left."""
-    # The slowest part of rich to load, and only this command needs it.
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description:<18}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[cells]}"),
-        TimeRemainingColumn(elapsed_when_finished=True),
-    )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
-
-        def bar_for(name: str) -> Progress:
-            task = bar.add_task(name, total=1.0, cells="")
-
-            def tell(update: Update) -> None:
-                bar.update(task, completed=update.done or 0.0, cells=update.stage)
-
-            return tell
-
-        yield bar_for

@@ -101,9 +101,9 @@ def _prepared(settings: Settings, plan: Path | None, host: str) -> Settings:
         must_be_locked(store, settings, host)
         if plan is None:
             return settings
-        from preceptor.cli._plans import load_plan
+        from preceptor.plan import Plan
 
-        load_plan(plan)
+        Plan.load(plan)
         body = read_text(plan)
         name, _ = store.write(lambda connection: plans.keep(connection, body))
         return replace(settings, plan=name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,20 +11,17 @@ import preceptor.cli._options as _options
 from preceptor._base.discounting import rounds_until
 from preceptor.advice.kinds import EVERYBODY, HUMANS
 from preceptor.cli._app import app
-from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._plans import load_plan
+from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
+from preceptor.plan import Plan
 
 if TYPE_CHECKING:
     from preceptor import Problem
     from preceptor.people.human import Human
-    from preceptor.plan import Plan
     from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
 
-# As logs are written.
-LOG_ENDINGS = (".csv", ".jsonl", ".ndjson", ".parquet")
 # Rounds are played until this share of the discounted time is covered.
 _COVERED, _MOST_ROUNDS = 0.95, 1_000
 
@@ -64,12 +60,12 @@ def simulate(
     """Play a plan and its rivals with simulated people, and compare their losses."""
     with readable_errors():
         if log is not None:
-            check_target(log, plan, endings=LOG_ENDINGS)
+            check_target(log, plan, endings=_options.LOG_ENDINGS)
         if human not in (None, "all", *EVERYBODY):
             raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(EVERYBODY)} or all")
         if log is not None and human == "all":
             raise InvalidInput("--log: holds one kind of person; name it with --human")
-        found = load_plan(plan)
+        found = Plan.load(plan)
         played = rounds_worth_playing(found) if rounds is None else rounds
         from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
 
@@ -88,7 +84,7 @@ def simulate(
             say(f"Wrote {people * played:,} rounds to {log}")
     if as_json:
         head = {"people": people, "rounds": played, "weight": table.weight, "seed": table.seed}
-        typer.echo(json.dumps(head | {"rows": table.rows()}, indent=2))
+        echo_json(head | {"rows": table.rows()})
     else:
         typer.echo(str(table))
         if noise == 0.0:

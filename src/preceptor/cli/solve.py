@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import preceptor
+import preceptor.cli._options as _options
 from preceptor._base.files import write_all
 from preceptor.cli._app import EXAMPLES, app
-from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._plans import check_again
+from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
+from preceptor.cli.explain import check_again
 from preceptor.planning import SOLVERS
-from preceptor.regrets import OBJECTIVES
 
 
 @app.command(epilog=EXAMPLES)
@@ -40,14 +39,7 @@ def solve(
     ] = None,
     width: Annotated[int | None, typer.Option(help="States that the beam keeps.", min=1)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.", min=0)] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            help="For a crowd: the worst loss beyond a person's own best plan (regret), its mean, "
-            "or that of the worst fifth (cvar).",
-            metavar="|".join(OBJECTIVES),
-        ),
-    ] = None,
+    objective: _options.Objective = None,
     memory_limit_gb: Annotated[
         float | None,
         typer.Option(help="Refuse to plan if that takes more memory than this (GiB).", min=0.0),
@@ -58,12 +50,8 @@ def solve(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the plan to this .png, .pdf or .svg file.")
     ] = None,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Check value and lower bound again; takes minutes.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the plan as JSON instead of words.")
-    ] = False,
+    verify: _options.Verify = False,
+    as_json: _options.AsJson = False,
 ) -> None:
     """Find a plan for a problem file and print it."""
     options: dict[str, Any] = {
@@ -95,9 +83,12 @@ def solve(
         if verify:
             check_again(plan)
         _write(plan, output, plot)
+    if as_json:
+        echo_json(plan.to_dict())
+        return
     from preceptor.report.words import explain
 
-    typer.echo(plan.to_json() if as_json else explain(plan))
+    typer.echo(explain(plan))
 
 
 def _write(plan: preceptor.Plan, output: Path | None, plot: Path | None) -> None:
@@ -120,7 +111,7 @@ def _write(plan: preceptor.Plan, output: Path | None, plot: Path | None) -> None
 @app.command()
 def schema() -> None:
     """Print the JSON schema of problem files."""
-    typer.echo(json.dumps(preceptor.schema(), indent=2, ensure_ascii=False))
+    echo_json(preceptor.schema())
 
 
 @app.command()

@@ -1,16 +1,22 @@
 """`preceptor study`: studies with people, from the file to the analysis.
 
-The group alone is here; each command is a file of its own (`study_new.py`, ...) that registers with
-`study_app`.
+The group is here, with what its commands share: which study of which database is meant.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
 import typer
 
+from preceptor._base.words import listed
 from preceptor.cli._app import app
 from preceptor.cli._console import know_options
-from preceptor.errors import MissingExtra
+from preceptor.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from preceptor.store import Store
+    from preceptor.store.studies import KeptStudy
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -27,6 +33,12 @@ EXAMPLES = """[bold]Examples[/bold]
   preceptor study status --verify
 """
 
+Which = Annotated[
+    str | None,
+    typer.Argument(help="Its id; may be left out where there is but one.", metavar="[STUDY]"),
+]
+Reason = Annotated[str, typer.Option(help="Why; kept in the log.", metavar="TEXT")]
+
 study_app = typer.Typer(name="study", rich_markup_mode="rich", no_args_is_help=True)
 app.add_typer(study_app, epilog=EXAMPLES)
 
@@ -42,6 +54,41 @@ def need_extra() -> None:
     try:
         import fastapi  # noqa: F401
         import pandas  # noqa: F401
-        import statsmodels  # noqa: F401
     except ImportError as missing:
         raise MissingExtra(str(missing.name), "study", "A study") from None
+
+
+def existing_store(database: str) -> Store:
+    """A store that must be there already; tables of another version are refused."""
+    from preceptor.cli._serving import existing
+
+    need_extra()
+    existing(database).close()
+    from preceptor.store import Store
+
+    return Store(database)
+
+
+def named(store: Store, name: str | None) -> KeptStudy:
+    """The study that is meant."""
+    from preceptor.store import studies
+
+    found = store.read(studies.everyone)
+    if not found:
+        raise InvalidInput("study: none is here; open one with `preceptor study open FILE`")
+    ids = [each.id for each in found]
+    if name is None and len(found) == 1:
+        return found[0]
+    if name is None:
+        raise InvalidInput(f"study: there are {len(found)} here ({listed(ids)}); name one")
+    for each in found:
+        if each.id == name:
+            return each
+    raise InvalidInput(f"study: {name!r} is not here; here is {listed(ids)}")
+
+
+def with_reason(reason: str) -> str:
+    """A reason that says something."""
+    if not reason.strip():
+        raise InvalidInput("reason: is empty; say why, it is kept in the log")
+    return reason.strip()

@@ -1,22 +1,26 @@
-"""`preceptor study serve`: the pages of open studies, for participants and for their owner."""
+"""`preceptor study serve` and `preview`: the pages of studies, and a study tried by oneself."""
 
 from __future__ import annotations
 
+import tempfile
+import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from preceptor.cli._console import readable_errors, say
+from preceptor.cli._own_site import open_draft
 from preceptor.cli._serving import (
     DEFAULT_DATABASE,
     Database,
     is_loopback,
     listening,
     must_be_locked,
+    opened,
     shown,
 )
-from preceptor.cli._study_store import existing_store
-from preceptor.cli.study import study_app
+from preceptor.cli.study import existing_store, need_extra, study_app
 
 if TYPE_CHECKING:
     from preceptor.store.studies import KeptStudy
@@ -32,9 +36,6 @@ def serve(
     database: Database = DEFAULT_DATABASE,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    rate: Annotated[
-        float, typer.Option(help="Calls a second that a token may make; 0 for any number.", min=0)
-    ] = 200.0,
 ) -> None:
     """Let people take part, and watch how it goes, in any browser.
 
@@ -47,9 +48,7 @@ def serve(
             from preceptor.service.settings import Settings
             from preceptor.store import studies, tokens
 
-            settings = Settings(
-                database, rate=rate, burst=max(int(2 * rate), 1), loopback=is_loopback(host)
-            )
+            settings = Settings(database, loopback=is_loopback(host))
             must_be_locked(store, settings, host)
             found = store.read(studies.everyone)
             has_tokens = bool(store.read(tokens.everyone))
@@ -75,3 +74,43 @@ def announce(address: str, found: list[KeptStudy], database: str, *, has_tokens:
         say(f"Sign in with an admin token; another one is made by: {token}")
     else:
         say(f"Nobody else can reach it while there is no token; to sign in, make one: {token}")
+
+
+@study_app.command("preview")
+def preview(
+    file: Annotated[Path, typer.Argument(help="The study.", metavar="FILE")],
+    port: Port = 0,
+    browser: Annotated[bool, typer.Option(help="Open the first page in a browser.")] = True,
+) -> None:
+    """See a study as participants will, before it is open; nothing is kept, nothing counts.
+
+    The database is in a temporary folder, which is removed at the end. Words that are still to be
+    written may be in the file.
+    """
+    with readable_errors():
+        need_extra()
+        from preceptor.service.serving import address_of, run
+        from preceptor.service.settings import Settings
+        from preceptor.store import participants
+        from preceptor.study import Study
+        from preceptor.web.site import make_site
+
+        study = Study.load(file)
+        with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
+            database = str(Path(folder) / "preview.db")
+            with opened(database) as store:
+                open_draft(store, study)
+                secret = store.write(
+                    lambda c: participants.new_link(
+                        c, participants.join(c, study.id, kind="preview")[0]
+                    )
+                )
+            made = listening("127.0.0.1", port)
+            address = address_of(made)
+            link = f"{address}/s/{study.id}/p/{secret}"
+            say(f"Listening at {address} (Ctrl-C stops and forgets everything)")
+            say(f"Owner: {address}/studies")
+            typer.echo(link)
+            if browser:
+                webbrowser.open(link)
+            run(make_site(Settings(database)), made)

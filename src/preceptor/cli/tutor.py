@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.words import counted
-from preceptor.cli._answers import YesNo
 from preceptor.cli._app import app
-from preceptor.cli._asking import (
-    Stopped,
-    ask,
-    ask_yes_no,
-    how_to_answer,
-    in_lines,
-    verdict,
-    yes_no_verdict,
-)
-from preceptor.cli._console import check_target, readable_errors, say, spinner
-from preceptor.cli._reading import as_options, reads_table
-from preceptor.cli._tables import read_named_numbers
+from preceptor.cli._console import check_target, note_all, readable_errors, say, spinner
+from preceptor.cli._reading import reads_table
+from preceptor.cli._worlds import source_of
+from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
 if TYPE_CHECKING:
+    from preceptor.cli._asking import Question
     from preceptor.cli._cases import Cases
     from preceptor.cli._session import Session
 
@@ -35,9 +28,9 @@ _EXAMPLES = """[bold]Examples[/bold]
 
   preceptor tutor cases.csv --outcome y --name ann
 
-  preceptor tutor --name ann                          (goes on, next week)
-
   preceptor tutor cases.csv --outcome y --name ann --rounds 20 --report ann.html
+
+  preceptor tutor cases.csv --outcome y --name ann --plan plan.json     (costs, risks: as planned)
 
   preceptor fit ann.csv --data cases.csv --outcome y
 """
@@ -49,19 +42,20 @@ def tutor(
     name: Annotated[str, typer.Option(help="Whom you teach.", metavar="NAME")],
     data: _options.Table = None,
     outcome: _options.Outcome = None,
-    unit: _options.Unit = None,
-    tests: _options.Tests = None,
-    state: Annotated[
+    plan: Annotated[
         Path | None,
         typer.Option(
-            help="Where the session is kept (default: NAME.json). If it is there, it goes on.",
-            metavar="FILE",
+            help="A plan of the same table: teach the person it was made for, with its costs and "
+            "its risk.",
+            metavar="PLAN",
         ),
     ] = None,
+    tests: _options.Tests = None,
     log: Annotated[
         Path | None,
         typer.Option(
-            help="The log of all rounds: .csv, .jsonl or .parquet (default: NAME.csv).",
+            help="The log of all rounds: .csv, .jsonl or .parquet (default: NAME.csv). Where it "
+            "has rounds of NAME, the session goes on after them.",
             metavar="FILE",
         ),
     ] = None,
@@ -74,12 +68,6 @@ def tutor(
             "--probes", help="Now and then show what tells best who this is, where that pays."
         ),
     ] = False,
-    show_why: Annotated[
-        bool,
-        typer.Option(
-            "--show-why", help="Say with each case why these tests are shown; may bias answers."
-        ),
-    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Write a page that shows the run.", metavar="FILE")
     ] = None,
@@ -87,24 +75,12 @@ def tutor(
     cases: _options.Cases = None,
     about: _options.About = None,
     beliefs: _options.Beliefs = None,
-    standardised: _options.Standardised = False,
-    costs: _options.Costs = None,
-    limit: _options.Limit = None,
-    miss_cost: _options.MissCost = None,
-    false_alarm_cost: _options.FalseAlarmCost = None,
-    risk: _options.Risk = None,
-    as_number: _options.AsNumber = False,
-    link: _options.Link = None,
     person: _options.Kind = None,
     learner: _options.LearnerFile = None,
     participant: _options.Participant = None,
     drop: _options.Drop = None,
     example: _options.Example = None,
-    alpha: _options.Alpha = None,
-    discount: _options.Discount = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the order of cases (default: 0).", min=0)
-    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the order of cases.", min=0)] = 0,
     *,
     reading: Reading,
 ) -> None:
@@ -112,172 +88,163 @@ def tutor(
 
     What is shown is planned anew as answers come, for whichever kind of learner they point to.
 
-    State and log are written after every case, so nothing is lost if it ends at any moment; the
-    same command goes on from there. Options of a session that has begun may be left out.
+    The log is written after every case, so nothing is lost if it ends at any moment; the same
+    command goes on from there.
     """
     with readable_errors():
-        import preceptor.cli._beginning as _beginning
+        from preceptor.advice.charging import reading_as
+        from preceptor.cli._asking import question_of
+        from preceptor.cli._cases import Cases
+        from preceptor.cli._session import Session
+        from preceptor.tutoring import Tutor
 
-        kept = state or _beginning.file_for(name, ".json")
-        logged = log or _beginning.file_for(name, ".csv")
-        targets = {
-            "--state" if state else "--state or --name": kept,
-            "--log" if log else "--log or --name": logged,
-        }
+        logged = log or _log_of(name)
+        inputs = (data, plan, beliefs, learner)
+        named_by = "--log" if log else "--log or --name"
+        check_target(logged, *inputs, option=named_by, endings=_options.LOG_ENDINGS)
         if report is not None:
-            targets["--report"] = report
-        _check_targets(targets, data, beliefs, costs, learner)
-        numbers = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
-        given = {
-            "outcome": outcome,
-            "unit": unit,
-            "drop": drop or None,
+            check_target(report, logged, *inputs, option="--report", endings=(".html", ".htm"))
+        planned = None if plan is None else preceptor.Plan.load(plan).problem
+        as_number = planned is not None and not planned.is_binary
+        found = Cases.read(
+            source_of(data, example),
+            outcome,
+            drop=drop or (),
+            reading=reading,
+            seed=seed,
+            read_as=reading_as(None, as_number),
+        )
+        note_all(*found.estimate.warnings)
+        about_whom = {
             "tests": tests,
-            "costs": numbers.get("cost"),
-            "prices": numbers.get("price"),
-            "limit": limit,
-            "miss_cost": miss_cost,
-            "false_alarm_cost": false_alarm_cost,
-            "risk": risk,
-            "as_number": as_number or None,
-            "link": link,
-            "person": person,
-            "learner": None if learner is None else _beginning.content(learner),
-            "participant": participant,
-            "beliefs": _options.beliefs_from(beliefs),
-            "standardised": standardised or None,
             "half_life": half_life,
-            "alpha": alpha,
             "cases": cases,
             "about": about,
-            "discount": discount,
-            "probes": probes or None,
-        } | as_options(reading)
-        choices = {option: value for option, value in given.items() if value is not None}
-        if kept.exists():
-            session, found = _beginning.resumed(kept, name, seed, choices, (data, example))
+            "beliefs": beliefs,
+            "person": person,
+            "learner": learner,
+            "participant": participant,
+        }
+        if planned is None:
+            problem = _problem(found, about_whom)
         else:
-            session, found = _beginning.begun(name, seed or 0, choices, (data, example), learner)
-        # A session that goes on reads the table with which it was begun.
-        _check_targets(targets, session.table.get("path"))
-        session.check_log(logged)
-        if session.rounds:
-            session.check_unchanged(kept, "end one of them and begin again")
-            # If it ended between two files, the state is ahead of the log.
-            session.write_log(logged)
-        _talk(session, found, kept, logged, report, rounds, show_why=show_why)
+            _check_plan(planned, found, about_whom)
+            problem = planned
+        session = Session.resumed(name, logged, Tutor(problem, probing=probes))
+        question = question_of(problem, found.name, found.outcome)
+        _talk(session, found, question, seed, rounds, report)
 
 
-def _check_targets(targets: Mapping[str, Path], *read: Path | str | None) -> None:
-    """Refuse files, by the options that name them, that could not be written or are in use."""
-    before: list[Path] = []
-    for option, path in targets.items():
-        endings = (".html", ".htm") if option == "--report" else ()
-        check_target(path, *before, *read, option=option, endings=endings)
-        before.append(path)
+def _log_of(name: str) -> Path:
+    """Where the rounds of this person are kept, unless `--log` says it."""
+    if not re.fullmatch(r"[\w-][\w .-]*", name):
+        raise InvalidInput(f"--name: {name!r} cannot be the name of a file; give --log too")
+    return Path(f"{name}.csv")
+
+
+def _problem(found: Cases, given: dict[str, Any]) -> preceptor.Problem:
+    """The problem of the table for the person that the options describe."""
+    from preceptor.advice.choices import budget_for, time_from
+    from preceptor.advice.whom import problem_for
+
+    world = found.estimate.world
+    with spinner("beginning") as tell:
+        return problem_for(
+            world,
+            budget_for(world, tests=given["tests"]),
+            time_from(given["cases"], given["about"]),
+            person=given["person"],
+            learner=given["learner"],
+            participant=given["participant"],
+            beliefs=_options.beliefs_from(given["beliefs"]),
+            standardised=False,
+            half_life=given["half_life"],
+            alpha=None,
+            progress=tell,
+        )
+
+
+def _check_plan(planned: preceptor.Problem, found: Cases, given: dict[str, Any]) -> None:
+    """A plan must be about the tests of the table, and says alone whom it is for."""
+    faults = [
+        f"{option}: the plan says that; leave it out, or --plan"
+        for option, value in given.items()
+        if value is not None
+    ]
+    ours, theirs = planned.world.labels, found.estimate.world.labels
+    if ours != theirs:
+        faults.append(
+            f"plan: its tests ({', '.join(ours)}) are not those of the table ({', '.join(theirs)})"
+        )
+    InvalidInput.raise_if(faults)
 
 
 def _talk(
     session: Session,
     found: Cases,
-    kept: Path,
-    logged: Path,
-    report: Path | None,
+    question: Question,
+    seed: int,
     rounds: int | None,
-    *,
-    show_why: bool,
+    report: Path | None,
 ) -> None:
     """The session itself."""
-    from preceptor.cli._summary import summary
+    from preceptor.cli._asking import Stopped, summary
 
-    before = len(session.rounds)
-    _greet(session, found)
+    before = session.tutor.rounds
+    _greet(session, question, found)
     try:
         for _ in range(rounds) if rounds is not None else itertools.count():
-            session = _one_case(session, found, kept, logged, show_why=show_why)
+            session = _one_case(session, found, question, seed)
     except (Stopped, KeyboardInterrupt):
         pass
-    now = len(session.rounds) - before
+    tutor = session.tutor
     typer.echo()
-    typer.echo(summary(session.tutor, session.name, now, found.name))
-    if not session.rounds:
+    typer.echo(summary(tutor, session.name, tutor.rounds - before, found.name))
+    if not tutor.rounds:
         return
     if report is not None:
         from preceptor.report.session import write_session
 
-        reasons = [each.reason for each in session.rounds]
-        write_session(session.tutor, report, name=session.name, reasons=reasons)
+        # Why rounds of an earlier session were shown is not kept.
+        reasons = session.reasons if before == 0 else ()
+        write_session(tutor, report, name=session.name, reasons=reasons)
         say(f"Wrote the page of this run to {report}")
-    say(f"Kept in {kept} and {logged}. The same command goes on with the next case.")
-    path = session.table.get("path")
-    table = f" --data {path} --outcome {session.choices.get('outcome')}" if path else ""
-    say(f"What the log says about how {session.name} learns: preceptor fit {logged}{table}")
+    say(f"Kept in {session.path}. The same command goes on with the next case.")
+    say(f"What it says about how {session.name} learns: preceptor fit {session.path} --data ...")
 
 
-def _greet(session: Session, found: Cases) -> None:
-    if session.tutor.problem.is_binary:
-        _greet_yes_no(session, found)
+def _greet(session: Session, question: Question, found: Cases) -> None:
+    for line in question.greeting(found.outcome):
+        typer.echo(line)
+    if not session.tutor.rounds:
         return
-    average = found.outcome.mean()
-    typer.echo(
-        f"Predict {found.name} of each case from what you see. The average is {average:.4g}."
-    )
-    values = sorted(set(found.outcome.tolist()))
-    if len(values) == 2:
-        typer.echo(in_lines(how_to_answer(*values)))
-    typer.echo("A number is an answer; ? is help, q stops.")
-    if session.rounds:
-        last = session.tutor.record[-1]
-        assert last.answer is not None, "every case here is answered and told"
-        assert last.outcome is not None
-        so_far = counted(len(session.rounds), "case")
-        typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
-        typer.echo(f"Last time you said {last.answer:.6g}. {verdict(last.answer, last.outcome)}")
+    so_far = counted(session.tutor.rounds, "case")
+    typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
+    last = session.tutor.record[-1]
+    if last.answer is not None and last.outcome is not None:
+        verdict = question.verdict(last.answer, last.outcome)
+        typer.echo(f"Last time you said {question.said(last.answer)}. {verdict}")
 
 
-def _greet_yes_no(session: Session, found: Cases) -> None:
-    """What to answer where the outcome is yes or no, and how common yes is."""
-    question = YesNo.of(session.tutor.problem)
-    share = float(found.outcome.mean())
-    typer.echo(f"Predict {found.name} of each case from what you see: {question.in_words()}.")
-    typer.echo(f"Of 100 cases {100.0 * share:.3g} are {question.truth(1.0)}. ? is help, q stops.")
-    if session.rounds:
-        last = session.tutor.record[-1]
-        assert last.answer is not None
-        assert last.outcome is not None
-        so_far = counted(len(session.rounds), "case")
-        typer.echo(f"Welcome back, {session.name}: {so_far} so far.")
-        typer.echo(f"Last time: {yes_no_verdict(question, last.answer, last.outcome)}")
-
-
-def _one_case(
-    session: Session, found: Cases, kept: Path, logged: Path, *, show_why: bool
-) -> Session:
+def _one_case(session: Session, found: Cases, question: Question, seed: int) -> Session:
     """Show a case, take the answer, keep it, tell the truth."""
-    tutor, played = session.tutor, len(session.rounds)
-    row, turn = found.row_of(tutor.problem, session.seed, played)
+    from preceptor.cli._asking import ask
+
+    tutor = session.tutor
+    row, turn = found.row_of(tutor.problem, seed, tutor.rounds)
     with spinner("choosing tests"):
         advice = tutor.recommendation(found.available(row))
-    if turn and row == found.order(tutor.problem, session.seed, turn)[0]:
+    if turn and row == found.order(tutor.problem, seed, turn)[0]:
         typer.echo("\nAll cases have been used; they come again in another order.")
-    typer.echo(f"\nCase {played + 1}")
+    typer.echo(f"\nCase {tutor.rounds + 1}")
     lines = found.in_words(row, advice.shown) or ["nothing is shown this time: say what you expect"]
     for line in lines:
         typer.echo(f"  {line}")
-    if show_why:
-        typer.echo(in_lines(advice.reason))
-    outcomes = found.outcome
-    question = YesNo.of(tutor.problem) if tutor.problem.is_binary else None
-    if question is None:
-        answer = ask(outcomes.min(), outcomes.max(), lambda: advice.reason)
-    else:
-        answer = ask_yes_no(question, lambda: advice.reason)
-    truth = float(outcomes[row])
-    values = found.results(row, advice.shown)
-    after = session.after(row, advice.shown, values, answer, truth, advice.reason)
+    answer = ask(question, lambda: advice.reason)
+    truth = float(found.outcome[row])
     # Kept before it is told: nobody shall answer again once they have seen the truth.
-    after = after.save(kept)
-    after.write_log(logged)
-    said = verdict(answer, truth) if question is None else yes_no_verdict(question, answer, truth)
-    typer.echo(said)
+    after = session.after(
+        advice.shown, found.results(row, advice.shown), answer, truth, advice.reason
+    )
+    typer.echo(question.verdict(answer, truth))
     return after

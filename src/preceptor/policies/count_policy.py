@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.packing import unpack
-from preceptor._base.run_lengths import RunTable
+from preceptor._base.packing import RunTable, unpack
 from preceptor._base.values import frozen_array, plain
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet

@@ -6,13 +6,20 @@ one takes their place and cases stay matched. Arms that are closed or full are l
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-# A stream of chance of its own, apart from cases and choices.
-_ALLOCATION = 200
+
+class Chance(enum.IntEnum):
+    """Streams of chance under a study's seed, apart from those of a rollout and from each other."""
+
+    OTHER_BLOCKS = 100
+    ALLOCATION = 200
+    TUTORED = 300
+    SIMULATED = 400
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ def draw(arms: Sequence[Filled], number: int, seed: int) -> Draw | None:
     ('fixed', 0)
     """
     rng = np.random.default_rng(
-        np.random.SeedSequence(seed, spawn_key=(_ALLOCATION, number // len(arms)))
+        np.random.SeedSequence(seed, spawn_key=(Chance.ALLOCATION, number // len(arms)))
     )
     order = tuple(arms[i].name for i in rng.permutation(len(arms)))
     rooms = {arm.name: arm for arm in arms if arm.has_room}

@@ -105,39 +105,40 @@ def kept_arms(study: Study, plans: Mapping[str, str]) -> tuple[Arm, ...]:
     tuple of Arm
         As `make_arms` made them.
     """
-    return tuple(_kept(study, arm, plans[arm.name]) for arm in study.configuration.arm)
+    return tuple(
+        _arm(study, arm, Plan.from_json(plans[arm.name]), plans[arm.name])
+        for arm in study.configuration.arm
+    )
 
 
-def _kept(study: Study, arm: config.Policy, body: str) -> Arm:
-    plan = Plan.from_json(body)
+def _arm(study: Study, arm: config.Policy, plan: Plan, body: str) -> Arm:
+    """The arm that follows a plan, or that leaves what is shown to chance or to a tutor."""
     if arm.policy == "adaptive":
         return Arm(arm.name, arm.policy, body, None, None, None)
     if arm.policy == "random order":
         return Arm(arm.name, arm.policy, body, RandomOrder.of(study.problem), None, None)
-    return Arm(arm.name, arm.policy, body, plan.policy, plan.value, _known(plan.gap))
+    gap = plan.gap if math.isfinite(plan.gap) else None
+    return Arm(arm.name, arm.policy, body, plan.policy, plan.value, gap)
 
 
 def _make(study: Study, arm: config.Policy, best: Plan) -> Arm:
-    if arm.policy == "plan":
-        return Arm(arm.name, arm.policy, best.to_json(), best.policy, best.value, _known(best.gap))
-    if arm.policy == "adaptive":
-        return Arm(arm.name, arm.policy, best.to_json(), None, None, None)
-    if arm.policy == "random order":
-        order = RandomOrder.of(study.problem)
-        return Arm(arm.name, arm.policy, best.to_json(), order, None, None)
+    plan = best if arm.policy in _SOLVED else _given(study, arm, best)
+    return _arm(study, arm, plan, plan.to_json())
+
+
+def _given(study: Study, arm: config.Policy, best: Plan) -> Plan:
+    """A policy that the file names, as a plan that is held against the best one."""
     fixed = _fixed(study, arm)
-    value = evaluate(study.problem, fixed)
-    own = replace(
+    return replace(
         best,
         policy=fixed,
-        value=value,
+        value=evaluate(study.problem, fixed),
         status=Status.BOUNDED,
         reason=f"The study's arm {arm.name} ({arm.policy}).",
         notes=(),
         certificate=None,
         regrets=None,
     )
-    return Arm(arm.name, arm.policy, own.to_json(), fixed, value, _known(own.gap))
 
 
 def _solved(study: Study, method: str, time_limit: float = math.inf) -> Plan:
@@ -146,10 +147,6 @@ def _solved(study: Study, method: str, time_limit: float = math.inf) -> Plan:
     plan = solve(study.problem, method=method, **limit)
     # How long it took is no part of what is frozen: the same study gives the same files.
     return replace(plan, seconds=0.0, compiled=0.0, proved=0.0)
-
-
-def _known(gap: float) -> float | None:
-    return gap if math.isfinite(gap) else None
 
 
 def _fixed(study: Study, arm: config.Policy) -> Policy:

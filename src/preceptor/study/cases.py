@@ -17,12 +17,10 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.model.world import Cases, World
 from preceptor.simulation.cases import cases_of
+from preceptor.study.allocation import Chance
 from preceptor.study.config import Practice, Testing
 from preceptor.study.protocol import Trial
 from preceptor.study.study import Study
-
-# Streams of chance for the cases of other blocks; those of a rollout have smaller numbers.
-_OTHER_BLOCKS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ def case_list(study: Study, place: int) -> CaseList:
             continue
         assert isinstance(block, (Practice, Testing))
         whose = 0 if block.cases == "common" else place + 1
-        key = (whose, _OTHER_BLOCKS + number)
+        key = (whose, Chance.OTHER_BLOCKS + number)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
         drawn = _with_given_results(world, own, world.sample(len(own), rng), rng)
         features[rows], outcomes[rows] = drawn

@@ -1,4 +1,4 @@
-"""What a study comes to, in words: what participants go through, how long, and what is doubtful."""
+"""A study before anybody takes part: what is registered, how long it takes, what is doubtful."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any
 from preceptor._base.words import counted, listed
 from preceptor.study.arms import Arm
 from preceptor.study.beginning import placeholders
-from preceptor.study.config import Exclusions, Testing, Training
+from preceptor.study.config import Testing, Training
+from preceptor.study.freezing import freeze
+from preceptor.study.registered_words import Section, sections
 from preceptor.study.study import Study
 
 # Seconds that things usually take: an estimate for consent forms and payment, no measurement.
@@ -18,48 +20,36 @@ _ROUND, _TOLD, _QUESTION, _WORD, _PAGE = 8.0, 3.0, 15.0, 0.3, 5.0
 
 @dataclass(frozen=True)
 class Overview:
-    """A study in words.
+    """A study before it is opened.
 
     Attributes
     ----------
-    steps
-        What a participant goes through, a line for each block.
+    sections
+        What would be registered, in words.
     rounds
         Rounds that everybody answers, checks not counted.
     minutes
         How long that may take, from usual reading and answering times.
-    arms
-        A line for each arm.
-    excluded
-        Whom the analysis leaves out.
-    analysis
-        What is going to be computed.
     doubts
         What is better looked at before anybody takes part.
     """
 
-    steps: tuple[str, ...]
+    sections: tuple[Section, ...]
     rounds: int
     minutes: float
-    arms: tuple[str, ...]
-    excluded: str
-    analysis: str
     doubts: tuple[str, ...]
 
     def in_words(self) -> str:
         """All of it, for the terminal."""
-        lines = ["A participant goes through:"]
-        lines += [f"  {number}. {step}" for number, step in enumerate(self.steps, start=1)]
+        lines = [line for section in self.sections for line in (*section.lines(), "")]
         lines.append(f"That is {counted(self.rounds, 'round')}, about {self.minutes:.0f} minutes.")
-        lines += ["", "Arms:", *(f"  {arm}" for arm in self.arms)]
-        lines += ["", self.excluded, self.analysis]
         if self.doubts:
             lines += ["", "To look at:", *(f"  - {doubt}" for doubt in self.doubts)]
         return "\n".join(lines)
 
 
 def overview(study: Study, arms: Sequence[Arm]) -> Overview:
-    """A study in words.
+    """A study before it is opened.
 
     Parameters
     ----------
@@ -73,39 +63,10 @@ def overview(study: Study, arms: Sequence[Arm]) -> Overview:
     Overview
         With whatever is doubtful.
     """
-    said = study.configuration
+    found = sections(freeze(study, arms, is_draft=True))
     return Overview(
-        tuple(_step(study, number, block) for number, block in enumerate(said.block)),
-        len(study.protocol.trials),
-        _seconds(study) / 60.0,
-        tuple(_arm_in_words(study, arm) for arm in arms),
-        _excluded(said.exclusions),
-        _analysis(study),
-        tuple(doubts(study, arms)),
+        tuple(found), len(study.protocol.trials), _seconds(study) / 60.0, tuple(doubts(study, arms))
     )
-
-
-def _step(study: Study, number: int, block: Any) -> str:
-    length = study.protocol.length_of(number)
-    if block.kind == "consent":
-        return "Consent"
-    if block.kind == "instructions":
-        quiz = f", then a quiz of {counted(len(block.question), 'question')}"
-        return f"Instructions: {counted(len(block.pages), 'page')}{quiz if block.question else ''}"
-    if block.kind in ("break", "debrief"):
-        return {"break": "A break", "debrief": "Debrief"}[block.kind]
-    told = "with feedback" if getattr(block, "feedback", False) else "without feedback"
-    parts = [f"{block.kind.title()}: {counted(length, 'round')} {told}"]
-    if isinstance(block, Testing) and block.probe:
-        given = sum(probe.values is not None for probe in block.probe)
-        parts.append(f"{counted(given, 'probe')} with given results")
-    elif not isinstance(block, Training):
-        sets = list(dict.fromkeys(" + ".join(each) for each in block.show))
-        parts.append(f"showing {listed(sets)}")
-    checks = len(getattr(block, "check", ()))
-    if checks:
-        parts.append(counted(checks, "check"))
-    return ", ".join(parts)
 
 
 def _seconds(study: Study) -> float:
@@ -125,65 +86,6 @@ def _seconds(study: Study) -> float:
         else:
             total += _TOLD if step.kind == "told" else _ROUND
     return total
-
-
-def _arm_in_words(study: Study, arm: Arm) -> str:
-    rounds, world = study.training_rounds, study.problem.world
-    schedule = arm.schedule(rounds, study.configuration.seed, 0)
-    words = f"{arm.name} ({arm.policy})"
-    if arm.is_adaptive:
-        words += ": a tutor decides from the answers"
-    elif schedule is not None:
-        words += f": {_schedule_in_words(world, schedule)}"
-        if arm.policy == "random order":
-            words = f"{arm.name} ({arm.policy}): sets by chance, for everybody anew"
-    if arm.value is not None:
-        per = "" if study.problem.horizon is None else f", {arm.value / study.problem.horizon:.4g}"
-        each = f"{per} a round" if per else ""
-        words += f"; costs the problem's person {arm.value:.5g} in all{each}"
-    if arm.gap is not None and arm.policy == "plan":
-        words += f" (at most {arm.gap:.1%} above the best possible)" if arm.gap else " (the least)"
-    return words
-
-
-def _schedule_in_words(world: Any, schedule: Sequence[Any]) -> str:
-    runs: list[list[Any]] = []
-    for shown in schedule:
-        if runs and runs[-1][0] == shown:
-            runs[-1][1] += 1
-        else:
-            runs.append([shown, 1])
-    said = [f"{' + '.join(world.name_of(shown)) or 'nothing'} x {n}" for shown, n in runs[:6]]
-    if len(runs) > 6:
-        said.append(f"... ({len(runs)} changes)")
-    return ", ".join(said)
-
-
-def _excluded(rules: Exclusions) -> str:
-    said = ["do not finish"] if rules.unfinished else []
-    if rules.failed_checks is not None:
-        said.append(f"fail {counted(rules.failed_checks, 'check')} or more")
-    if rules.fastest_seconds is not None:
-        said.append(f"take less than {rules.fastest_seconds:g} s for half of their answers")
-    if rules.same_answer is not None:
-        said.append(f"give one and the same answer in more than {rules.same_answer:.0%} of rounds")
-    if not said:
-        return "Nobody is left out of the analysis."
-    *others, last = said
-    return (
-        f"Left out of the analysis: those who {', '.join(others) + ' or ' * bool(others) + last}."
-    )
-
-
-def _analysis(study: Study) -> str:
-    said = study.configuration.analysis
-    whom = " against ".join(said.compare)
-    if said.measure == "kind":
-        return f"Analysis: how everybody learns, by their posterior, in {whom}."
-    return (
-        f"Analysis: {said.measure} of {whom}, {said.test} test, {said.alternative}, level "
-        f"{said.level:g}."
-    )
 
 
 def doubts(study: Study, arms: Sequence[Arm]) -> Iterator[str]:

@@ -8,36 +8,34 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import pprint
 import re
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from preceptor._base.files import naming
 from preceptor._base.progress import Progress
-from preceptor._base.spreadsheets import as_text
 from preceptor._base.version import VERSION
-from preceptor._base.writing import naming
+from preceptor._base.words import safe_cell
+from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.logs import Log
 from preceptor.store import Store, studies
 from preceptor.store.studies import KeptStudy
-from preceptor.study.codebook import (
-    Column,
-    codebook_text,
-    event_columns,
-    person_columns,
-    round_columns,
-)
-from preceptor.study.exported_analysis import script
-from preceptor.study.exported_rows import Row, Tables, tables
+from preceptor.study.config import Testing
+from preceptor.study.exported_rows import Column, Columns, Row, Tables, tables
 from preceptor.study.freezing import Registration, canonical, public
+from preceptor.study.measures import trials_of
 from preceptor.study.registered_words import markdown
+from preceptor.study.significance import RESAMPLES
 from preceptor.study.study import Study
 
 PSYCH_DS = "Psych-DS 1.5.0"
@@ -141,19 +139,24 @@ def _write(
 ) -> None:
     for part in ("data", "analysis", "documentation", "materials"):
         (folder / part).mkdir()
-    rounds = round_columns(study, full=full)
+    columns = Columns.of(study, full=full)
     files = data_files(study)
     for block, file in files.items():
         own = [row for row in found.rounds if row["block"] == block]
         if own:
-            (folder / "data" / file).write_text(table(rounds, own), "utf-8", newline="")
-    people, events = person_columns(study, full=full), event_columns(full=full)
-    parts = {"data/": rounds, "participants.csv": people, "events.csv": events}
+            (folder / "data" / file).write_text(table(columns.rounds, own), "utf-8", newline="")
+    parts = {
+        "data/": columns.rounds,
+        "participants.csv": columns.people,
+        "events.csv": columns.events,
+    }
     registration = Registration(kept.registration)
     texts = {
-        "participants.csv": table(people, found.people),
-        "events.csv": table(events, found.events),
-        "dataset_description.json": canonical(description(study, rounds, kind=kind, full=full)),
+        "participants.csv": table(columns.people, found.people),
+        "events.csv": table(columns.events, found.events),
+        "dataset_description.json": canonical(
+            description(study, columns.rounds, kind=kind, full=full)
+        ),
         "README.md": _readme(kept, study, found, files, kind=kind, full=full),
         "documentation/codebook.md": codebook_text(study, parts),
         "documentation/codebook.json": canonical(
@@ -167,9 +170,7 @@ def _write(
     }
     for file, text in texts.items():
         (folder / file).write_text(text, "utf-8", newline="")
-    log = _log(study, found.rounds, full=full)
-    for ending in ("csv", "jsonl", "parquet"):
-        log.write(folder / f"log.{ending}")
+    found.records.log(study).write(folder / "log.csv")
 
 
 def _without_people(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +201,7 @@ def table(columns: Sequence[Column], rows: Iterable[Row]) -> str:
     for row in rows:
         cells = {column.name: _cell(row[column.name]) for column in columns}
         if "comment" in cells:  # the one column in which people write what they like
-            cells["comment"] = as_text(cells["comment"])
+            cells["comment"] = safe_cell(cells["comment"])
         writer.writerow(cells.values())
     return text.getvalue()
 
@@ -239,29 +240,47 @@ def description(
     return made
 
 
-def _log(study: Study, rounds: Sequence[Row], *, full: bool) -> Log:
-    world = study.problem.world
-    position = {label: i for i, label in enumerate(world.labels)}
-    shown = np.zeros((len(rounds), world.size), dtype=np.bool_)
-    values = np.full((len(rounds), world.size), np.nan)
-    for i, row in enumerate(rounds):
-        for label, value in zip(
-            filter(None, row["shown"].split(";")), row["values"].split(";"), strict=False
-        ):
-            shown[i, position[label]], values[i, position[label]] = True, float(value)
-    nothing = [np.nan if row["outcome"] is None else row["outcome"] for row in rounds]
-    return Log(
-        world.labels,
-        [row["participant"] for row in rounds],
-        [row["trial"] for row in rounds],
-        shown,
-        values,
-        [row["prediction"] for row in rounds],
-        nothing,
-        [row["feedback"] == "yes" for row in rounds],
-        [row["predicted_at"] for row in rounds] if full else None,
-        decided=study.answer == "yes or no" if study.problem.is_binary else None,
+def codebook_text(study: Study, parts: Mapping[str, Sequence[Column]]) -> str:
+    """The codebook as Markdown: a table for each kind of file."""
+    lines = [f"# Codebook of {study.configuration.title}"]
+    for title, columns in parts.items():
+        lines += ["", f"## {title}", "", "| column | meaning | unit | values |"]
+        lines.append("| --- | --- | --- | --- |")
+        lines += [
+            f"| `{each.name}` | {each.description} | {each.unit} | {', '.join(each.levels)} |"
+            for each in columns
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def script(study: Study) -> str:
+    """The text of `analysis.py` for a study."""
+    text = (resources.files("preceptor.study") / "templates" / "analysis.py.txt").read_text("utf-8")
+    title = json.dumps(study.configuration.title, ensure_ascii=False)[1:-1]
+    values = pprint.pformat(registered(study), width=96, sort_dicts=False)
+    return text.replace("@TITLE@", title.replace('\\"', "'")).replace("@REGISTERED@", values)
+
+
+def registered(study: Study) -> dict[str, Any]:
+    """What the script needs to know."""
+    said = study.configuration
+    tested = [i for i, block in enumerate(said.block, start=1) if isinstance(block, Testing)]
+    measured = (
+        np.flatnonzero(trials_of(study, said.analysis.measure)).tolist()
+        if "error" in said.analysis.measure
+        else []
     )
+    return {
+        **said.analysis.model_dump(mode="json"),
+        "seed": said.seed,
+        "resamples": RESAMPLES,
+        "exclusions": said.exclusions.model_dump(mode="json"),
+        "trials": len(study.protocol.trials),
+        "measured_trials": measured,
+        "first_test_block": tested[0] if tested else None,
+        "last_test_block": tested[-1] if tested else None,
+        "sure": SURE,
+    }
 
 
 def _readme(
@@ -302,7 +321,7 @@ def _readme(
         *(f"- `data/{file}`: {said.block[number - 1].title}" for number, file in files.items()),
         "- `participants.csv`: one row a person, with arm, status, and who is left out and why",
         "- `events.csv`: what happened, person by person",
-        "- `log.csv`, `log.jsonl`, `log.parquet`: all rounds as `preceptor.Log.read` reads them",
+        "- `log.csv`: all rounds as `preceptor.Log.read` reads them",
         "- `documentation/codebook.md`: what each column means",
         "- `materials/`: the study as it was frozen, and what was registered",
         "- `analysis/analysis.py`: the registered analysis, with numpy, scipy, pandas",

@@ -7,9 +7,10 @@ same version, gives the same hash.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -27,7 +28,6 @@ FORMAT = "preceptor-preregistration/1"
 _CODES = ("code", "screened_out", "no_consent")
 # Numbers of the analysis come from these.
 _PACKAGES = ("numpy", "scipy", "pandas", "statsmodels")
-_MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -176,24 +176,8 @@ def unwritten(study: Study) -> list[str]:
     return [f"[[{each}]]: is still to be written" for each in placeholders(study)]
 
 
-def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
-    """What differs between two studies as plain data, a line each."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in sorted(before.keys() | after.keys()):
-            place = f"{where}.{key}" if where else str(key)
-            if key not in after:
-                yield f"{place}: {_short(before[key])} when opened, not there now"
-            elif key not in before:
-                yield f"{place}: not there when opened, {_short(after[key])} now"
-            else:
-                yield from differences(before[key], after[key], place)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, (one, other) in enumerate(zip(before, after, strict=True), start=1):
-            yield from differences(one, other, f"{where} {number}")
-    elif before != after:
-        yield f"{where}: {_short(before)} when opened, {_short(after)} now"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What differs between two studies as plain data: lines of a diff."""
+    opened, now = canonical(before).splitlines(), canonical(after).splitlines()
+    found = difflib.unified_diff(opened, now, "when opened", "now", lineterm="", n=0)
+    return [line for line in found if not line.startswith("@@")]

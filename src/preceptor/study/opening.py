@@ -104,7 +104,7 @@ def keep(
 def _same(there: KeptStudy, study: Study) -> Opened:
     if there.sha256 == study.sha256:
         return Opened(there, Registration(there.registration), False)
-    changed = list(differences(json.loads(there.config), json.loads(study.to_json())))
+    changed = differences(json.loads(there.config), json.loads(study.to_json()))
     raise InvalidInput(
         [
             f"study: {study.id!r} was opened on {there.opened[:10]}, and a study does not change "

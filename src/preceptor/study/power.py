@@ -24,6 +24,7 @@ from preceptor._base.progress import Progress
 from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.diagnosis.suspects import OUTCOMES
 from preceptor.errors import InvalidInput
+from preceptor.study.allocation import Chance
 from preceptor.study.analysis import judged, left_out
 from preceptor.study.analysis_result import plain
 from preceptor.study.arms import Arm, make_arms
@@ -39,7 +40,6 @@ EVERYBODY = "everybody"
 _RESAMPLES = 999
 # People who are played at once, at most.
 _CHUNK = 1_500
-_SIMULATED = 400
 
 
 class Share(NamedTuple):
@@ -304,7 +304,7 @@ def _simulated(
     said = study.configuration.analysis
     crowds = []
     for number in range(first, last):
-        key = (_SIMULATED, which, number)
+        key = (Chance.SIMULATED, which, number)
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
         crowds.append((recruited(stage, kinds, sizes[-1], rng), rng))
     # Played simulation by simulation, measured together: reading many costs little more than one.

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.study.study import Study
 
@@ -78,7 +77,7 @@ class Records:
         people: Iterable[Mapping[str, Any]],
         rounds: Iterable[Mapping[str, Any]],
     ) -> Records:
-        """From tables as the export has them; cells may be text.
+        """From rows of an export.
 
         Parameters
         ----------
@@ -88,55 +87,35 @@ class Records:
             Rows with `participant`, `arm`, `place`, `status` ("finished", or anything else) and
             `failed_checks`.
         rounds
-            Rows with `participant`, `trial` (from 0), `shown` (names, or text with semicolons),
-            `values` (likewise), `prediction`, `outcome` and `seconds`.
+            Rows of these people with `participant`, `trial` (from 0), `shown` and `values` (with
+            semicolons between), `prediction`, `outcome` and `seconds`.
 
         Returns
         -------
         Records
             People in the order of their table.
-
-        Raises
-        ------
-        InvalidInput
-            Rows about people, trials, arms or tests that are not there; all of them at once.
         """
-        world, trials = study.problem.world, len(study.protocol.trials)
-        rows = list(people)
-        names = [str(row["participant"]) for row in rows]
-        position = {name: i for i, name in enumerate(names)}
-        known = {arm.name for arm in study.configuration.arm}
-        faults = [
-            f"participant {name!r}: arm {row['arm']!r} is not one of the study's"
-            for name, row in zip(names, rows, strict=True)
-            if str(row["arm"]) not in known
-        ]
-        size = (len(rows), trials)
+        world, rows = study.problem.world, list(people)
+        position = {row["participant"]: i for i, row in enumerate(rows)}
+        size = (len(rows), len(study.protocol.trials))
         shown = np.zeros((*size, world.size), dtype=np.bool_)
         values = np.full(shown.shape, np.nan)
         answers, outcomes, seconds = (np.full(size, np.nan) for _ in range(3))
-        columns = {label: i for i, label in enumerate(world.labels)}
         for row in rounds:
-            who, t = str(row["participant"]), int(row["trial"])
-            tests = _parts(row["shown"])
-            strange = [test for test in tests if test not in columns]
-            if who not in position or not 0 <= t < trials or strange:
-                faults.append(f"round {t} of {who!r}: no such person, trial or test ({tests})")
-                continue
-            at = position[who], t
-            where = [columns[test] for test in tests]
-            shown[at][where] = True
-            values[at][where] = [_number(each) for each in _parts(row["values"])]
-            answers[at] = _number(row["prediction"])
-            outcomes[at] = _number(row["outcome"])
-            seconds[at] = _number(row.get("seconds"))
-        InvalidInput.raise_if(faults[:20])
+            at = position[row["participant"]], int(row["trial"])
+            if row["shown"]:
+                where = [world.labels.index(test) for test in row["shown"].split(";")]
+                shown[at][where] = True
+                values[at][where] = [float(value) for value in row["values"].split(";")]
+            # None becomes NaN.
+            answers[at], outcomes[at] = row["prediction"], row["outcome"]
+            seconds[at] = row["seconds"]
         return cls(
-            tuple(names),
-            np.array([str(row["arm"]) for row in rows]),
-            np.array([int(row["place"]) for row in rows], dtype=np.int64),
-            np.array([str(row["status"]) == "finished" for row in rows], dtype=np.bool_),
-            np.array([int(row.get("failed_checks") or 0) for row in rows], dtype=np.int64),
+            tuple(position),
+            np.array([row["arm"] for row in rows], dtype=np.str_),
+            np.array([row["place"] for row in rows], dtype=np.int64),
+            np.array([row["status"] == "finished" for row in rows], dtype=np.bool_),
+            np.array([row["failed_checks"] for row in rows], dtype=np.int64),
             shown,
             values,
             answers,
@@ -145,7 +124,7 @@ class Records:
         )
 
     def log(self, study: Study) -> Log:
-        """All answered rounds as a log, with whether the outcome was told."""
+        """All answered rounds as a log: outcomes, and whether they were told."""
         told = np.array([trial.feedback for trial in study.protocol.trials])
         who, t = np.nonzero(np.isfinite(self.answers))
         return Log(
@@ -155,8 +134,9 @@ class Records:
             self.shown[who, t],
             self.values[who, t],
             self.answers[who, t],
-            np.where(told[t], self.outcomes[who, t], np.nan),
+            self.outcomes[who, t],
             told[t],
+            decided=study.answer == "yes or no" if study.problem.is_binary else None,
         )
 
 
@@ -166,13 +146,3 @@ def together(several: Sequence[Records]) -> Records:
     names = [f"{i}-{name}" for i, each in enumerate(several) for name in each.participants]
     parts = {name: np.concatenate([getattr(each, name) for each in several]) for name in fields}
     return Records(tuple(names), **parts)
-
-
-def _parts(cell: Any) -> Sequence[Any]:
-    if isinstance(cell, str):
-        return [part.strip() for part in cell.split(";") if part.strip()]
-    return list(cell)
-
-
-def _number(cell: Any) -> float:
-    return np.nan if cell is None or cell == "" else float(cell)

@@ -1,15 +1,19 @@
-"""What was registered, in sentences and tables: the same on a page, in Markdown and on the site."""
+"""What is registered, in sentences and tables: the same when checked, in Markdown, on the site."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from preceptor._base.files import write_all
+from preceptor._base.progress import CONTRADICTION
 from preceptor._base.words import counted, listed, percent
 from preceptor.study.config import Configuration, Exclusions
 from preceptor.study.freezing import Registration
 
+JSON, TEXT = "preregistration.json", "preregistration.md"
 MEASURES = {
     "training error": "the mean error of a person's answers in training",
     "test error": "the mean error of a person's answers in the test blocks",
@@ -31,10 +35,6 @@ _POLICIES = {
 }
 
 
-# Gaps up to this are rounding.
-_ROUNDING = 1e-9
-
-
 @dataclass(frozen=True)
 class Section:
     """A heading, paragraphs under it, and perhaps a table: its head, then its rows."""
@@ -42,6 +42,17 @@ class Section:
     title: str
     paragraphs: tuple[str, ...]
     table: tuple[tuple[str, ...], ...] = ()
+
+    def lines(self) -> list[str]:
+        """As lines of Markdown."""
+        lines = [f"## {self.title}"]
+        for paragraph in self.paragraphs:
+            lines += ["", paragraph]
+        if self.table:
+            head, *rows = self.table
+            ruled = [head, tuple("---" for _ in head), *rows]
+            lines += ["", *(f"| {' | '.join(map(_cell, row))} |" for row in ruled)]
+        return lines
 
 
 def sections(registration: Registration) -> list[Section]:
@@ -53,8 +64,8 @@ def sections(registration: Registration) -> list[Section]:
         _about(content),
         _arms(content),
         _protocol(said),
-        Section("Analysis", tuple(analysis_in_words(content["analysis"]))),
-        Section("Who is left out", tuple(exclusions_in_words(said.exclusions))),
+        Section("Analysis", tuple(_analysis(content["analysis"]))),
+        Section("Who is left out", tuple(_exclusions(said.exclusions))),
         Section("When it ends", tuple(_stopping(content["stopping"]))),
         _power(content["power"]),
         _versions(content),
@@ -65,14 +76,15 @@ def markdown(registration: Registration) -> str:
     """The same as Markdown, as registries such as OSF take it."""
     lines = [f"# {registration.content['title']}", "", f"SHA-256: `{registration.sha256}`"]
     for section in sections(registration):
-        lines += ["", f"## {section.title}"]
-        for paragraph in section.paragraphs:
-            lines += ["", paragraph]
-        if section.table:
-            head, *rows = section.table
-            ruled = [head, tuple("---" for _ in head), *rows]
-            lines += ["", *(f"| {' | '.join(map(_cell, row))} |" for row in ruled)]
+        lines += ["", *section.lines()]
     return "\n".join(lines) + "\n"
+
+
+def write_registration(registration: Registration, folder: Path) -> list[Path]:
+    """Write the registered file and its Markdown, both or neither; gives where they are."""
+    contents = {folder / JSON: registration.text, folder / TEXT: markdown(registration)}
+    write_all({path: text.encode() for path, text in contents.items()})
+    return list(contents)
 
 
 def _cell(text: str) -> str:
@@ -115,7 +127,7 @@ def _arms(content: Mapping[str, Any]) -> Section:
 def _above(gap: float | None) -> str:
     if gap is None:
         return "not known"
-    return f"at most {percent(gap)}" if gap > _ROUNDING else "nothing"
+    return f"at most {percent(gap)}" if gap > CONTRADICTION else "nothing"
 
 
 def _shown(shows: Sequence[Mapping[str, Any]] | None) -> str:
@@ -141,8 +153,7 @@ def _protocol(said: Configuration) -> Section:
     return Section("What people go through", (), (head, *rows))
 
 
-def analysis_in_words(analysis: Mapping[str, Any]) -> Iterator[str]:
-    """What is going to be computed."""
+def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     measure = MEASURES[analysis["measure"]].format(probe=analysis["probe"])
     arms = analysis["compare"]
     yield f"The measure is {measure}."
@@ -161,8 +172,7 @@ def analysis_in_words(analysis: Mapping[str, Any]) -> Iterator[str]:
         yield f"The smallest effect that would matter is {analysis['smallest']:g}."
 
 
-def exclusions_in_words(rules: Exclusions) -> Iterator[str]:
-    """Whose data the analysis leaves out."""
+def _exclusions(rules: Exclusions) -> Iterator[str]:
     found = []
     if rules.unfinished:
         found.append("whoever does not finish")

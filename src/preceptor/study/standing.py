@@ -24,7 +24,6 @@ from preceptor.study.study import Study
 
 # How many minutes of answers are counted.
 MINUTES = 60
-_DAY, _HOUR = 86_400.0, 3_600.0
 
 
 @dataclass(frozen=True)
@@ -251,7 +250,9 @@ def _pace(everyone: Sequence[Participant]) -> float | None:
     """People who finish a day; None before there is an hour to judge by."""
     finished = sum(who.status == "completed" for who in everyone)
     since = -seconds_until(min((who.created for who in everyone), default=now()))
-    return None if not finished or since < _HOUR else finished * _DAY / since
+    if not finished or since < timedelta(hours=1).total_seconds():
+        return None
+    return finished * timedelta(days=1).total_seconds() / since
 
 
 def _others(connection: Connection, study: str, kind: str) -> dict[str, int]:

@@ -14,14 +14,13 @@ from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray
 from preceptor.model.sets import TestSet
 from preceptor.people.human import CanGoOn
+from preceptor.study.allocation import Chance
 from preceptor.study.assumed import Assumption
 from preceptor.study.playing import Bank, Stage
 from preceptor.tutoring import Tutor
 
 # People of every kind at every place; simulations draw among them.
 _DRAWS = 3
-# A stream of chance of its own, apart from cases and arms.
-_TUTORED = 300
 
 
 def with_banks(
@@ -76,7 +75,7 @@ def _taught(
 ) -> tuple[list[TestSet], FloatArray]:
     """One person through the whole protocol: what was shown, and their answers."""
     arm, kind, place, number = item
-    key = (_TUTORED, kind, place, number)
+    key = (Chance.TUTORED, kind, place, number)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     members = kinds[kind].members
     human = members[int(rng.choice(len(members), p=[m.share for m in members]))].human

@@ -16,14 +16,13 @@ from preceptor.store import studies
 from preceptor.store.refusals import NotThere
 from preceptor.study.export import export, must_be_unblinded
 from preceptor.study.freezing import Registration
-from preceptor.study.registered_words import markdown, sections
-from preceptor.study.registration_page import JSON, PAGE, TEXT, page
+from preceptor.study.registered_words import JSON, TEXT, markdown, sections
 from preceptor.web.owner import owner_of, owners_page
 from preceptor.web.owner_study import kind_of
 
 router = APIRouter(include_in_schema=False)
 
-_KINDS = {JSON: "application/json", PAGE: "text/html", TEXT: "text/markdown"}
+_KINDS = {JSON: "application/json", TEXT: "text/markdown"}
 
 
 @router.get("/studies/{name}/registration")
@@ -51,9 +50,7 @@ async def registered(request: Request, name: str, file: str) -> Response:
         raise NotThere(f"file: {file!r} is not there")
     kept = await live_of(request).store.reading(lambda c: studies.find(c, name))
     found = Registration(kept.registration)
-    made = {JSON: lambda: found.text, PAGE: lambda: page(found, kept.opened)}
-    text = made.get(file, lambda: markdown(found))()
-    # As a download: the page carries its styles within it, which pages of this site may not.
+    text = found.text if file == JSON else markdown(found)
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return Response(text, headers=headers, media_type=_KINDS[file])
 
