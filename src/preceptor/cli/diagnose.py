@@ -123,10 +123,7 @@ def diagnose(
                 if given is not None
             )
             if not dry_run:
-                check_target(output, source, person)
-                from preceptor.diagnosis.blocks import check_ending
-
-                check_ending(output)
+                check_target(output, source, person, endings=(".csv",))
         elif resume is not None:
             check_journal(resume, source, read, data, person, dry_run=dry_run)
         from preceptor.advice.charging import reading_as
