@@ -80,12 +80,6 @@ class HeldOut:
         """Share of the outcome's variance that is foretold."""
         return 1.0 - self.brier / self.brier_of_prevalence
 
-    @property
-    def log_loss(self) -> float:
-        """Mean of minus the logarithm of the probability of what happened."""
-        signs = 2.0 * self.outcomes - 1.0
-        return float(-np.mean(self.link.log_probability(signs * self.scores)))
-
     @cached_property
     def calibration(self) -> tuple[float, float]:
         """Intercept and slope of the outcomes on the scores: 0 and 1 if scores mean what they say.

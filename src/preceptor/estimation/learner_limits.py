@@ -20,7 +20,7 @@ Given the curve and κ, the logarithm of the likelihood is concave in bias / σ,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -28,8 +28,8 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.estimation.binary_ridge import curvature
-from preceptor.estimation.learner_fit import FamilyFit, best_starts
-from preceptor.estimation.learner_model import SINGULAR, Model
+from preceptor.estimation.learner_fit import best_starts, rank_of
+from preceptor.estimation.learner_model import Model
 from preceptor.model.links import PROBIT, link_of
 from preceptor.model.world import World
 
@@ -131,17 +131,18 @@ class LimitedFit:
         return columns
 
     @cached_property
-    def information(self) -> FloatArray:
-        """What all answers tell about the parameters, (parameters, parameters), on average."""
+    def root(self) -> FloatArray:
+        """Rows whose squares add up to what all answers tell about the parameters, on average."""
         sides, away, columns = self.model.answers.sides, self._away, self._columns
-        told = np.where(sides == 0.0, 1.0, _told_by_a_side(away))
+        seen = sides == 0.0
+        told = np.sqrt(np.where(seen, 1.0, _told_by_a_side(away)))[:, None]
         if not self.scale_known:
-            return np.asarray((columns * told[:, None]).T @ columns)
-        across = np.where(sides == 0.0, 0.0, away)
-        columns = np.column_stack([columns, across])
-        found = (columns * told[:, None]).T @ columns
-        found[-1, -1] += 2.0 * np.sum(sides == 0.0)
-        return np.asarray(found)
+            return told * columns
+        root = told * np.column_stack([columns, np.where(seen, 0.0, away)])
+        # Answers that are known say most about the scatter by how far they are off.
+        of_scatter = np.zeros((1, root.shape[1]))
+        of_scatter[0, -1] = np.sqrt(2.0 * np.sum(seen))
+        return np.vstack([root, of_scatter])
 
     @cached_property
     def _columns(self) -> FloatArray:
@@ -150,10 +151,7 @@ class LimitedFit:
     @cached_property
     def parameters(self) -> int:
         """How many numbers were estimated; silent directions do not count."""
-        scale = np.sqrt(np.diag(self.information))
-        scale[scale == 0.0] = 1.0
-        sizes = np.linalg.eigvalsh(self.information / np.outer(scale, scale))
-        return int(np.sum(sizes > SINGULAR * sizes.max(initial=0.0)))
+        return rank_of(self.root)
 
     @property
     def freedom(self) -> int:
@@ -178,27 +176,24 @@ class LimitedFit:
         beyond = answers.limits[answers.sides != 0.0]
         return np.clip(mean, min(beyond.min(), -beyond.max()), max(beyond.max(), -beyond.min()))
 
-    def filled_in(self) -> FamilyFit:
-        """As if sure answers had been the scores that are to be expected beyond their limits."""
-        answers = self.model.answers
-        mean = self.model.mean(self.bias, self.initial, self.point)
-        sides = answers.sides
-        beyond = mean + self.noise_sd * sides * _ratio(-sides * self._away)
-        scores = np.where(sides == 0.0, answers.answers, beyond)
-        model = self.model.on(replace(answers, answers=scores, certain=np.zeros_like(sides)))
-        residuals = scores - mean
-        return FamilyFit(model, self.point, self.bias, self.initial, residuals)
+    def profile(self, held: int, value: float) -> float:
+        """Minus the likelihood at the best of all else, with parameter number `held` held."""
+        return _unlikely(self.model, _searched(self.model, self.point, held, value))
+
+    def bearable(self, critical: float) -> float:
+        """How bad a profile may be: for one squared t beyond the best fit, by `critical`."""
+        return 0.5 * critical - self.log_likelihood
 
 
 def fit_limits(model: Model, start: FloatArray | None = None) -> LimitedFit:
     """Maximum likelihood over everything; from `start` if given, else from a grid of starts."""
     starts = [start] if start is not None else best_starts(model, _unlikely)
-    found = [searched_limits(model, each) for each in starts]
+    found = [_searched(model, each) for each in starts]
     best = min(found, key=lambda point: _unlikely(model, point))
     return LimitedFit(model, best, solve_limits(model, best))
 
 
-def searched_limits(
+def _searched(
     model: Model, start: FloatArray, held: int | None = None, value: float = 0.0
 ) -> FloatArray:
     """The likeliest point near a start; with parameter number `held` at a value, if given."""
