@@ -62,8 +62,7 @@ def begun(
         "cases": int(found.outcome.size),
         "fingerprint": found.fingerprint,
     }
-    tutor = Tutor(problem, probing="probes" in choices)
-    return Session(name, seed, identity, choices, tutor), found
+    return Session(name, seed, identity, choices, Tutor(problem)), found
 
 
 def resumed(

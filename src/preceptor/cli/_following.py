@@ -107,7 +107,6 @@ def by_tutor(
         data = {
             "show": list(advice.names),
             "reason": advice.reason,
-            "probe": advice.probe,
             "kinds": advice.kinds,
             "participant": name,
             "rounds": tutor.rounds,

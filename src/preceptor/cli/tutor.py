@@ -68,12 +68,6 @@ def tutor(
     rounds: Annotated[
         int | None, typer.Option(help="Stop after so many cases (default: when told to).", min=1)
     ] = None,
-    probes: Annotated[
-        bool,
-        typer.Option(
-            "--probes", help="Now and then show what tells best who this is, where that pays."
-        ),
-    ] = False,
     show_why: Annotated[
         bool,
         typer.Option(
@@ -151,7 +145,6 @@ def tutor(
             "cases": cases,
             "about": about,
             "discount": discount,
-            "probes": probes or None,
         } | as_options(reading)
         choices = {option: value for option, value in given.items() if value is not None}
         if kept.exists():
