@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 import preceptor as pr
 from preceptor.estimation import fit_learner, fit_world
 from preceptor.estimation.learner_answers import Answers
-from preceptor.estimation.learner_limits import LimitedFit, SolvedLimits, fit_limits
+from preceptor.estimation.learner_limits import LimitedFit, fit_limits
 from preceptor.estimation.learner_model import FAMILIES, Model
 from preceptor.logs import Log
 from preceptor.model.links import LINKS
@@ -128,7 +128,7 @@ def test_slopes_of_the_likelihood_are_its_differences(decided):
 
     def fit_at(numbers):
         bias, first, point, noise = numbers[0], numbers[1:3], numbers[3:6], np.exp(numbers[6])
-        return LimitedFit(model, point, SolvedLimits(bias, first, noise, 0.0, True))
+        return LimitedFit(model, point, bias, first, noise, 0.0, True)
 
     def likely(numbers):
         fit = fit_at(numbers)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,63 +46,25 @@ def chance_of_yes(world: World, added_up: FloatArray, noise_sd: float) -> FloatA
     return _PROBIT.probability((world.base_score + added_up) / noise_sd)
 
 
-class SolvedLimits(NamedTuple):
-    """The likeliest linear part, given curve and κ; `noise_sd` is 1 where it cannot be told."""
+@dataclass(frozen=True, eq=False)
+class LimitedFit:
+    """The likeliest fit of one family, given or at the best of curve and κ.
 
+    - `point` holds the curve's parameters and, if free, κ;
+    - `bias`: by how much scores are off whatever is shown; a threshold that is off looks like it;
+    - `initial` (n,): first weights;
+    - `noise_sd`: standard deviation of a score around the model; 1 where decisions do not tell it;
+    - `log_likelihood` of all answers;
+    - `scale_known`: whether the log says what a unit of score is.
+    """
+
+    model: Model
+    point: FloatArray
     bias: float
     initial: FloatArray
     noise_sd: float
     log_likelihood: float
     scale_known: bool
-
-
-def solve_limits(model: Model, point: FloatArray) -> SolvedLimits:
-    """The likeliest bias, first weights and scatter for this curve and κ."""
-    answers = model.answers
-    linear, silent = model.design(point), np.where(model.free, 0.0, model.default)
-    # What moves with 1 / σ alone: answers and limits less the truth as far as it is learned.
-    across = answers.limits - model.mean(0.0, silent, point)
-    scale_known = not answers.decided or _tells_scale(linear, across)
-    found, value = _climb(linear, across, answers.sides, scale_known)
-    scale = float(found[-1])
-    initial = model.default.copy()
-    initial[model.free] = found[int(model.biased) : -1] / scale
-    bias = float(found[0]) / scale if model.biased else 0.0
-    return SolvedLimits(bias, initial, 1.0 / scale, value, scale_known)
-
-
-@dataclass(frozen=True, eq=False)
-class LimitedFit:
-    """The likeliest fit of one family; `point` holds the curve's parameters and, if free, κ."""
-
-    model: Model
-    point: FloatArray
-    solved: SolvedLimits
-
-    @property
-    def bias(self) -> float:
-        """By how much scores are off whatever is shown; a threshold that is off looks like it."""
-        return self.solved.bias
-
-    @property
-    def initial(self) -> FloatArray:
-        """First weights (n,)."""
-        return self.solved.initial
-
-    @property
-    def noise_sd(self) -> float:
-        """Standard deviation of a score around the model; 1 where decisions do not tell it."""
-        return self.solved.noise_sd
-
-    @property
-    def scale_known(self) -> bool:
-        """Whether the log says what a unit of score is."""
-        return self.solved.scale_known
-
-    @property
-    def log_likelihood(self) -> float:
-        """Of all answers."""
-        return self.solved.log_likelihood
 
     @property
     def is_exact(self) -> bool:
@@ -185,12 +146,27 @@ class LimitedFit:
         return 0.5 * critical - self.log_likelihood
 
 
+def solve_limits(model: Model, point: FloatArray) -> LimitedFit:
+    """The likeliest bias, first weights and scatter for this curve and κ."""
+    answers = model.answers
+    linear, silent = model.design(point), np.where(model.free, 0.0, model.default)
+    # What moves with 1 / σ alone: answers and limits less the truth as far as it is learned.
+    across = answers.limits - model.mean(0.0, silent, point)
+    scale_known = not answers.decided or _tells_scale(linear, across)
+    found, value = _climb(linear, across, answers.sides, scale_known)
+    scale = float(found[-1])
+    initial = model.default.copy()
+    initial[model.free] = found[int(model.biased) : -1] / scale
+    bias = float(found[0]) / scale if model.biased else 0.0
+    return LimitedFit(model, point, bias, initial, 1.0 / scale, value, scale_known)
+
+
 def fit_limits(model: Model, start: FloatArray | None = None) -> LimitedFit:
     """Maximum likelihood over everything; from `start` if given, else from a grid of starts."""
     starts = [start] if start is not None else best_starts(model, _unlikely)
     found = [_searched(model, each) for each in starts]
     best = min(found, key=lambda point: _unlikely(model, point))
-    return LimitedFit(model, best, solve_limits(model, best))
+    return solve_limits(model, best)
 
 
 def _searched(
