@@ -35,7 +35,7 @@ _PROMISING = 4
 # Rounds that are planned, at most; what comes later is repeated.
 _MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE = 800, 150, 1e-2
 # Kinds less likely than this do not matter to plans.
-_UNLIKELY = 0.01
+UNLIKELY = 0.01
 # Being unsure of weights is planned for if it adds this share to the least loss of a case.
 _UNSURE_MATTERS = 0.02
 # First beliefs are taken to be off by this share of the typical error at first.
@@ -149,7 +149,7 @@ def planning_shares(bank: Bank) -> FloatArray:
 
 def likely_kinds(shares: FloatArray) -> tuple[int, ...]:
     """Positions of the kinds that matter to plans; at least the likeliest."""
-    return tuple(np.flatnonzero(shares >= min(_UNLIKELY, float(shares.max()))).tolist())
+    return tuple(np.flatnonzero(shares >= min(UNLIKELY, float(shares.max()))).tolist())
 
 
 def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list[Expected]:
@@ -169,16 +169,15 @@ def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list
     return everybody
 
 
-def thinned(covariance: FloatArray, metric: FloatArray, rank: int = 1) -> FloatArray:
-    """A covariance of low rank that adds as much to the loss if everything is shown.
+def thinned(covariance: FloatArray, metric: FloatArray) -> FloatArray:
+    """A covariance of rank one that adds as much to the loss if everything is shown.
 
     For those whose costs take as many parts as there are directions in which weights are unsure.
     """
     root = np.linalg.cholesky(metric)
     values, vectors = np.linalg.eigh(root.T @ covariance @ root)
-    kept = np.linalg.solve(root.T, vectors[:, -rank:] * np.sqrt(np.maximum(values[-rank:], 0.0)))
-    size = float(values[-rank:].sum())
-    low: FloatArray = kept @ kept.T * (float(values.sum()) / size if size > 0.0 else 0.0)
+    along = np.linalg.solve(root.T, vectors[:, -1])
+    low: FloatArray = max(float(values.sum()), 0.0) * np.outer(along, along)
     return low
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from preceptor._base.words import counted, labelled, listed
 from preceptor.evidence.families import SURE
 from preceptor.model.sets import TestSet
+from preceptor.tutoring.lookout import UNLIKELY
 
 if TYPE_CHECKING:
     from preceptor.tutoring.tutor import Tutor
 
 # Kinds that share a wish are named until they have this share of it.
 _NAMED = 0.8
-# Kinds that are less likely than this together are no reason for anything.
-_NOBODY = 0.05
 
 
 class Recommendation(NamedTuple):
@@ -44,7 +43,7 @@ def _because(tutor: Tutor, friends: list[int]) -> str:
     if len(names) == 1:
         return f"because that is best now for somebody who learns like this: {names[0]}."
     share = float(sum(kinds[kind] for kind in friends))
-    if share < _NOBODY:
+    if share < UNLIKELY:
         return f"as a compromise until it is clearer who this is: {_likeliest(tutor)}."
     if len(friends) == len(tutor.outlook.kinds):
         whom = "them best" if len(friends) == 1 else "every kind that they may be of best"
