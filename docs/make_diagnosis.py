@@ -16,7 +16,8 @@ import sys
 import numpy as np
 
 import preceptor as pr
-from preceptor.diagnosis.courses import Step, course_of, decisive, drawn, ordinary
+from preceptor.diagnosis.blocks import BlockRound
+from preceptor.diagnosis.courses import decisive, drawn, taught
 from preceptor.diagnosis.diagnosing import confirm, diagnose
 from preceptor.diagnosis.suspects import NONE, group_of, suspects
 from preceptor.evidence.lockstep import Rounds, played
@@ -39,11 +40,15 @@ def novices(n: int) -> dict[str, Person]:
     return found
 
 
+def pair(weak: float) -> pr.World:
+    """Two tests that go together, the first of this weight."""
+    return pr.World.equicorrelated([weak, 1.0], 0.8, 0.1)
+
+
 def told_apart(
-    weak: float, steps: list[Step], *, none: bool, spread: float, people: int
+    world: pr.World, steps: list[BlockRound], *, none: bool, spread: float, people: int
 ) -> tuple[float, float, float]:
     """Right, undecided, wrong about learning from outcomes; `none`: some may not learn at all."""
-    world = pr.World.equicorrelated([weak, 1.0], 0.8, 0.1)
     crowd = Crowd(
         {
             m.name: (m.person, m.weight)
@@ -66,13 +71,14 @@ def decisive_table(people: int = 900, lengths: tuple[int, ...] = (20, 40, 80)) -
     """By design, rounds, who is told apart, and first weights; the weak test has no weight."""
     lines = ["| shown | told apart | first weights | rounds | right | undecided | wrong |",
              "|---|---|---|---|---|---|---|"]  # fmt: skip
+    world = pair(0.0)
     for design in ("decisive", "both always shown"):
         for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
             for spread, first in ((0.0, "novice"), (1.0, "anything")):
                 for rounds in lengths:
-                    ready = decisive((0,), (1,), rounds)
-                    steps = ready if design == "decisive" else ordinary((0, 1), rounds)
-                    shares = told_apart(0.0, steps, none=none, spread=spread, people=people)
+                    ready = decisive(world, (0,), (1,), rounds)
+                    steps = ready if design == "decisive" else [taught(world, (0, 1))] * rounds
+                    shares = told_apart(world, steps, none=none, spread=spread, people=people)
                     cells = " | ".join(f"{share:.2f}" for share in shares)
                     lines.append(f"| {design} | {who} | {first} | {rounds} | {cells} |")
     return "\n".join(lines)
@@ -84,8 +90,9 @@ def weak_table(people: int = 3000) -> str:
              "|---|---|---|---|---|"]  # fmt: skip
     for weak in (-0.2, 0.0, 0.1, 0.2, 0.3):
         for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
-            steps = decisive((0,), (1,), 40)
-            shares = told_apart(weak, steps, none=none, spread=0.0, people=people)
+            world = pair(weak)
+            steps = decisive(world, (0,), (1,), 40)
+            shares = told_apart(world, steps, none=none, spread=0.0, people=people)
             cells = " | ".join(f"{share:.3f}" for share in shares)
             lines.append(f"| {weak:g} | {who} | {cells} |")
     return "\n".join(lines)
@@ -114,9 +121,9 @@ def push_table(repeats: int = 100) -> str:
     lines = ["| people | shown | one person: push ± error, rejected | twenty people | placebo |",
              "|---|---|---|---|---|"]  # fmt: skip
     for name, person in novices(4).items():
-        for shown, steps in (("one pair", [Step((0, 1), True)] * 80),
-                             ("random pairs", [Step(p, True) for p in pairs])):  # fmt: skip
-            cases = drawn(world, course_of(world, steps), 20 * repeats // 4, rng)
+        for shown, steps in (("one pair", [taught(world, (0, 1))] * 80),
+                             ("random pairs", [taught(world, p) for p in pairs])):  # fmt: skip
+            cases = drawn(world, steps, 20 * repeats // 4, rng)
             done = played(world, person, cases, None, scatter, rng)
             each = [Rounds(done.shown, done.told, *parts) for parts in
                     zip(done.values, done.answers, done.outcomes, strict=True)]  # fmt: skip

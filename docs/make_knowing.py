@@ -124,10 +124,7 @@ def coverage(people: int = 120) -> str:
         kappa = float(rng.random())
         person = somebody(world, group, rng, rate, kappa)
         weighed = weigh(world, played(world, person, 80, rng, scatter))
-        refined = weighed.refined("geometric" if group == "by showings" else "delta rule")
         for name, estimate, truth in (
-            (f"rate, {group}", refined.parameters["rate"], rate),
-            ("κ", refined.imputation, kappa),
             ("scatter", weighed.scatter, scatter),
             *(
                 ("first weights", *pair)

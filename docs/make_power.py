@@ -21,13 +21,13 @@ from preceptor._base.parsing import parse_toml
 from preceptor._base.values import FloatArray
 from preceptor.study import Study
 from preceptor.study.arms import make_arms
-from preceptor.study.assumed import assumptions
+from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.beginning import template
-from preceptor.study.design import everybody_of
 from preceptor.study.measures import charged, trials_of
-from preceptor.study.playing import staged
+from preceptor.study.playing import Recruits, Stage, played, staged
 from preceptor.study.power import power
 from preceptor.study.power_report import plot
+from preceptor.study.records import Records
 from preceptor.study.significance import welch
 
 # For a power of 0.8 at a level of 0.05, two-sided.
@@ -66,6 +66,25 @@ def needed(first: FloatArray, second: FloatArray) -> str:
     if abs(signal) < 2.0 / math.sqrt(len(first)):
         return f"- ({size:+.2f})"
     return f"{math.ceil((REACH / signal) ** 2) + 1:,} ({size:+.2f})"
+
+
+def everybody_of(stage: Stage, kind: Assumption, people: int, rng: np.random.Generator) -> Records:
+    """People of one kind at the first places of the arms that are compared; nobody leaves.
+
+    Rates are the same at the same place of every arm, so that arms differ in nothing else.
+    """
+    compared = [stage.arms.index(name) for name in stage.study.configuration.analysis.compare]
+    shares = [member.share for member in kind.members]
+    count = people * len(compared)
+    recruits = Recruits(
+        np.repeat(compared, people),
+        np.tile(np.arange(people), len(compared)),
+        np.zeros(count, dtype=np.int64),
+        np.tile(rng.choice(len(shares), size=people, p=shares), len(compared)),
+        np.full(count, stage.trials),
+        np.zeros(count, dtype=np.bool_),
+    )
+    return played(stage, (kind,), recruits, rng)
 
 
 def sizes(people: int) -> None:

@@ -22,6 +22,7 @@ from preceptor._base.executors import LocalProcesses, Serial
 from preceptor._base.many import run_many
 from preceptor._base.values import FloatArray
 from preceptor.simulation import tutored
+from preceptor.simulation.tutored import Tutored
 
 # Scatter of answers over the outcome's standard deviation: of an attentive machine, and of people.
 QUIET, PEOPLE = 0.1, 0.6
@@ -35,7 +36,6 @@ class Table(NamedTuple):
     crowd: str
     scatter: float
     beliefs_known: bool = True
-    probing: bool = False
     seeds: int = 1
     rounds: int = 400
 
@@ -48,8 +48,6 @@ TABLES: dict[str, Table] = {
     "B-noisy": Table(DRAWS, "five", 0.3),
     "B-twelve": Table(DRAWS, "twelve", QUIET, beliefs_known=False),
     "B-twelve-people": Table(DRAWS[:1], "twelve", PEOPLE, beliefs_known=False),
-    "B-probing": Table(DRAWS, "five", QUIET, probing=True),
-    "B-probing-people": Table(DRAWS[:3], "five", PEOPLE, probing=True),
     "A-five": Table(("A",), "five", QUIET, seeds=4),
     "A-five-people": Table(("A",), "five", PEOPLE),
     "A-twelve": Table(("A",), "twelve", QUIET, beliefs_known=False, seeds=4),
@@ -91,9 +89,9 @@ def on_paper(name: str, crowd: str, rounds: int) -> tuple[tuple[int, ...], ...]:
     return tuple(plan.policy.schedule(rounds))
 
 
-def one(item: tuple[str, str, str, float, bool, bool, int, int]) -> dict[str, Any]:
+def one(item: tuple[str, str, str, float, bool, int, int]) -> dict[str, Any]:
     """Costs of one person with the tutor, a plan on paper and an oracle; what was found out."""
-    name, crowd, who, scatter, known, probing, seed, rounds = item
+    name, crowd, who, scatter, known, seed, rounds = item
     setting = problem(name).replace(horizon=rounds)
     person = whom(name, crowd)[who]
     noise = scatter * float(np.sqrt(setting.world.outcome_variance))
@@ -110,16 +108,26 @@ def one(item: tuple[str, str, str, float, bool, bool, int, int]) -> dict[str, An
     oracle = tutored(alone, acting, rounds, seed, response_noise=noise)
     tutor = pr.Tutor(
         setting.replace(learner=crowd_of(name, crowd)),
-        spread=spread, probing=probing, level=False,
-    )  # fmt: skip
+        spread=spread,
+        level=False,
+    )
     run = tutored(tutor, acting, rounds, seed, response_noise=noise)
     found = {"name": name, "who": who, "tutor": run.cost, "oracle": oracle.cost}
     if crowd == "five":
-        found["sure"] = run.sure_after(who)
+        found["sure"] = sure_after(run, who)
     if crowd in ("five", "default"):
         plan = tutored(alone, acting, rounds, seed, schedule=on_paper(name, crowd, rounds))
         found["plan on paper"] = plan.cost
     return found
+
+
+def sure_after(run: Tutored, who: str, share: float = 0.95) -> int | None:
+    """Rounds until this kind had that share for good; None if it never came to that."""
+    column = run.kinds[:, run.tutor.names.index(who)]
+    below = np.flatnonzero(column < share)
+    if not below.size:
+        return 0
+    return None if below[-1] == column.size - 1 else int(below[-1]) + 1
 
 
 def _with_beliefs(person: pr.Person, initial: Any) -> pr.Person:
@@ -137,7 +145,7 @@ def table(name: str, workers: int = 1) -> str:
     asked = TABLES[name]
     kinds = list(whom(asked.problems[0], asked.crowd))
     items = [
-        (p, asked.crowd, who, asked.scatter, asked.beliefs_known, asked.probing, seed, asked.rounds)
+        (p, asked.crowd, who, asked.scatter, asked.beliefs_known, seed, asked.rounds)
         for p in asked.problems
         for who in kinds
         for seed in range(asked.seeds)

@@ -83,15 +83,15 @@ def test_counts_are_showings_with_feedback_before_the_row(log):
         assert log.counts_before[row].tolist() == wanted.tolist()
 
 
-@given(logs(), st.sampled_from(["lists", "wide"]), st.sampled_from(["csv", "jsonl", "parquet"]))
+@given(logs(), st.sampled_from(["csv", "jsonl", "parquet"]))
 @examples(30)
-def test_files_give_back_the_same_bits(tmp_path_factory, log, layout, suffix):
+def test_files_give_back_the_same_bits(tmp_path_factory, log, suffix):
     path = tmp_path_factory.mktemp("logs") / f"log.{suffix}"
-    log.write(path, layout=layout)
+    log.write(path)
     again = Log.read(path, log.names)
     assert again == log
     assert Log.from_json(log.to_json()) == log
-    assert Log.from_frame(log.to_frame(layout=layout), log.names) == log
+    assert Log.from_frame(log.to_frame(), log.names) == log
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
@@ -200,9 +200,10 @@ def test_they_may_have_other_names_and_a_test_may_have_theirs(tmp_path):
     assert test.values.tolist() == [[1.0, 2.0]]
     assert Log.from_frame(test.to_frame(), test.names) == test
     dated = a_log(names=("when", "bp"), when=[None, None, None, "2024-01-02"])
-    with pytest.raises(InvalidInput, match=r"layout: 'wide' would need two columns 'when'"):
+    with pytest.raises(InvalidInput, match=r"a frame would need two columns 'when'"):
         dated.to_frame()
-    assert Log.from_frame(dated.to_frame(layout="lists"), dated.names) == dated
+    dated.write(tmp_path / "dated.jsonl")
+    assert Log.read(tmp_path / "dated.jsonl", dated.names) == dated
 
 
 def test_polars_frames_and_columns_of_other_names():
@@ -234,16 +235,11 @@ def test_names_may_come_from_a_world(tmp_path):
     assert Log.read(tmp_path / "log.csv", world) == a_log()
 
 
-def test_people_one_by_one_and_split():
+def test_people_one_by_one():
     log = a_log()
     assert log.for_participant("bob").prediction.tolist() == [1.5]
-    rest, away = log.split(0.5, rng=1)
-    assert set(rest.participants) | set(away.participants) == {"ann", "bob"}
-    assert not set(rest.participants) & set(away.participants)
     with pytest.raises(InvalidInput, match=r"'eve' is not in the log; in it are ann, bob"):
         log.for_participant("eve")
-    with pytest.raises(InvalidInput, match="splitting needs two"):
-        log.for_participant("bob").split()
 
 
 @pytest.mark.parametrize(
@@ -394,14 +390,12 @@ def test_nothing_is_half_written(tmp_path):
     path.write_text("kept")
     with pytest.raises(InvalidFile, match="'a;b' has a semicolon"):
         log.write(path)
-    with pytest.raises(InvalidInput, match="layout: 'long'"):
-        log.write(path, layout="long")
     with pytest.raises(InvalidFile, match="must end in"):
         log.write(tmp_path / "log.xlsx")
     assert [p.name for p in tmp_path.iterdir()] == ["log.csv"]
     assert path.read_text() == "kept"
-    log.write(path, layout="wide")
-    assert Log.read(path, log.names) == log
+    log.write(path.with_suffix(".jsonl"))
+    assert Log.read(path.with_suffix(".jsonl"), log.names) == log
 
 
 def test_without_the_extra_the_message_names_it(monkeypatch, tmp_path):

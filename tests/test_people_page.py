@@ -174,7 +174,7 @@ def test_what_a_tutor_achieves_is_shown_at_the_scatter_of_people_too():
     for name, scatter in rows:
         scatters.setdefault(name, set()).add(scatter)
     missing = re.search(r"Not measured at 0\.6: (.*)\.\n", page()).group(1).split("; ")
-    assert len(scatters) == 8
+    assert len(scatters) == 6
     assert {name for name, found in scatters.items() if found != {"0.1", "0.6"}} == set(missing)
     tutor = (ROOT / "docs" / "tutor.md").read_text("utf-8")
     assert "| scatter 0.1 | scatter 0.6 |" in tutor

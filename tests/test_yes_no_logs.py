@@ -115,10 +115,9 @@ def test_what_is_written_is_read_back(tmp_path, decided, answers, name):
     shown, values = [[True, False]] * 3, [[12.0, np.nan]] * 3
     log = Log(["a", "b"], ["ann"] * 3, [1, 2, 3], shown, values, answers, [1.0, 0.0, np.nan],
               decided=decided)  # fmt: skip
-    for layout in ("lists", "wide"):
-        log.write(tmp_path / name, layout=layout, world=WORLD)
-        assert Log.read(tmp_path / name, WORLD) == log
-        assert Log.read(tmp_path / name, ["a", "b"]) == log
+    log.write(tmp_path / name, WORLD)
+    assert Log.read(tmp_path / name, WORLD) == log
+    assert Log.read(tmp_path / name, ["a", "b"]) == log
     assert Log.from_dict(json.loads(json.dumps(log.to_dict()))) == log
     assert Log.from_frame(log.to_frame(), WORLD) == log
     assert log.head(2).tail(1).decided == log.decided

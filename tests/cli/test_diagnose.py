@@ -10,7 +10,7 @@ import pytest
 
 import preceptor as pr
 from preceptor.diagnosis.blocks import Block
-from preceptor.diagnosis.courses import block_of, course_from, decisive, drawn
+from preceptor.diagnosis.courses import decisive, drawn
 from preceptor.estimation.world import fit_source
 from preceptor.evidence.lockstep import played
 from tests.cli.conftest import no_traceback
@@ -28,9 +28,9 @@ def planned(run, cases):
 def log(cases, tmp_path):
     """Two people who follow outcomes play a block of 24 rounds, and the schedule is filled in."""
     world = fit_source(cases, "y").world
-    block = block_of(world, decisive((2,), (0,), 24))
+    block = Block(world.labels, decisive(world, (2,), (0,), 24))
     block.write(tmp_path / "block.csv")
-    rounds = drawn(world, course_from(world, block), 2, 1)
+    rounds = drawn(world, block.rounds, 2, 1)
     done = played(world, pr.DeltaRule(np.zeros(3), 0.2), rounds, scatter=0.3, rng=2)
     path = tmp_path / "log.csv"
     with path.open("w", newline="") as file:
@@ -93,7 +93,7 @@ def test_dry_run_and_json(run, cases, tmp_path):
         (["cases.csv", "--outcome", "y", "--rounds", "3"], "--rounds: 3, must be a whole number"),
         (["cases.csv", "--outcome", "y", "--scatter", "-1"], "--scatter"),
         (["cases.csv", "--outcome", "y", "-k", "9"], "--tests: 9, but the table has 3 tests"),
-        (["cases.csv", "--outcome", "y", "-o", "block.txt"], "must end in .csv or .json"),
+        (["cases.csv", "--outcome", "y", "-o", "block.txt"], "must end in .csv"),
         (["cases.csv", "--outcome", "y", "-o", "no/block.csv"], "no such folder"),
         (["cases.csv", "--outcome", "y", "-o", "cases.csv"], "already uses that file"),
         (["cases.csv", "--outcome", "y", "--data", "cases.csv"], "--data: goes with --read"),

@@ -25,9 +25,8 @@ def test_other_units_and_other_outcomes_at_once(run, cases, log, tmp_path):
     assert result.exit_code == 1
     said = no_traceback(result)
     assert "no learner was written: - log.csv, bmi: " in said
-    assert "times 2.54 they would fit" in said
+    assert "bring both to one unit" in said
     assert "- log.csv, outcome, y: " in said
-    assert "times 0.001 they would fit" in said
     assert not (tmp_path / "learner.json").exists()
 
 

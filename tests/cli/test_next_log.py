@@ -64,7 +64,7 @@ def test_it_says_what_a_tutor_would(run, problem):
     assert data["show"] == list(said.names)
     assert data["kinds"] == pytest.approx(tutor.kinds)
     assert data["reason"] == said.reason
-    assert (data["participant"], data["rounds"], data["probe"]) == ("ann", 6, False)
+    assert (data["participant"], data["rounds"]) == ("ann", 6)
 
 
 def test_one_of_several_people_has_to_be_named(run, problem):

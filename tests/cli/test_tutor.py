@@ -259,7 +259,8 @@ def test_a_log_with_columns_that_would_be_lost_is_refused(teach, tmp_path):
     assert "give --log another file" in refused
     assert (tmp_path / "all.csv").read_text() == noted
     # A column for each test is another way to write the same.
-    Log.read("all.csv", TESTS).write(tmp_path / "all.csv", layout="wide")
+    frame = Log.read("all.csv", TESTS).to_frame()
+    frame.to_csv(tmp_path / "all.csv", index=False)
     done(teach("20", options=("--log", "all.csv")))
     assert Log.read("all.csv", TESTS).prediction.tolist() == [20.0, 20.0]
 
@@ -395,7 +396,7 @@ def test_from_a_session_to_a_learner(teach, run, cases, tmp_path):
 
 
 def test_a_crowd_is_followed_and_a_page_written(teach, tmp_path):
-    begin = ("--cases", 5, "--tests", 1, "--probes")
+    begin = ("--cases", 5, "--tests", 1)
     options = ("--rounds", 9, "--report", "run.html")
     text = done(teach(*["20"] * 9, begin=begin, options=options))
     assert "Typically off by" in text

@@ -7,7 +7,7 @@ import pytest
 
 import preceptor as pr
 from preceptor.diagnosis.blocks import Block, BlockRound, summary
-from preceptor.diagnosis.courses import Step, block_of, course_of, decisive, drawn, pairs
+from preceptor.diagnosis.courses import decisive, drawn, pairs, probe, taught
 from preceptor.model.units import Units
 
 BLOCK = Block(
@@ -23,12 +23,10 @@ BLOCK = Block(
 )
 
 
-@pytest.mark.parametrize("name", ["block.csv", "block.json"])
-def test_there_and_back(tmp_path, name):
-    path = tmp_path / name
+def test_there_and_back(tmp_path):
+    path = tmp_path / "block.csv"
     BLOCK.write(path)
     assert Block.read(path, BLOCK.names) == BLOCK
-    assert Block.from_json(BLOCK.to_json()) == BLOCK
     assert (len(BLOCK), BLOCK.probes, summary(BLOCK)) == (6, 4, "6 rounds, 4 of them probes")
 
 
@@ -46,12 +44,11 @@ def test_a_filled_in_schedule_is_a_log(tmp_path):
     assert log.values[3].tolist() == [95.5, 80.0]
 
 
-def test_words_and_table():
+def test_words():
     words = BLOCK.in_words().splitlines()
     assert words[1] == "Rounds 2 to 3: show weight of any case, and tell the outcome afterward."
     assert words[2].startswith("Rounds 4 to 6: show weight 95.5 and abdomen 80, then weight 64 and")
     assert "again and again, as probes" in words[2]
-    assert BLOCK.table().splitlines()[2] == "| 1 | weight | 95.5 | no |"
 
 
 def test_all_faults_at_once():
@@ -73,18 +70,17 @@ def test_bad_files(tmp_path):
         path.write_text(text)
         with pytest.raises(pr.errors.InvalidFile, match=message):
             Block.read(path, BLOCK.names)
-    with pytest.raises(pr.errors.InvalidFile, match=r"must end in \.csv or \.json"):
+    with pytest.raises(pr.errors.InvalidFile, match=r"must end in \.csv"):
         BLOCK.write(tmp_path / "block.txt")
 
 
-def test_steps_in_the_units_that_people_read():
+def test_rounds_in_the_units_that_people_read():
     world = pr.World([0.0, 1.0], [[4.0, 1.6], [1.6, 1.0]], names=["a", "b"],
                      units=Units([50.0, 10.0], [3.0, 2.0]))  # fmt: skip
-    steps = [Step((0,), True), Step((0, 1), False, (2.0, -2.0))]
-    block = block_of(world, steps)
+    block = [taught(world, (0,)), probe(world, (0, 1), (2.0, -2.0))]
     # two standard deviations of 2 units of 3 above 50; two of 1 unit of 2 below 10
-    assert block.rounds[1].values == (62.0, 6.0)
-    rounds = drawn(world, course_of(world, steps), 5, 0)
+    assert block[1].values == (62.0, 6.0)
+    rounds = drawn(world, block, 5, 0)
     assert np.all(rounds.values[:, 1] == [4.0, -2.0])
     assert np.all(rounds.values[:, 0, 1] == 0.0)
     assert np.all(np.isnan(rounds.outcomes[:, 1]))
@@ -94,9 +90,9 @@ def test_the_decisive_design():
     world = pr.World.equicorrelated([0.0, 1.0, 0.3], 0.8)
     [(weak, strong), *_] = pairs(world, [(0,), (1,), (2,)])
     assert (weak, strong) == ((0,), (1,))
-    steps = decisive(weak, strong, 40)
-    assert len(steps) == 40
-    assert sum(step.told for step in steps) == 30
-    assert {step.shown for step in steps if step.told} == {(0,)}
-    assert not steps[0].told
-    assert not steps[-1].told
+    block = decisive(world, weak, strong, 40)
+    assert len(block) == 40
+    assert sum(each.feedback for each in block) == 30
+    assert {each.show for each in block if each.feedback} == {("x1",)}
+    assert not block[0].feedback
+    assert not block[-1].feedback

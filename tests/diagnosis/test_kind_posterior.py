@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.diagnosis.courses import Step, course_of, decisive, drawn
-from preceptor.diagnosis.kind_posterior import expected_changes, posterior_over, slope_change
-from preceptor.diagnosis.likelihoods import Prior, log_evidence, usual_prior
+from preceptor.diagnosis.blocks import BlockRound
+from preceptor.diagnosis.courses import decisive, drawn, probe, taught
+from preceptor.diagnosis.kind_posterior import (
+    Prior,
+    log_evidence,
+    posterior_over,
+    usual_prior,
+)
 from preceptor.diagnosis.suspects import (
     GROUPS,
     IGNORING,
@@ -41,9 +46,9 @@ PEOPLE = [
 
 @pytest.fixture(scope="module")
 def rounds():
-    steps = [Step((0,), True), Step((1, 2), True), Step((0, 1), False, (2.0, -2.0)),
-             Step((0, 2), True), Step((1,), False)] * 4  # fmt: skip
-    cases = drawn(WORLD, course_of(WORLD, steps), 3, 0)
+    block = [taught(WORLD, (0,)), taught(WORLD, (1, 2)), probe(WORLD, (0, 1), (2.0, -2.0)),
+             taught(WORLD, (0, 2)), BlockRound((WORLD.labels[1],), False)] * 4  # fmt: skip
+    cases = drawn(WORLD, block, 3, 0)
     return played(WORLD, pr.DeltaRule(FIRST, 0.1), cases, scatter=0.5, rng=1)
 
 
@@ -117,13 +122,13 @@ def test_the_posterior_is_right_as_often_as_it_says():
     people, prior = suspects(world), usual_prior(world)
     groups = [group_of(world, p) for p in people.people.values()]
     rng = np.random.default_rng(2)
-    course = course_of(world, decisive((0,), (1,), 40))
+    block = decisive(world, (0,), (1,), 40)
     said, true = [], []
     for member, group in zip(people.members, groups, strict=True):
         count = max(round(600 * member.weight), 1)
         first = prior.spread * rng.standard_normal((count, 2))
         scatter = rng.choice(prior.scatters, p=prior.weights)
-        cases = drawn(world, course, count, rng)
+        cases = drawn(world, block, count, rng)
         answered = _with_nuisance(world, member.person, cases, first, scatter, prior, rng)
         said.append(answered)
         true.append(np.full(count, group == OUTCOMES))
@@ -153,29 +158,6 @@ def _with_nuisance(world, person, cases, first, scatter, prior: Prior, rng):
         if cases.told[t]:
             last = cases.outcomes[:, t] - answers[:, t]
     return replace(cases, answers=answers)
-
-
-def test_the_change_of_slope_follows_its_formula():
-    world = pr.World.equicorrelated([0.2, 1.0], 0.8, 0.1)
-    course = course_of(world, decisive((0,), (1,), 40))
-    first, rate = np.array([0.1, 0.3]), 0.05
-    people = pr.Crowd(
-        {
-            "s": pr.Learner(first, pr.Geometric(1 / (1 - rate))),
-            "o": pr.DeltaRule(first, rate),
-            "n": pr.NoLearning(first),
-        }
-    )
-    groups = [group_of(world, p) for p in people.people.values()]
-    cases = drawn(world, course, 4000, 3)
-    found = expected_changes(world, people, cases, groups)
-    learned = 1 - (1 - rate) ** 30
-    assert found[SHOWINGS] == pytest.approx((0.2 - 0.1) * learned)
-    # weights of one person wander by about 0.4
-    assert found[OUTCOMES] == pytest.approx((0.2 + 0.8 - 0.1 - 0.8 * 0.3) * learned, abs=0.025)
-    assert found[NONE] == pytest.approx(0.0, abs=1e-12)
-    unprobed = drawn(world, course_of(world, [Step((0,), True)] * 5), 2, 0)
-    assert np.all(np.isnan(slope_change(unprobed)))
 
 
 def test_a_log_reads_the_same_wherever_and_goes_on_after_a_stop(tmp_path):

@@ -95,37 +95,9 @@ def test_what_these_data_cannot_tell_is_said(fit):
 
 def test_without_learning_it_is_what_scikit_learn_gives(world, log):
     linear_model = pytest.importorskip("sklearn.linear_model")
-    fit = fit_learner(world, log, families="none", per_person=False)
+    fit = fit_learner(world, log, families="none")
     theirs = linear_model.LinearRegression().fit(log.values, log.prediction)
     assert_allclose(fit.predict(log), theirs.predict(log.values), rtol=1e-9)
-
-
-def test_everybody_on_their_own_is_described_better_than_by_the_pool(fit, log):
-    pooled = log.prediction - fit.predict(log, pooled=True)
-    own = log.prediction - fit.predict(log)
-    assert np.mean(own**2) < 0.9 * np.mean(pooled**2)
-    assert len(fit.learners_) == 29
-
-
-def test_a_tracker_knows_people_better_as_they_answer(fit, world, log):
-    """One step ahead: the second half of everybody's answers, by tracker and by the pool."""
-    tracked, pooled = [], []
-    expected = dict(
-        zip(
-            zip(log.participant, log.rounds, strict=True),
-            fit.predict(log, pooled=True),
-            strict=True,
-        )
-    )
-    for name in log.participants:
-        own, tracker = log.for_participant(name), fit.tracker()
-        for i in range(len(own)):
-            if i >= len(own) // 2:
-                answer = tracker.expected(range(3), own.values[i]).answer
-                tracked.append((own.prediction[i] - answer) ** 2)
-                pooled.append((own.prediction[i] - expected[name, own.rounds[i]]) ** 2)
-            tracker = tracker.after(range(3), own.values[i], own.prediction[i], own.outcome[i])
-    assert np.mean(tracked) < np.mean(pooled)
 
 
 def test_new_items_are_predicted_worse_than_old_ones_but_better_than_by_the_average(
@@ -134,6 +106,6 @@ def test_new_items_are_predicted_worse_than_old_ones_but_better_than_by_the_aver
     """The test phase has items nobody trained on, and an outcome that is a product of cues."""
     both = Log.from_frame(rows, world, columns={"outcome": "told"})
     new = ~both.told
-    off = both.prediction - fit.predict(both, pooled=True)
+    off = both.prediction - fit.predict(both)
     average = both.prediction[new] - log.prediction.mean()
     assert np.mean(off[~new] ** 2) < np.mean(off[new] ** 2) < np.mean(average**2)

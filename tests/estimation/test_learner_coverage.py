@@ -42,7 +42,7 @@ def one_fit(rng, *, rounds, people=1, rate=RATE, dial=DIAL, **options):
         bias=BIAS,
         noise=NOISE,
     )
-    return fit_learner(WORLD, log, families="geometric", per_person=False, **options)
+    return fit_learner(WORLD, log, families="geometric", **options)
 
 
 def learning(fit):
@@ -91,7 +91,7 @@ def test_intervals_hold_the_average_of_people_who_differ():
             noise=NOISE,
             shows=lambda rng: np.arange(3),
         )
-        fit = fit_learner(WORLD, log, families="none", per_person=False)
+        fit = fit_learner(WORLD, log, families="none")
         for i in range(3):
             low, high = fit.intervals_[f"initial t{i}"]
             inside[i] += low <= INITIAL[i] <= high

@@ -9,9 +9,8 @@ from scipy.optimize import approx_fprime, check_grad
 
 from preceptor.errors import InvalidInput
 from preceptor.estimation.learner_answers import Answers
-from preceptor.estimation.learner_families import FAMILIES, chosen_families
 from preceptor.estimation.learner_fit import fit_family
-from preceptor.estimation.learner_model import Model
+from preceptor.estimation.learner_model import FAMILIES, Model, chosen_families
 
 from .answering import simulate, world_of
 

@@ -57,20 +57,12 @@ def test_a_log_about_the_table_is_taken():
 
 
 @pytest.mark.parametrize(
-    ("test", "factor", "unit"),
-    [
-        (0, 1 / 2.54, "times 2.54 they would fit, so they may be inches"),
-        (1, 1 / 0.4536, "times 0.4536 they would fit, so they may be pounds"),
-        (0, 10.0, "times 0.1 they would fit"),
-        (0, 0.01, "times 100 they would fit"),
-        (1, 1000.0, "times 0.001 they would fit"),
-    ],
+    ("test", "factor"), [(0, 1 / 2.54), (1, 1 / 0.4536), (0, 10.0), (0, 0.01), (1, 1000.0)]
 )
-def test_values_in_another_unit_are_refused(test, factor, unit):
+def test_values_in_another_unit_are_refused(test, factor):
     [refusal] = log_refusals(estimate(), scaled(test, factor))
     assert refusal.startswith(f"{NAMES[test]}: ")
     assert "outside the table's range of" in refusal
-    assert unit in refusal
     with pytest.raises(pr.InvalidInput, match=f"log: {NAMES[test]}: .*bring both to one unit"):
         fit_learner(estimate(), scaled(test, factor))
 
@@ -161,7 +153,6 @@ def test_all_that_a_world_draws_is_taken(as_number):
 def test_an_outcome_of_another_scale_or_range_is_refused():
     [small] = log_refusals(estimate(), changed(outcome=a_log().outcome / 100.0))
     assert small.startswith("outcome, fat: ")
-    assert "times 100 they would fit" in small
     [far] = log_refusals(estimate(), changed(outcome=a_log().outcome + 1000.0))
     assert "outside the table's range" in far
 

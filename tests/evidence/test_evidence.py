@@ -173,8 +173,6 @@ def test_what_makes_no_sense_is_said(record):
     ):
         with pytest.raises(InvalidInput, match=word):
             weigh(WORLD, record, **options)
-    with pytest.raises(InvalidInput, match="shape"):
-        Record(WORLD, [[True]], [[1.0]], [1.0], [1.0], [True])
 
 
 def test_prior_by_group_and_by_family(record):

@@ -44,7 +44,8 @@ def fitted():
 
 def test_kinds_are_worked_out_when_asked_for(fitted):
     assert fitted.kinds_ is fitted.kinds_
-    assert max(fitted.kinds_.exceedance, key=fitted.kinds_.exceedance.get) == "by outcomes"
+    groups = fitted.kinds_.groups
+    assert max(groups, key=lambda name: groups[name].mean) == "by outcomes"
     assert set(fitted.people_kinds_) == {"p0", "p1", "p2", "p3"}
     assert isinstance(fitted.person_, Crowd)
     assert not fitted.refusal_

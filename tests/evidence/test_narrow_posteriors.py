@@ -152,24 +152,6 @@ def test_a_forgetful_person_is_still_called_so(scatter):
     assert np.mean(found) > 0.5
 
 
-@pytest.mark.parametrize("scatter", [0.03, 0.6])
-def test_intervals_are_those_of_a_fine_grid(scatter):
-    record = played(WORLD, someone(WORLD, "by showings", 3, rate=0.08), 80, 4, scatter=scatter)
-    weighed = weigh(WORLD, record, families=["geometric"], dials=(0.0, 0.25, 0.5, 0.75, 1.0))
-    found = weighed.refined()
-    family = weighed.cells[0].family
-    weights = np.array([0.5, 1.0, 1.0, 1.0, 0.5]) / 4.0  # κ at its ends stands for half as much
-    at = middles(family.axes[0], 400)[:, None]
-    cells = cells_of(weighed.setting, family, at, weights, held_out=False)
-    logs = cells.log_evidence + np.log(weights)[:, None] + log_densities(family.axes, at)
-    shares = np.exp(logs - logsumexp(logs)).sum(axis=0)
-    mean = float(shares @ at[:, 0])
-    sd = float(np.sqrt(shares @ (at[:, 0] - mean) ** 2))
-    ends = np.interp([0.025, 0.975], np.cumsum(shares) - 0.5 * shares, at[:, 0])
-    rate = np.log(found.parameters["rate"])
-    assert_allclose(rate, [mean, *ends], atol=0.05 * sd)
-
-
 def test_rates_of_a_population_are_found_where_each_is_known_well():
     """With rates that are almost known, mean and spread are those of the rates themselves."""
     rates = np.exp(np.log(0.08) + 0.4 * np.array([-1.2, -0.7, -0.2, 0.1, 0.5, 1.5]))

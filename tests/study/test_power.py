@@ -18,12 +18,10 @@ from preceptor.study.allocation import Filled, draw
 from preceptor.study.arms import make_arms
 from preceptor.study.assumed import assumptions
 from preceptor.study.beginning import begun, template
-from preceptor.study.design import design
 from preceptor.study.playing import played, recruited, staged
 from preceptor.study.power import EVERYBODY, Share, power
 from preceptor.study.power_report import in_words
 from preceptor.study.tutored_arms import with_banks
-from preceptor.study.variations import Setting, varied
 from tests.commands import CliRunner
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
@@ -33,8 +31,12 @@ def study_of(name="plan-or-fixed", rounds=None, **changes):
     data = copy.deepcopy(dict(parse_toml(template(name))))
     for table, new in changes.items():
         data[table].update(new)
-    study = Study.from_dict(data)
-    return study if rounds is None else varied(study, Setting(rounds=rounds))
+    if rounds is not None:
+        (training,) = (block for block in data["block"] if block["kind"] == "training")
+        for check in training.get("check", ()):
+            check["after"] = max(check["after"] * rounds // training["rounds"], 1)
+        training["rounds"] = data["problem"]["horizon"] = rounds
+    return Study.from_dict(data)
 
 
 @pytest.fixture(scope="module")
@@ -183,37 +185,6 @@ def test_numbers_that_make_no_sense_are_refused_together(small):
     assert len(error.value.faults) == 3
 
 
-def test_variations_change_one_thing():
-    study = study_of("decisive")
-    world = varied(study, Setting(correlation=0.5)).problem.world
-    assert world.covariance[0, 1] == pytest.approx(0.5)
-    world = varied(study, Setting(weight=-0.2)).problem.world
-    assert world.coefficients.tolist() == [-2.0, 10.0]
-    world = varied(study, Setting(noise=0.25)).problem.world
-    assert world.noise_variance / world.outcome_variance == pytest.approx(0.25)
-    longer = varied(study, Setting(rounds=60))
-    assert longer.training_rounds == 60
-    assert sum(each.rounds for each in longer.configuration.arm[0].sets) == 60
-    assert varied(study, Setting()).sha256 == study.sha256
-
-
-def test_design_ranks_settings_by_how_far_kinds_are_apart(small):
-    found = design(small, correlations=(0.0, 0.8), people=12, seed=1)
-    assert len(found.candidates) == 3  # the file's own among them
-    scores = [each.score for each in found.candidates]
-    assert scores == sorted(scores, reverse=True)
-    kinds = found.best.by_kind
-    assert found.best.score == pytest.approx(max(kinds.values()) - min(kinds.values()))
-
-
-def test_what_cannot_be_tried_is_said():
-    study = varied(study_of("plan-or-predictive"), Setting(rounds=4))
-    with pytest.raises(pr.errors.InvalidInput, match=r"correlation=-0\.9"):
-        design(study, correlations=(-0.9,), people=5)
-    with pytest.raises(pr.errors.InvalidInput, match="must be above -1"):
-        design(study, correlations=(1.5,), people=5)
-
-
 def test_the_command_line(tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(begun("plan-or-fixed", "try", 1).replace("rounds = 60", "rounds = 50"))
@@ -224,15 +195,6 @@ def test_the_command_line(tmp_path):
     assert {cell["kind"] for cell in found["cells"]} >= {"delta-rule", EVERYBODY}
     assert (tmp_path / "power.svg").read_text().startswith("<?xml")
     assert RUNNER.invoke(app, ["study", "power", str(path), "--people", "x"]).exit_code == 2
-    better = tmp_path / "better.toml"
-    done = RUNNER.invoke(
-        app,
-        ["study", "design", str(path), "--rounds", "12", "--people", "6", "--workers", "1",
-         "--output", str(better)],
-    )  # fmt: skip
-    assert done.exit_code == 0, done.stderr
-    assert "A dash: as in the file." in done.stdout
-    assert Study.load(better).training_rounds in (12, 50)
 
 
 @pytest.mark.slow

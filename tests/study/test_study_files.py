@@ -53,19 +53,18 @@ def test_templates_are_studies_with_places_to_fill_in(name):
 
 def test_the_decisive_template_is_the_decisive_design():
     study = Study.from_dict(data_of("decisive"))
-    steps = decisive((0,), (1,), 40)
+    steps = decisive(study.problem.world, (0,), (1,), 40)
     trials = [trial for trial in study.protocol.trials if trial.block > 2]  # after practice
     arm = make_arms(study)[0]
     schedule = arm.schedule(study.training_rounds, 1, 0)
     assert len(trials) == len(steps)
     for trial, step in zip(trials, steps, strict=True):
         shown = schedule[trial.training] if trial.show is None else study.columns(trial.show)
-        assert tuple(shown) == tuple(step.shown)
-        assert trial.feedback == step.told
-        if step.at is not None:
+        assert tuple(shown) == tuple(study.columns(step.show))
+        assert trial.feedback == step.feedback
+        if step.values is not None:
             results = dict(zip(trial.show, trial.values, strict=True))
-            at = [(results[name] - 50.0) / 10.0 for name in ("amber", "blue") if name in results]
-            np.testing.assert_allclose(at, step.at)
+            np.testing.assert_allclose([results[name] for name in step.show], step.values)
     assert study.problem.world.covariance[0, 1] == pytest.approx(0.8)
 
 

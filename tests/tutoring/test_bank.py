@@ -102,8 +102,8 @@ def test_shares_of_kinds_are_products_of_densities() -> None:
     answers = _answers_from(world, people[1], people[1].initial)
     bank = _followed(world, people, answers)
     alone = [_followed(world, [person], answers) for person in people]
-    weights = np.array([np.exp(each.evidence[0]) for each in alone]) * 0.9 / 4
-    none = 0.1 * np.exp(bank.evidence[-1])
+    weights = np.array([np.exp(each.likelihood[0]).sum() for each in alone]) * 0.9 / 4
+    none = 0.1 * np.exp(bank.likelihood[-1]).sum()
     total = weights.sum() + none
     assert bank.kinds == pytest.approx([*(weights / total), none / total])
     assert np.argmax(bank.kinds) == 1

@@ -9,6 +9,7 @@ import preceptor as pr
 from preceptor.errors import InvalidFile
 from preceptor.logs import Log
 from preceptor.simulation import tutored
+from preceptor.tutoring.lookout import expected_from, planning_shares, relative_costs
 from preceptor.tutoring.rounds import Round
 
 INITIAL = [0.2, 1.3, 0.4]
@@ -152,24 +153,24 @@ def test_only_what_is_available_is_advised(tutor: pr.Tutor) -> None:
     assert tutor.next(available=range(3)) == wanted
 
 
-def test_what_is_best_of_what_is_available_is_found_by_trying(tutor: pr.Tutor) -> None:
-    from preceptor.tutoring.choosing import first_values
-    from preceptor.tutoring.lookout import expected_from, planning_shares
-
-    outlook, later = tutor.outlook, tutor.rounds - tutor.outlook.made
+def test_what_a_set_costs_next_is_found_by_trying(tutor: pr.Tutor) -> None:
+    problem, outlook, later = tutor.problem, tutor.outlook, tutor.rounds - tutor.outlook.made
     sets = [(0,), (1,), (2,), (1, 2)]
-    found = first_values(tutor, outlook, sets)
-    everybody = expected_from(tutor.bank, outlook.planned, tutor.problem.sets)
-    where = {shown: i for i, shown in enumerate(tutor.problem.sets)}
-    shares = planning_shares(tutor.bank)
-    for value, shown in zip(found, sets, strict=True):
-        total = 0.0
-        for kind, each, way in zip(outlook.planned, everybody, outlook.ways, strict=True):
+    found = relative_costs(problem, outlook, tutor.bank, tutor.rounds, sets)
+    everybody = expected_from(tutor.bank, outlook.kinds, problem.sets)
+    where = {shown: i for i, shown in enumerate(problem.sets)}
+    for row, each, way in zip(found, everybody, outlook.ways, strict=True):
+        for value, shown in zip(row, sets, strict=True):
             schedule = np.array(way.schedule[later:])
-            best = each.total(schedule, tutor.problem.discount, ())
+            best = each.total(schedule, problem.discount, ())
             schedule[0] = where[shown]
-            total += shares[kind] * each.total(schedule, tutor.problem.discount, ()) / best
-        assert value == pytest.approx(total)
+            assert value == pytest.approx(each.total(schedule, problem.discount, ()) / best)
+    alike = relative_costs(problem, outlook, tutor.bank, tutor.rounds)
+    every = dict(zip(outlook.basis.sets, alike.T, strict=True))
+    np.testing.assert_allclose(found.T, [every[shown] for shown in sets])
+    mean = planning_shares(tutor.bank)[list(outlook.kinds)] @ alike
+    shown = [i for i, each in enumerate(outlook.basis.sets) if each]
+    assert tutor.next() == outlook.basis.sets[shown[int(np.argmin(mean[shown]))]]
 
 
 def test_reasons_name_the_tests_and_the_share(problem: pr.Problem) -> None:
@@ -179,57 +180,6 @@ def test_reasons_name_the_tests_and_the_share(problem: pr.Problem) -> None:
     assert all(name in said.reason for name in said.names)
     assert said.reason.startswith("Show ")
     assert said.reason.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("seed", "whom"), [(0, "each kind"), (16, "each kind"), (7, "the others"), (22, "the others")]
-)
-def test_what_others_lose_is_said_as_dense_algebra_has_it(seed: int, whom: str) -> None:
-    """Curves and ways to fill in differ, so a kind's costs follow from counts alone."""
-    rng = np.random.default_rng(seed)
-    truth, first = rng.random(4), rng.random(4)
-    world = pr.World.equicorrelated(truth, 0.8, 0.05)
-    paces = {"knowing": (1.1, 0.0), "ignoring": (1.1, 1.0), "fast": (1.6, 0.0), "both": (1.6, 1.0)}
-    crowd = pr.Crowd({
-        name: pr.Learner(first, pr.Geometric(alpha), imputation=kappa)
-        for name, (alpha, kappa) in paces.items()
-    })  # fmt: skip
-    tutor = pr.Tutor(pr.Problem(world, crowd, 2, discount=0.97, horizon=30), spread=0.0)
-    outlook = tutor.outlook
-
-    def cost(alpha: float, kappa: float, schedule: list[int]) -> float:
-        counts, total = np.zeros(4), 0.0
-        for t, position in enumerate(schedule):
-            rows = list(outlook.basis.sets[position])
-            weights = truth + (first - truth) * alpha**-counts
-            omega = (1.0 - kappa) * world.covariance + kappa * np.diag(np.diag(world.covariance))
-            answer = np.zeros(4)  # per unit of each test
-            answer[rows] = np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows]) @ weights
-            off = truth - answer
-            total += 0.97**t * (world.noise_variance + off @ world.covariance @ off)
-            counts[rows] += 1.0
-        return total
-
-    common = outlook.ahead.common.tolist()
-    lost = []
-    for (alpha, kappa), way in zip(paces.values(), outlook.ways, strict=True):
-        own = way.schedule.tolist()
-        if whom == "each kind" or own[0] != common[0]:
-            mixed = common + own[len(common) :]
-            lost.append(cost(alpha, kappa, mixed) / cost(alpha, kappa, own) - 1.0)
-    assert max(lost) > 0.1  # nothing that may be called little
-    said = f"cost {whom} {min(lost):.0%} to {max(lost):.0%} more in all than their own plans would."
-    assert tutor.recommendation().reason.endswith(said)
-
-
-def test_nothing_is_said_about_costs_that_were_not_worked_out() -> None:
-    """The plan is to show nothing; what is shown instead has no part in what was planned."""
-    world = pr.World([1.0, 0.5], np.eye(2))
-    crowd = pr.Crowd({"a": pr.NoLearning([-1.0, -1.0]), "b": pr.NoLearning([-2.0, -1.0])})
-    reason = pr.Tutor(pr.Problem(world, crowd, 1)).recommendation().reason
-    assert "as a compromise" in reason
-    assert "cost" not in reason
-    assert "lose" not in reason
 
 
 def test_nobody_in_particular_is_said() -> None:
@@ -257,7 +207,6 @@ def test_nobody_in_particular_is_said() -> None:
         (lambda t: pr.Tutor(t.problem).told(1.0), "there has been none yet"),
         (lambda t: pr.Tutor(t.problem, spread=-1), "spread: -1"),
         (lambda t: pr.Tutor(t.problem, none_of_these=1.0), "below 1"),
-        (lambda t: pr.Tutor(t.problem, common_rounds=0), "common_rounds: 0"),
         (lambda t: pr.Tutor("x"), "must be a Problem"),
         (lambda t: t.intervals(1.5), "level: 1.5"),
     ],
@@ -282,7 +231,6 @@ def test_something_is_always_shown() -> None:
     world = pr.World([1.0, 0.5], np.eye(2))
     crowd = pr.Crowd({"a": pr.NoLearning([-1.0, -1.0]), "b": pr.NoLearning([-2.0, -1.0])})
     tutor = pr.Tutor(pr.Problem(world, crowd, 1))
-    assert tutor.outlook.shown(0) == ()
     assert tutor.next() == (1,)
     assert tutor.next(available=[0]) == (0,)
     assert tutor.recommendation().reason.startswith("Show x2")

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sized
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 YES = frozenset({"yes", "y", "true", "1", "ja", "j", "wahr", "oui", "vrai", "si", "sí"})
 NO = frozenset({"no", "n", "false", "0", "nein", "falsch", "non", "faux"})
+
+# Nobody measures these: they mean missing wherever they stand.
+ALWAYS_MISSING = frozenset(
+    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", ".", "missing", "#value!", "#div/0!"}
+)
+# Among numbers these mean missing, among words they may be an answer ("none", "+" and "-").
+MISSING_AMONG_NUMBERS = frozenset(
+    {"-", "--", "\u2013", "\u2014", "none", "unknown", "unk", "n.a.", "n.d.", "nd", "not done"}
+    | {"not known", "not available", "k.a.", "k. a."}
+)
 
 # Longer texts spell no number that anybody measured.
 _LONGEST = 400
@@ -165,3 +176,15 @@ def _finite(number: float) -> float:
     if not math.isfinite(number):
         raise ValueError("is too large")
     return number
+
+
+def is_empty(cell: Any) -> bool:
+    """Whether a cell holds nothing, or one of the values that libraries put there instead."""
+    if cell is None or isinstance(cell, str):
+        return cell is None or not cell.strip()
+    if isinstance(cell, Sized):  # a list in a cell
+        return False
+    try:
+        return bool(cell != cell)
+    except (TypeError, ValueError):  # pandas.NA refuses to be compared
+        return True

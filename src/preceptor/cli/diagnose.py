@@ -100,10 +100,7 @@ def diagnose(
                 if given
             )
             if not dry_run:
-                check_target(output, source)
-                from preceptor.diagnosis.blocks import check_ending
-
-                check_ending(output)
+                check_target(output, source, endings=(".csv",))
         from preceptor.advice.choices import reading_as
         from preceptor.estimation.world import fit_source
 

@@ -62,12 +62,6 @@ def tutor(
     rounds: Annotated[
         int | None, typer.Option(help="Stop after so many cases (default: when told to).", min=1)
     ] = None,
-    probes: Annotated[
-        bool,
-        typer.Option(
-            "--probes", help="Now and then show what tells best who this is, where that pays."
-        ),
-    ] = False,
     report: Annotated[
         Path | None, typer.Option(help="Write a page that shows the run.", metavar="FILE")
     ] = None,
@@ -92,7 +86,7 @@ def tutor(
     command goes on from there.
     """
     with readable_errors():
-        from preceptor.advice.charging import reading_as
+        from preceptor.advice.choices import reading_as
         from preceptor.cli._asking import question_of
         from preceptor.cli._cases import Cases
         from preceptor.cli._session import Session
@@ -130,7 +124,7 @@ def tutor(
         else:
             _check_plan(planned, found, about_whom)
             problem = planned
-        session = Session.resumed(name, logged, Tutor(problem, probing=probes))
+        session = Session.resumed(name, logged, Tutor(problem))
         question = question_of(problem, found.name, found.outcome)
         _talk(session, found, question, seed, rounds, report)
 
@@ -144,8 +138,7 @@ def _log_of(name: str) -> Path:
 
 def _problem(found: Cases, given: dict[str, Any]) -> preceptor.Problem:
     """The problem of the table for the person that the options describe."""
-    from preceptor.advice.choices import budget_for, time_from
-    from preceptor.advice.whom import problem_for
+    from preceptor.advice.choices import budget_for, problem_for, time_from
 
     world = found.estimate.world
     with spinner("beginning") as tell:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from preceptor._base.checks import is_number
-from preceptor._base.files import read_text, write_text
+from preceptor._base.files import check_ending, read_text, write_text
 from preceptor._base.typed import number_in, yes_no_in
 from preceptor._base.values import Value
 from preceptor._base.words import counted, listed, unknown_names
@@ -104,26 +103,6 @@ class Block(Value):
         """How many rounds do not tell the outcome."""
         return sum(not each.feedback for each in self.rounds)
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Block:
-        """Rebuild the rounds too."""
-        fields = dict(data)
-        if isinstance(fields.get("rounds"), list):
-            fields["rounds"] = tuple(BlockRound.from_dict(item) for item in fields["rounds"])
-        return super().from_dict(fields)
-
-    def rows(self) -> list[dict[str, str]]:
-        """One table of text for each round, with the columns of a log."""
-        return [
-            {
-                "round": str(number),
-                "shown": ";".join(each.show),
-                "values": "" if each.values is None else ";".join(f"{v:.6g}" for v in each.values),
-                "feedback": "yes" if each.feedback else "no",
-            }
-            for number, each in enumerate(self.rounds, start=1)
-        ]
-
     def to_csv(self) -> str:
         """CSV text that `read` reads.
 
@@ -139,37 +118,33 @@ class Block(Value):
         """
         split = [name for name in self.names if ";" in name]
         InvalidInput.raise_if(
-            f"names: {name!r} has a semicolon, which separates names in a list; use a .json file"
+            f"names: {name!r} has a semicolon, which separates names in a list; rename it"
             for name in split
         )
         text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, fieldnames=_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows())
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(_COLUMNS)
+        for number, each in enumerate(self.rounds, start=1):
+            values = ";".join(f"{value:.6g}" for value in each.values or ())
+            told = "yes" if each.feedback else "no"
+            writer.writerow([number, ";".join(each.show), values, told])
         return text.getvalue()
 
-    def table(self) -> str:
-        """The same as a Markdown table."""
-        lines = ["| round | show | values | feedback |", "|---|---|---|---|"]
-        for row in self.rows():
-            lines.append("| " + " | ".join(row[c].replace(";", ", ") for c in _COLUMNS) + " |")
-        return "\n".join(lines)
-
     def write(self, path: str | Path) -> None:
-        """Write a .csv or .json file, whole or not at all.
+        """Write a .csv file, whole or not at all.
 
         Parameters
         ----------
         path
-            Ends in .csv or .json.
+            Ends in .csv.
 
         Raises
         ------
         InvalidFile
             Another ending, or the file cannot be written.
         """
-        suffix = check_ending(path)
-        write_text(path, self.to_csv() if suffix == ".csv" else self.to_json() + "\n")
+        check_ending(path, (".csv",))
+        write_text(path, self.to_csv())
 
     @classmethod
     def read(cls, path: str | Path, names: Sequence[str]) -> Block:
@@ -178,7 +153,7 @@ class Block(Value):
         Parameters
         ----------
         path
-            A .csv or .json file.
+            A .csv file.
         names
             The tests of the world.
 
@@ -192,10 +167,9 @@ class Block(Value):
         InvalidFile
             The file cannot be read, or has rounds that make no sense; the message says where.
         """
-        suffix, text = check_ending(path), read_text(path)
+        check_ending(path, (".csv",))
+        text = read_text(path)
         try:
-            if suffix == ".json":
-                return cls.from_json(text)
             return cls(tuple(names), tuple(_rounds(text)))
         except InvalidInput as error:
             raise InvalidFile([f"{path}: {fault}" for fault in error.faults]) from None
@@ -250,14 +224,6 @@ def _to_do(first: BlockRound, several: Sequence[BlockRound]) -> str:
     again = " again and again" if len(cases) < len(several) else ""
     probes = "as a probe" if len(several) == 1 else f"in turn{again}, as probes"
     return f"show {', then '.join(cases)} {probes}, without telling any outcome"
-
-
-def check_ending(path: str | Path) -> str:
-    """The ending of a file that holds a block; raises `InvalidFile` for any other."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".csv", ".json"):
-        raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv or .json")
-    return suffix
 
 
 def _rounds(text: str) -> Iterable[BlockRound]:

@@ -2,7 +2,7 @@
 
 Candidates are the decisive designs for the pairs of tests that fold most, variants that also teach
 the hidden test, and what a search makes of the best of them, round by round. They are compared by
-how far apart they drive the kinds (`separation.py`); the winner is then played by people of every
+how far apart they drive the kinds (`block_search.py`); the winner is then played by people of every
 kind, with first weights of their own, and read as a real log would be: that gives how often one is
 right, undecided and wrong.
 """
@@ -18,18 +18,17 @@ import numpy as np
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import listed
-from preceptor.diagnosis.block_search import best_steps
-from preceptor.diagnosis.blocks import Block, summary
-from preceptor.diagnosis.courses import Step, block_of, course_from, drawn
+from preceptor.diagnosis.block_search import best_rounds
+from preceptor.diagnosis.blocks import Block, BlockRound, summary
+from preceptor.diagnosis.courses import drawn
 from preceptor.diagnosis.kind_posterior import (
     SURE,
     Reading,
-    expected_changes,
     labels_of,
     posterior_over,
+    usual_prior,
 )
-from preceptor.diagnosis.likelihoods import usual_prior
-from preceptor.diagnosis.log_reading import finite, read_log
+from preceptor.diagnosis.log_reading import read_log
 from preceptor.diagnosis.suspects import OUTCOMES, require_number, shares, suspects
 from preceptor.errors import InvalidInput
 from preceptor.evidence.folding import USUAL_SCATTER
@@ -42,7 +41,6 @@ from preceptor.people.person import Person
 
 _FEWEST_ROUNDS = 8
 _MOST_ROUNDS = 1000
-_DRAWS_FOR_CHANGE = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +79,6 @@ class Diagnosis(Value):
         Expected information about group and way to fill in, together.
     fills_right
         Share of people whose way to fill in is found out.
-    expected
-        Change D of the slope on the taught test that each group would show on average.
     simulated
         How many people played the block for these numbers.
     """
@@ -95,7 +91,6 @@ class Diagnosis(Value):
     group_bits: float
     bits: float
     fills_right: float
-    expected: dict[str, float]
     simulated: int
 
     @property
@@ -213,14 +208,14 @@ def diagnose(
     InvalidInput.raise_if(faults)
     spread = USUAL_SCATTER * math.sqrt(world.outcome_variance) if scatter is None else scatter
     crowd = suspects(world, initial) if people is None else people
-    steps = best_steps(world, crowd, rounds, budget, spread, search=search, seed=seed)
-    return confirm(world, crowd, steps, spread, simulated=simulated, seed=seed)
+    block = best_rounds(world, crowd, rounds, budget, spread, search=search, seed=seed)
+    return confirm(world, crowd, block, spread, simulated=simulated, seed=seed)
 
 
 def confirm(
     world: World,
     people: Crowd,
-    steps: list[Step],
+    rounds: Sequence[BlockRound],
     scatter: float,
     *,
     simulated: int = 240,
@@ -236,7 +231,7 @@ def confirm(
         How tests and outcomes come about.
     people
         Whom the reading tells apart.
-    steps
+    rounds
         The block.
     scatter
         Standard deviation of answers.
@@ -255,8 +250,6 @@ def confirm(
         With shares of people found out.
     """
     rng = np.random.default_rng(seed)
-    block = block_of(world, steps)
-    course = course_from(world, block)
     prior = usual_prior(world, scatter)
     groups, fills = labels_of(world, people)
     players = people if truths is None else Crowd(dict(truths))
@@ -268,7 +261,7 @@ def confirm(
             (count, world.size)
         )
         answers.append(
-            played(world, member.person, drawn(world, course, count, rng), first, scatter, rng)
+            played(world, member.person, drawn(world, rounds, count, rng), first, scatter, rng)
         )
         truth += [index] * count
     posterior = posterior_over(world, people, together(answers), prior)
@@ -282,17 +275,15 @@ def confirm(
         list(labels), people.weights, posterior, [true_labels[i] for i in truth], weights
     )
     told = [by_fill[str(true_fills[i])][p] for p, i in enumerate(truth) if true_fills[i] in by_fill]
-    cases = drawn(world, course, _DRAWS_FOR_CHANGE, rng)
     return Diagnosis(
         world,
         people,
         scatter,
-        block,
+        Block(world.labels, tuple(rounds)),
         verdicts,
         about_group,
         about_both,
         float(np.mean(np.array(told) >= SURE)) if told else math.nan,
-        finite(expected_changes(world, people, cases, groups)),
         len(truth),
     )
 

@@ -1,27 +1,114 @@
-"""Who somebody is, by their answers: a posterior over kinds and ways to fill in, and a shift D.
+"""Who somebody is, by their answers: an exact posterior over kinds and ways to fill in.
 
-Exact: first weights, a constant and a level are integrated out, the scatter is summed over a grid
-(`likelihoods.py`), and every member of the crowd is one hypothesis. Beside it stands a statistic
-that needs no model: D, the slope on the taught test in the last probes less that in the first.
+Every member of a crowd is one hypothesis. Given the record, weights are affine in the first ones
+(`Person.moves`), so answers are
+
+    answers = A h_0 + c + constant + g x last surprise + scatter,
+
+and everything unknown but the scatter is normal: it integrates out exactly, for all scatters at
+once after one decomposition; the scatter is summed over a grid. `people/followed.py` gives the same
+round by round; this is for thousands of people who were shown the same sets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import counted, listed
-from preceptor.diagnosis.likelihoods import Prior, log_evidence
 from preceptor.diagnosis.suspects import fills_in, group_of, shares
-from preceptor.evidence.lockstep import Rounds, played
+from preceptor.evidence.families import SURE as SURE
+from preceptor.evidence.lockstep import Rounds, affine_in_first_weights, last_told
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
+from preceptor.people.person import Person
 
-# From this probability on, somebody is said to be of a kind.
-SURE = 0.9
+
+class Prior(NamedTuple):
+    """What is known before the first answer.
+
+    `spread` is the standard deviation of each first weight (n,) around those of the kind,
+    `constant` that of a constant by which answers are off; `level` are mean and standard deviation
+    of the share of the last surprise that answers follow. `scatters` (s,) are the standard
+    deviations of answers that are thought possible, with probabilities `weights` (s,).
+    """
+
+    spread: FloatArray
+    constant: float
+    level: tuple[float, float]
+    scatters: FloatArray
+    weights: FloatArray
+
+
+def usual_prior(world: World, scatter: float | None = None) -> Prior:
+    """What published experiments make likely, in the units of a world.
+
+    First weights lie within half a standard deviation of the outcome of what they are taken to be,
+    per standard deviation of a test; a constant within a quarter. Answers follow a fifth of the
+    last surprise, give or take 0.3. Scatter is log-normal around half a standard deviation of the
+    outcome, or around `scatter`.
+    """
+    deviation = np.sqrt(world.outcome_variance)
+    middle = 0.5 * deviation if scatter is None else scatter
+    steps = np.linspace(-1.5, 1.5, 7)
+    weights = np.exp(-0.5 * steps**2)
+    return Prior(
+        0.5 * deviation / np.sqrt(np.diag(world.covariance)),
+        0.25 * float(deviation),
+        (0.2, 0.3),
+        middle * np.exp(0.5 * steps),
+        weights / weights.sum(),
+    )
+
+
+def log_evidence(world: World, person: Person, rounds: Rounds, prior: Prior) -> FloatArray:
+    """Logarithm of the density of all answers (..., s), for each scatter.
+
+    Parameters
+    ----------
+    world
+        How tests and outcomes come about.
+    person
+        Kind, its parameters, and the mean of the first weights.
+    rounds
+        What they were shown and answered.
+    prior
+        What is not known about them.
+
+    Returns
+    -------
+    array of shape (..., s)
+        For each person and each scatter of the prior.
+    """
+    design, offset = affine_in_first_weights(world, person, rounds)
+    surprise = last_told(rounds.told, rounds.outcomes - rounds.answers)
+    first = person.weights_of(world, person.fresh(world, (), None))
+    left = rounds.answers - offset - design @ first - prior.level[0] * surprise
+    columns = np.concatenate(
+        [
+            design * prior.spread,
+            np.full((*surprise.shape, 1), prior.constant),
+            prior.level[1] * surprise[..., None],
+        ],
+        axis=-1,
+    )
+    # With C the columns, answers vary by CC' + s²: in the eigenvectors of C'C that is diagonal.
+    inner = np.swapaxes(columns, -1, -2) @ columns
+    values, vectors = np.linalg.eigh(inner)
+    values = np.maximum(values, 0.0)
+    along = np.squeeze(left[..., None, :] @ columns @ vectors, -2)
+    scatter = prior.scatters**2
+    total = values[..., None, :] + scatter[:, None]
+    explained = np.sum(along[..., None, :] ** 2 / total, axis=-1)
+    squares = (np.sum(left**2, axis=-1)[..., None] - explained) / scatter
+    length, size = columns.shape[-2:]
+    logs = np.sum(np.log(total), axis=-1) + (length - size) * np.log(scatter)
+    density: FloatArray = -0.5 * (squares + logs + length * np.log(2.0 * np.pi))
+    return density
 
 
 def posterior_over(world: World, people: Crowd, rounds: Rounds, prior: Prior) -> FloatArray:
@@ -40,57 +127,15 @@ def labels_of(world: World, people: Crowd) -> tuple[list[str | None], list[str |
     return [group_of(world, person) for person in members], [fills_in(p) for p in members]
 
 
-def slope_change(rounds: Rounds) -> FloatArray:
-    """D (...): slope on the first taught test, shown alone in probes, after teaching less before.
-
-    NaN where it was not probed alone at two values both before and after.
-    """
-    blank: FloatArray = np.full(rounds.answers.shape[:-1], np.nan)
-    told = np.flatnonzero(rounds.told)
-    if not told.size:
-        return blank
-    weak = rounds.shown[told[0]]
-    alone = np.all(rounds.shown == weak, axis=1) & ~rounds.told
-    time = np.arange(len(rounds))
-    slopes = []
-    for rows in (alone & (time < told[0]), alone & (time > told[-1])):
-        if np.count_nonzero(rows) < 2:
-            return blank
-        x = rounds.values[..., rows, :][..., np.flatnonzero(weak)[0]]
-        x = x - x.mean(axis=-1, keepdims=True)
-        square = np.sum(x * x, axis=-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes.append(np.sum(x * rounds.answers[..., rows], axis=-1) / square)
-    change: FloatArray = slopes[1] - slopes[0]
-    return np.where(np.isfinite(change), change, np.nan)
-
-
-def expected_changes(
-    world: World, people: Crowd, rounds: Rounds, groups: Sequence[str | None]
-) -> dict[str, float]:
-    """Average D of each group over these cases, by people who answer without scatter."""
-    members = [slope_change(played(world, m.person, rounds)).mean() for m in people.members]
-    weights = people.weights
-    return {
-        group: float(np.average(np.array(members)[where], weights=weights[where]))
-        for group in dict.fromkeys(g for g in groups if g is not None)
-        if (where := np.array([g == group for g in groups])).any()
-    }
-
-
 @dataclass(frozen=True, eq=False)
 class PersonReading(Value):
-    """What is known about one person: probabilities of groups, of ways to fill in, of members; D.
-
-    `change` is None where the record does not allow it.
-    """
+    """What is known about one person: probabilities of groups, ways to fill in, and members."""
 
     name: str
     groups: dict[str, float]
     fills: dict[str, float]
     members: dict[str, float]
     rounds: int
-    change: float | None = None
 
     @property
     def group(self) -> str | None:
@@ -115,39 +160,21 @@ class Reading(Value):
     ----------
     people
         One reading for each person.
-    expected
-        The average change D of the slope on the taught test, group by group.
     doubts
         What to be wary of, in sentences.
     """
 
     people: tuple[PersonReading, ...]
-    expected: dict[str, float]
     doubts: tuple[str, ...] = ()
 
-    @property
-    def change(self) -> tuple[float, float] | None:
-        """Average D of the people and its standard error (NaN for one person), if it is known."""
-        found = np.array([p.change for p in self.people if p.change is not None])
-        if not found.size:
-            return None
-        error = found.std(ddof=1) / np.sqrt(found.size) if found.size > 1 else np.nan
-        return float(found.mean()), float(error)
-
     def in_words(self) -> str:
-        """Everybody's line, the shift D beside what each group would give, and doubts."""
+        """Everybody's line, the average over people, and doubts."""
         lines = [person.in_words() for person in self.people]
         if len(self.people) > 1:
             names = list(self.people[0].groups)
             average = [np.mean([p.groups[g] for p in self.people]) for g in names]
             said = listed([f"{a:.2f} {g}" for g, a in zip(names, average, strict=True)])
             lines.append(f"On average over {counted(len(self.people), 'person')}: {said}.")
-        change = self.change
-        if change is not None and self.expected:
-            mean, error = change
-            wide = "" if np.isnan(error) else f" ± {error:.2g}"
-            told = listed([f"{value:.2g} {group}" for group, value in self.expected.items()])
-            lines.append(f"Slope on the taught test rose by {mean:.2g}{wide}; expected: {told}.")
         return "\n".join([*lines, *self.doubts])
 
 
@@ -163,7 +190,6 @@ def person_readings(
     posterior = posterior_over(world, people, rounds, prior)
     by_group, by_fill = (shares(each, posterior) for each in labels)
     known = np.sum(list(by_fill.values()), axis=0)
-    changes = slope_change(rounds)
     return [
         PersonReading(
             name,
@@ -171,7 +197,6 @@ def person_readings(
             {how: float(share[i] / known[i]) for how, share in by_fill.items() if known[i] > 0},
             dict(zip(people.names, posterior[i].tolist(), strict=True)),
             len(rounds),
-            None if np.isnan(changes[i]) else float(changes[i]),
         )
         for i, name in enumerate(names)
     ]

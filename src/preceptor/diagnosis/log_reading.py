@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,12 +17,12 @@ from preceptor._base.progress import Progress
 from preceptor.diagnosis.blocks import Block
 from preceptor.diagnosis.kind_posterior import (
     PersonReading,
+    Prior,
     Reading,
-    expected_changes,
     labels_of,
     person_readings,
+    usual_prior,
 )
-from preceptor.diagnosis.likelihoods import Prior, usual_prior
 from preceptor.diagnosis.suspects import require_number, suspects
 from preceptor.evidence.lockstep import Rounds, alike, rounds_of
 from preceptor.logs import Log
@@ -97,8 +96,7 @@ def read_log(
     crowd = suspects(world) if people is None else people
     prior = usual_prior(world, scatter)
     labels = labels_of(world, crowd)
-    everybody = alike(rounds_of(world, log))
-    companies = [part for names, rounds in everybody for part in _companies(names, rounds)]
+    companies = [part for each in alike(rounds_of(world, log)) for part in _companies(*each)]
     with executor_of(workers, cluster) as executor:
         answers = run_many(
             functools.partial(_read_company, world=world, crowd=crowd, prior=prior, labels=labels),
@@ -112,18 +110,8 @@ def read_log(
             noun="people",
         )
     found = {person.name: person for people in answers for person in people}
-    probed = [
-        (len(names), expected_changes(world, crowd, rounds, labels[0]))
-        for names, rounds in everybody
-        if any(found[name].change is not None for name in names)
-    ]
-    expected: dict[str, float] = {}
-    if probed:
-        counts = [count for count, _ in probed]
-        means = {g: [each[g] for _, each in probed] for g in probed[0][1]}
-        expected = finite({g: float(np.average(m, weights=counts)) for g, m in means.items()})
     doubts = () if block is None else tuple(_departures(block, log))
-    return Reading(tuple(found[name] for name in log.participants), expected, doubts)
+    return Reading(tuple(found[name] for name in log.participants), doubts)
 
 
 def _companies(names: list[str], rounds: Rounds) -> Iterator[_Company]:
@@ -176,8 +164,3 @@ def _departures(block: Block, log: Log) -> list[str]:
             more = f" and {len(found) - 3} more" if len(found) > 3 else ""
             doubts.append(f"Note: {said} {'; '.join(found[:3])}{more}.")
     return doubts
-
-
-def finite(numbers: dict[str, float]) -> dict[str, float]:
-    """Those that are numbers."""
-    return {name: number for name, number in numbers.items() if math.isfinite(number)}

@@ -14,6 +14,10 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.errors import NotApplicable
+from preceptor.evidence.families import GROUPS as GROUPS
+from preceptor.evidence.families import NONE as NONE
+from preceptor.evidence.families import OUTCOMES as OUTCOMES
+from preceptor.evidence.families import SHOWINGS as SHOWINGS
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.crowd import Crowd
@@ -22,8 +26,6 @@ from preceptor.people.delta_rule import DeltaRule
 from preceptor.people.folding import Folding
 from preceptor.people.person import Person
 
-NONE, SHOWINGS, OUTCOMES = "none", "by showings", "by outcomes"
-GROUPS = (NONE, SHOWINGS, OUTCOMES)
 KNOWING, IGNORING = "knowing correlations", "ignoring correlations"
 # Middles of the fifths of ln rate ~ N(ln .05, 1.1).
 USUAL_RATES = tuple(0.05 * math.exp(1.1 * z) for z in (-1.2816, -0.5244, 0.0, 0.5244, 1.2816))

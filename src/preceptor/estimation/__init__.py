@@ -5,9 +5,6 @@ from preceptor.estimation.learner import LearnerEstimator, fit_learner
 from preceptor.estimation.world import fit_world
 from preceptor.estimation.world_estimate import WorldEstimate
 
-# Trackers have a room of their own; whoever looks for them here finds them.
-from preceptor.tutoring.tracking import Tracker as Tracker
-
 __all__ = [
     "LearnerEstimator",
     "WorldBootstrap",

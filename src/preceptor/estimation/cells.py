@@ -8,16 +8,6 @@ from typing import Any
 
 from preceptor._base.typed import spelled
 
-# Nobody measures these: they mean missing wherever they stand.
-ALWAYS_MISSING = frozenset(
-    {"na", "n/a", "#n/a", "<na>", "nan", "nat", "null", "?", ".", "missing", "#value!", "#div/0!"}
-)
-# Among numbers these mean missing, among words they may be an answer ("none", "+" and "-").
-MISSING_AMONG_NUMBERS = frozenset(
-    {"-", "--", "\u2013", "\u2014", "none", "unknown", "unk", "n.a.", "n.d.", "nd", "not done"}
-    | {"not known", "not available", "k.a.", "k. a."}
-)
-
 _ZONE = r"(?:[AaPp]\.?[Mm]\.?|Z|[+-]\d{2}:?\d{2}|Uhr)?"
 _TIME = rf"(?:[T ]+\d{{1,2}}[:.]\d{{2}}(?:[:.]\d{{2}}(?:[.,]\d+)?)?\s*{_ZONE})?"
 _MONTHS = r"(?:jan|feb|m[a\u00e4]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[^\W\d_]*\.?"
@@ -36,16 +26,6 @@ def text_of(value: Any) -> str:
         return str(value).strip()
     except ValueError:  # Python does not write out integers of thousands of digits
         return f"a number of about {round(abs(value).bit_length() * math.log10(2)):,} digits"
-
-
-def is_empty(value: Any) -> bool:
-    """Whether a cell holds nothing, or one of the values that libraries put there instead."""
-    if value is None or isinstance(value, str):
-        return value is None or not value.strip()
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):  # pandas.NA refuses to be compared
-        return True
 
 
 def plain_number(value: Any) -> float:

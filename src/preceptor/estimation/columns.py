@@ -14,17 +14,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.typed import Spelled, spelled
-from preceptor._base.values import FloatArray, IntArray
-from preceptor._base.words import counted
-from preceptor.estimation.cells import (
+from preceptor._base.typed import (
     ALWAYS_MISSING,
     MISSING_AMONG_NUMBERS,
-    is_date,
+    Spelled,
     is_empty,
-    plain_number,
-    text_of,
+    spelled,
 )
+from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.words import counted
+from preceptor.estimation.cells import is_date, plain_number, text_of
 from preceptor.estimation.findings import Findings, few, place
 from preceptor.estimation.missing_codes import Codes
 

@@ -1,7 +1,7 @@
 """A learner from a log of what people predicted.
 
-The estimator follows scikit-learn's conventions: options in the constructor, `fit`, `predict`,
-`score`, fitted attributes with a trailing underscore, and `get_params`, so that its `clone` works.
+Options are given to the constructor; `fit` takes the log, and what it finds are attributes with a
+trailing underscore, as in scikit-learn.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from preceptor.errors import InvalidInput
 from preceptor.estimation.learner_answers import Answers
 from preceptor.estimation.learner_comparison import FamilyScore, baselines, compare, folds_of
 from preceptor.estimation.learner_doubts import doubts_of
-from preceptor.estimation.learner_families import FAMILIES, Family, chosen_families
 from preceptor.estimation.learner_fit import FamilyFit, fit_family
 from preceptor.estimation.learner_intervals import Uncertainty
 from preceptor.estimation.learner_limits import LimitedFit, fit_limits
-from preceptor.estimation.learner_model import Model
-from preceptor.estimation.learner_people import Population, fit_people
+from preceptor.estimation.learner_model import FAMILIES, Family, Model, chosen_families
 from preceptor.estimation.learner_refusals import curve_refusal, log_refusals
 from preceptor.estimation.world_estimate import WorldEstimate
 from preceptor.evidence.everybody import weigh_people
@@ -42,7 +40,6 @@ from preceptor.logs import Log
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.person import Person
-from preceptor.tutoring.tracking import Tracker
 
 
 def fit_learner(world: World | WorldEstimate, log: Log, **options: Any) -> LearnerEstimator:
@@ -61,7 +58,7 @@ def fit_learner(world: World | WorldEstimate, log: Log, **options: Any) -> Learn
     Returns
     -------
     LearnerEstimator
-        Fitted: `learner_` and `learners_` are ready for `Problem`.
+        Fitted: `learner_`, `person_` and `people_` are ready for `Problem`.
 
     Raises
     ------
@@ -93,7 +90,7 @@ class LearnerEstimator:
 
     A person answers with a weighted sum of the tests they see and fill in, plus a constant bias,
     plus normal noise. Weights move from the first ones toward the truth along one curve for all
-    tests. Options are checked in `fit`, as scikit-learn wants it.
+    tests. Options are checked in `fit`.
 
     Where the outcome is yes or no, all of this is about scores. A probability p that somebody
     answers is the score that has this chance, and of 0 and 1 only that it was beyond those of 0.005
@@ -115,12 +112,8 @@ class LearnerEstimator:
         out of the weights and reported, and plans do not know of it.
     default
         Beliefs, shape (n,), that are kept where the log says nothing; zero, a novice, if left out.
-    select
-        Choose the family by "aic" or by "held-out" error.
     folds
         In how many parts people are left out in turn (of one person, the last rounds are).
-    per_person
-        Whether to estimate each of several participants too.
     answers
         How answers scatter when kinds of person are compared: "gaussian", "t" (with slips) or
         "choices" (0 or 1).
@@ -137,10 +130,8 @@ class LearnerEstimator:
     ----------
     learner_
         Everybody pooled, in the world's units, ready for `Problem`.
-    learners_
-        By participant, drawn toward the population where rows are few.
     family_
-        The family of curves that was chosen.
+        The family of curves that was chosen, by Akaike's criterion.
     curve_
         The curve itself.
     initial_
@@ -179,66 +170,20 @@ class LearnerEstimator:
     imputation: float | None = dataclasses.field(default=None, kw_only=True)
     biased: bool = dataclasses.field(default=True, kw_only=True)
     default: npt.ArrayLike | None = dataclasses.field(default=None, kw_only=True)
-    select: str = dataclasses.field(default="aic", kw_only=True)
     folds: int = dataclasses.field(default=5, kw_only=True)
-    per_person: bool = dataclasses.field(default=True, kw_only=True)
     answers: str = dataclasses.field(default="gaussian", kw_only=True)
     workers: int | None = dataclasses.field(default=1, kw_only=True)
     cluster: Any = dataclasses.field(default=None, kw_only=True)
     resume: str | Path | None = dataclasses.field(default=None, kw_only=True)
     random_state: int | np.random.Generator | None = dataclasses.field(default=0, kw_only=True)
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The options, by name.
-
-        Parameters
-        ----------
-        deep
-            Ignored; scikit-learn passes it.
-
-        Returns
-        -------
-        dict
-            What the constructor was given.
-        """
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def set_params(self, **options: Any) -> Self:
-        """Change options.
-
-        Parameters
-        ----------
-        **options
-            By the names of the constructor's parameters.
-
-        Returns
-        -------
-        LearnerEstimator
-            Itself.
-
-        Raises
-        ------
-        InvalidInput
-            A name that is no option.
-        """
-        unknown = sorted(set(options) - set(self.get_params()))
-        if unknown:
-            raise InvalidInput(
-                f"{', '.join(unknown)}: not an option; there are {', '.join(self.get_params())}"
-            )
-        for name, value in options.items():
-            setattr(self, name, value)
-        return self
-
-    def fit(self, log: Log, y: None = None) -> Self:
+    def fit(self, log: Log) -> Self:
         """Estimate everything.
 
         Parameters
         ----------
         log
             What people were shown and what they answered.
-        y
-            Ignored; the answers are in the log.
 
         Returns
         -------
@@ -273,30 +218,22 @@ class LearnerEstimator:
         self.comparison_: tuple[FamilyScore, ...] = tuple(compare(fits, folds))
         self.baselines_ = baselines(models[0], folds)
         self.decided_ = answers.decided
-        self.fit_: FamilyFit | LimitedFit = fits[self._best()]
+        self.fit_: FamilyFit | LimitedFit = fits[
+            int(np.argmin([score.aic for score in self.comparison_]))
+        ]
         self.uncertainty_ = Uncertainty.of(self.fit_)
         self.intervals_ = self.intervals()
         self._read_off()
-        self.population_: Population | None = None
-        self.learners_ = dict.fromkeys(log.participants, self.learner_)
-        varies = bool(np.any(self.uncertainty_.identified))
-        if self.per_person and len(log.participants) > 1 and varies and not self.decided_:
-            self._fit_people()
         self.doubts_: tuple[str, ...] = doubts_of(self)
         return self
 
-    def predict(self, log: Log, *, pooled: bool = False) -> FloatArray:
-        """What these people would answer.
-
-        Participants of the fitted log are predicted with their own numbers, others with
-        everybody's.
+    def predict(self, log: Log) -> FloatArray:
+        """What these people would answer, by the numbers that they have in common.
 
         Parameters
         ----------
         log
             What they are shown; its answers are not looked at.
-        pooled
-            Predict everybody with everybody's numbers.
 
         Returns
         -------
@@ -309,43 +246,9 @@ class LearnerEstimator:
         if self.decided_:
             return self.fit_.expected(model)
         found = model.mean(self.fit_.bias, self.fit_.initial, self.fit_.point)
-        if self.population_ is not None and not pooled:
-            for name, person in zip(self.participants_, self.population_.people, strict=True):
-                rows = log.participant == name
-                if np.any(rows):
-                    own = model.on(model.answers.rows(rows))
-                    found[rows] = own.mean(person.bias, person.initial, person.point)
         if self.world.outcome is not None:
             return self.world.outcome.from_score.probability(self.world.base_score + found)
         return found if self.world.units is None else self.world.units.uncentre(found)
-
-    def score(self, log: Log, y: None = None) -> float:
-        """R²: the share of the variance of the answers that `predict` accounts for.
-
-        Parameters
-        ----------
-        log
-            What people were shown and what they answered.
-        y
-            Ignored; the answers are in the log.
-
-        Returns
-        -------
-        float
-            1 for perfect predictions, 0 for the mean answer.
-
-        Raises
-        ------
-        MissingExtra
-            scikit-learn is not installed.
-        """
-        from preceptor.errors import MissingExtra
-
-        try:
-            from sklearn.metrics import r2_score
-        except ImportError:
-            raise MissingExtra("scikit-learn", "data", "a score") from None
-        return float(r2_score(log.prediction, self.predict(log)))
 
     def intervals(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
         """Intervals by name: bias, "initial <test>", rate, floor, imputation and noise.
@@ -366,54 +269,6 @@ class LearnerEstimator:
         self._must_be_fitted()
         check_level(level)
         return self.uncertainty_.intervals(level)
-
-    def tracker(self, *, drift: float = 0.0) -> Tracker:
-        """A tracker for somebody new, about whom only the population is known.
-
-        With one participant, the prior is what the log says about that person's beginning.
-
-        Parameters
-        ----------
-        drift
-            Standard deviation by which each weight wanders from round to round.
-
-        Returns
-        -------
-        Tracker
-            Before the first round.
-        """
-        self._must_be_fitted()
-        model, labels = self.fit_.model, self.world.labels
-        if self.population_ is None:
-            names, mean = model.names, self.fit_.initial
-            spread, noise, bias = self.uncertainty_.covariance, self.noise_sd_, self.bias_
-        else:
-            names = self.population_.names
-            # Somebody new differs from the mean, and the mean itself is not known exactly.
-            rows = [model.names.index(name) for name in names]
-            of_mean = self.uncertainty_.covariance[np.ix_(rows, rows)]
-            spread = self.population_.covariance + of_mean
-            noise = self.population_.noise_sd
-            mean = self.fit_.initial.copy()
-            averages = dict(zip(names, self.population_.mean, strict=True))
-            mean[:] = [averages.get(f"initial {t}", m) for t, m in zip(labels, mean, strict=True)]
-            bias = averages.get("bias", self.bias_)
-        # Of tests the log says nothing about, a belief may be as far off as any coefficient.
-        prior = np.eye(self.world.size) * max(float(np.mean(self.world.coefficients**2)), 1e-12)
-        known = [i for i, test in enumerate(labels) if f"initial {test}" in names]
-        known = [i for i in known if self._is_identified(f"initial {labels[i]}")]
-        columns = [names.index(f"initial {labels[i]}") for i in known]
-        prior[np.ix_(known, known)] = spread[np.ix_(columns, columns)]
-        start = Learner(mean, self.curve_, self._planned_dial)
-        return Tracker(
-            self.world,
-            start,
-            noise,
-            covariance=prior,
-            bias=bias,
-            drift=drift,
-            decides=self.decided_,
-        )
 
     @property
     def kinds_(self) -> GroupWeighed:
@@ -542,13 +397,6 @@ class LearnerEstimator:
             )
         return enough
 
-    def _best(self) -> int:
-        by_error = self.select == "held-out"
-        values = [score.held_out if by_error else score.aic for score in self.comparison_]
-        if not np.any(np.isfinite(values)):
-            values = [score.aic for score in self.comparison_]
-        return int(np.nanargmin(values))
-
     def _read_off(self) -> None:
         model = self.fit_.model
         parameters, dial = model.split(self.fit_.point)
@@ -560,30 +408,18 @@ class LearnerEstimator:
         self.noise_sd_ = self.fit_.noise_sd
         self.learner_ = Learner(self.initial_, self.curve_, self._planned_dial)
 
-    def _fit_people(self) -> None:
-        fit = self.fit_.filled_in() if isinstance(self.fit_, LimitedFit) else self.fit_
-        identified = self.uncertainty_.identified[: len(fit.model.names)]
-        self.population_ = fit_people(fit, identified)
-        for name, person in zip(self.participants_, self.population_.people, strict=True):
-            parameters, _ = self.fit_.model.split(person.point)
-            curve = self.fit_.model.family.curve(parameters)
-            self.learners_[name] = Learner(person.initial, curve, self._planned_dial)
-
     @property
     def _planned_dial(self) -> float:
         """0 where the log does not tell κ from 0: plans for such people can be proven good."""
         low, _ = self.intervals_.get("imputation", (self.imputation_, self.imputation_))
         return 0.0 if low <= 0.0 else self.imputation_
 
-    def _is_identified(self, name: str) -> bool:
-        return bool(self.uncertainty_.identified[self.fit_.model.names.index(name)])
-
     def _must_be_fitted(self) -> None:
         if not hasattr(self, "fit_"):
             raise InvalidInput("this estimator has not seen a log yet; call fit(log) first")
 
     def _checked(self) -> list[Family]:
-        """Options are checked when they are used, as scikit-learn wants it."""
+        """The families to compare, once all options have been checked."""
         faults: list[str] = []
         families: list[Family] = []
         try:
@@ -604,8 +440,6 @@ class LearnerEstimator:
             faults.append(f"answers: {self.answers!r}, must be one of {', '.join(ANSWERS)}")
         if self.workers is not None and not is_count(self.workers, least=1):
             faults.append(f"workers: {self.workers!r}, must be at least 1, or None")
-        if self.select not in ("aic", "held-out"):
-            faults.append(f"select: {self.select!r}, must be 'aic' or 'held-out'")
         if not is_count(self.folds, least=2):
             faults.append(f"folds: {self.folds!r}, must be a whole number of at least 2")
         InvalidInput.raise_if(faults)

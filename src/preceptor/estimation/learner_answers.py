@@ -33,8 +33,8 @@ class Answers:
     - `counts` (rows, n): showings with feedback before this row;
     - `answers` (rows,): predictions as deviations from the average outcome; where that is yes or
       no, scores without the base score, or 1 and 0 if they are decisions (`decided`);
-    - `certain` (rows,): 1 for an answer of 100 %, -1 for 0 %, whose scores are only known to be
-      beyond those in `answers`; 0 for all others.
+    - `sides` (rows,): on which side of its limit a score was. 1 (above) for an answer of 100 % and
+      for yes, -1 for 0 % and for no; 0 for scores that are known.
     """
 
     world: World
@@ -43,7 +43,7 @@ class Answers:
     features: FloatArray
     counts: FloatArray
     answers: FloatArray
-    certain: FloatArray
+    sides: FloatArray
     decided: bool = False
 
     @classmethod
@@ -74,19 +74,14 @@ class Answers:
             self.features[chosen],
             self.counts[chosen],
             self.answers[chosen],
-            self.certain[chosen],
+            self.sides[chosen],
             self.decided,
         )
 
     @property
     def is_limited(self) -> bool:
         """Whether some answers only say above or below."""
-        return self.decided or bool(np.any(self.certain))
-
-    @property
-    def sides(self) -> FloatArray:
-        """On which side of its limit a score was (rows,): 1 above, -1 below, 0 if it is known."""
-        return self.certain
+        return self.decided or bool(np.any(self.sides))
 
     @property
     def limits(self) -> FloatArray:

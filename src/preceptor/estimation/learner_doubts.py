@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.estimation.learner_families import FAMILIES
+from preceptor._base.words import listed
 from preceptor.estimation.learner_intervals import FEWEST_CLUSTERS
 from preceptor.estimation.learner_limits import LimitedFit
+from preceptor.estimation.learner_model import FAMILIES
 from preceptor.logs.yes_no import SUREST
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def doubts_of(fitted: LearnerEstimator) -> tuple[str, ...]:
         *_about_learning(fitted),
         *_about_families(fitted),
         *_about_shape(fitted),
-        *_about_baselines(fitted),
+        *_about_rows(fitted),
         *_about_people(fitted),
     )
 
@@ -71,8 +72,6 @@ def _about_yes_or_no(fitted: LearnerEstimator) -> Iterator[str]:
                 "Answers are decisions and nobody is taken to learn: only weights over scatter can "
                 "be told, so weights are those of somebody whose scores scatter by 1."
             )
-        if len(fitted.participants_) > 1:
-            yield "Single people are not told apart by their decisions; all get the same learner."
         return
     sure = int(np.sum((answers == 0.0) | (answers == 1.0)))
     if sure:
@@ -90,7 +89,7 @@ def _about_tests(fitted: LearnerEstimator) -> Iterator[str]:
     never = [labels[i] for i in np.flatnonzero(~model.free)]
     if never:
         yield (
-            f"{_listed(never)}: never shown, so the log says nothing about what people believe "
+            f"{listed(never)}: never shown, so the log says nothing about what people believe "
             f"of {'it' if len(never) == 1 else 'them'}; the default is kept."
         )
     linear = len(model.names) - len(model.searched)
@@ -98,7 +97,7 @@ def _about_tests(fitted: LearnerEstimator) -> Iterator[str]:
     names = [name for name, known in zip(model.names, unknown, strict=False) if not known]
     if names:
         yield (
-            f"{_listed(names)}: not determined by these rows, because results or sets of tests "
+            f"{listed(names)}: not determined by these rows, because results or sets of tests "
             "hardly vary; as near the default as the rows allow."
         )
     away = fitted.intervals_.get("bias")
@@ -174,7 +173,7 @@ def _about_families(fitted: LearnerEstimator) -> Iterator[str]:
     ]
     if close and fitted.family_ != "none":
         yield (
-            f"The shape of the curve is open: {_listed(close)} fits as well as "
+            f"The shape of the curve is open: {listed(close)} fits as well as "
             f"{FAMILIES[fitted.family_].words}."
         )
     measured = [score for score in scores if np.isfinite(score.held_out)]
@@ -185,8 +184,8 @@ def _about_families(fitted: LearnerEstimator) -> Iterator[str]:
     if best.held_out < 0.99 * chosen.held_out and not fitted.fit_.is_exact:
         yield (
             f"On rows left out, {FAMILIES[best.family].words} errs less ({best.held_out:.3g}) than "
-            f"{FAMILIES[fitted.family_].words} ({chosen.held_out:.3g}), which the criterion "
-            f"'{fitted.select}' chose."
+            f"{FAMILIES[fitted.family_].words} ({chosen.held_out:.3g}), which Akaike's criterion "
+            "chose."
         )
 
 
@@ -216,18 +215,7 @@ def _about_shape(fitted: LearnerEstimator) -> Iterator[str]:
         )
 
 
-def _about_baselines(fitted: LearnerEstimator) -> Iterator[str]:
-    chosen = next(s for s in fitted.comparison_ if s.family == fitted.family_)
-    words = {
-        "default": "somebody with the default beliefs who never learns",
-        "constant": "always the average answer",
-    }
-    for name, error in fitted.baselines_.items():
-        if np.isfinite(chosen.held_out) and chosen.held_out >= error:
-            yield (
-                f"The fit is no better than the default: on rows left out it errs by "
-                f"{chosen.held_out:.3g}, {words[name]} by {error:.3g}. Do not plan with it."
-            )
+def _about_rows(fitted: LearnerEstimator) -> Iterator[str]:
     if fitted.fit_.freedom < 10:
         yield (
             f"Only {len(fitted.fit_.model.answers)} rows for {fitted.fit_.parameters} numbers: "
@@ -245,7 +233,3 @@ def _about_people(fitted: LearnerEstimator) -> Iterator[str]:
             f"{people} participants are too few to say how people differ; intervals treat answers "
             f"as independent and are too narrow if people differ ({fewest} would be enough)."
         )
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -44,7 +44,7 @@ class FamilyFit:
     def parameters(self) -> int:
         """How many numbers were estimated for the mean; silent directions do not count."""
         linear = self.jacobian.shape[1] - self.point.size
-        return _rank(self.jacobian[:, :linear]) + self.point.size
+        return rank_of(self.jacobian[:, :linear]) + self.point.size
 
     @property
     def freedom(self) -> int:
@@ -78,6 +78,41 @@ class FamilyFit:
         """Akaike's criterion: smaller is better; the noise counts as a parameter."""
         return 2.0 * (self.parameters + 1) - 2.0 * self.log_likelihood
 
+    @property
+    def _scale(self) -> float:
+        """The scatter; where there is none at all, the least that can be divided by."""
+        return self.noise_sd or float(np.sqrt(np.finfo(np.float64).tiny))
+
+    @property
+    def root(self) -> FloatArray:
+        """Rows (rows, parameters) whose squares add up to what the answers tell."""
+        return self.jacobian / self._scale
+
+    @property
+    def row_scores(self) -> FloatArray:
+        """Slopes (rows, parameters) of each answer's log likelihood, as of a small sample."""
+        small_sample = float(np.sqrt((len(self.model.answers) - 1) / max(self.freedom, 1)))
+        slopes: FloatArray = self.root * (small_sample * self.residuals / self._scale)[:, None]
+        return slopes
+
+    def profile(self, held: int, value: float) -> float:
+        """How bad the best fit is whose parameter number `held` has this value."""
+        start = self.point.copy()
+        start[held] = value
+        return _rss(self.model, _polish(self.model, start, held))
+
+    def bearable(self, critical: float) -> float:
+        """How bad a profile may be: for one squared t beyond the best fit, by `critical`."""
+        return self.rss * (1.0 + critical / max(self.freedom, 1))
+
+    def noise_interval(self, level: float) -> tuple[float, float]:
+        """Where the scatter is with this probability."""
+        from scipy.special import chdtri
+
+        freedom, tail = max(self.freedom, 1), (1.0 - level) / 2.0
+        low, high = (float(np.sqrt(self.rss / chdtri(freedom, q))) for q in (tail, 1.0 - tail))
+        return low, high
+
     def refitted(self, model: Model) -> FamilyFit:
         """The same family fitted to other rows; this optimum is only where to begin looking."""
         return fit_family(model, start=self.point)
@@ -98,13 +133,6 @@ def fit_family(model: Model, start: FloatArray | None = None) -> FamilyFit:
     best = _snapped(model, best)
     solved = model.solve(best)
     return FamilyFit(model, best, solved.bias, solved.initial, solved.residuals)
-
-
-def searched_with(model: Model, start: FloatArray, held: int, value: float) -> FloatArray:
-    """The best point whose parameter number `held` has this value."""
-    start = start.copy()
-    start[held] = value
-    return _polish(model, start, held)
 
 
 def _polish(model: Model, start: FloatArray, held: int | None = None) -> FloatArray:
@@ -176,7 +204,8 @@ def _rss(model: Model, point: FloatArray) -> float:
     return float(residuals @ residuals)
 
 
-def _rank(matrix: FloatArray) -> int:
+def rank_of(matrix: FloatArray) -> int:
+    """How many directions are not silent."""
     scale = np.linalg.norm(matrix, axis=0)
     if not np.any(scale):
         return 0

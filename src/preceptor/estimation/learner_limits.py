@@ -20,16 +20,15 @@ Given the curve and κ, the logarithm of the likelihood is concave in bias / σ,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.estimation.binary_ridge import curvature
-from preceptor.estimation.learner_fit import FamilyFit, best_starts
-from preceptor.estimation.learner_model import SINGULAR, Model
+from preceptor.estimation.learner_fit import best_starts, rank_of
+from preceptor.estimation.learner_model import Model
 from preceptor.model.links import PROBIT, link_of
 from preceptor.model.world import World
 
@@ -47,63 +46,25 @@ def chance_of_yes(world: World, added_up: FloatArray, noise_sd: float) -> FloatA
     return _PROBIT.probability((world.base_score + added_up) / noise_sd)
 
 
-class SolvedLimits(NamedTuple):
-    """The likeliest linear part, given curve and κ; `noise_sd` is 1 where it cannot be told."""
+@dataclass(frozen=True, eq=False)
+class LimitedFit:
+    """The likeliest fit of one family, given or at the best of curve and κ.
 
+    - `point` holds the curve's parameters and, if free, κ;
+    - `bias`: by how much scores are off whatever is shown; a threshold that is off looks like it;
+    - `initial` (n,): first weights;
+    - `noise_sd`: standard deviation of a score around the model; 1 where decisions do not tell it;
+    - `log_likelihood` of all answers;
+    - `scale_known`: whether the log says what a unit of score is.
+    """
+
+    model: Model
+    point: FloatArray
     bias: float
     initial: FloatArray
     noise_sd: float
     log_likelihood: float
     scale_known: bool
-
-
-def solve_limits(model: Model, point: FloatArray) -> SolvedLimits:
-    """The likeliest bias, first weights and scatter for this curve and κ."""
-    answers = model.answers
-    linear, silent = model.design(point), np.where(model.free, 0.0, model.default)
-    # What moves with 1 / σ alone: answers and limits less the truth as far as it is learned.
-    across = answers.limits - model.mean(0.0, silent, point)
-    scale_known = not answers.decided or _tells_scale(linear, across)
-    found, value = _climb(linear, across, answers.sides, scale_known)
-    scale = float(found[-1])
-    initial = model.default.copy()
-    initial[model.free] = found[int(model.biased) : -1] / scale
-    bias = float(found[0]) / scale if model.biased else 0.0
-    return SolvedLimits(bias, initial, 1.0 / scale, value, scale_known)
-
-
-@dataclass(frozen=True, eq=False)
-class LimitedFit:
-    """The likeliest fit of one family; `point` holds the curve's parameters and, if free, κ."""
-
-    model: Model
-    point: FloatArray
-    solved: SolvedLimits
-
-    @property
-    def bias(self) -> float:
-        """By how much scores are off whatever is shown; a threshold that is off looks like it."""
-        return self.solved.bias
-
-    @property
-    def initial(self) -> FloatArray:
-        """First weights (n,)."""
-        return self.solved.initial
-
-    @property
-    def noise_sd(self) -> float:
-        """Standard deviation of a score around the model; 1 where decisions do not tell it."""
-        return self.solved.noise_sd
-
-    @property
-    def scale_known(self) -> bool:
-        """Whether the log says what a unit of score is."""
-        return self.solved.scale_known
-
-    @property
-    def log_likelihood(self) -> float:
-        """Of all answers."""
-        return self.solved.log_likelihood
 
     @property
     def is_exact(self) -> bool:
@@ -131,17 +92,18 @@ class LimitedFit:
         return columns
 
     @cached_property
-    def information(self) -> FloatArray:
-        """What all answers tell about the parameters, (parameters, parameters), on average."""
+    def root(self) -> FloatArray:
+        """Rows whose squares add up to what all answers tell about the parameters, on average."""
         sides, away, columns = self.model.answers.sides, self._away, self._columns
-        told = np.where(sides == 0.0, 1.0, _told_by_a_side(away))
+        seen = sides == 0.0
+        told = np.sqrt(np.where(seen, 1.0, _told_by_a_side(away)))[:, None]
         if not self.scale_known:
-            return np.asarray((columns * told[:, None]).T @ columns)
-        across = np.where(sides == 0.0, 0.0, away)
-        columns = np.column_stack([columns, across])
-        found = (columns * told[:, None]).T @ columns
-        found[-1, -1] += 2.0 * np.sum(sides == 0.0)
-        return np.asarray(found)
+            return told * columns
+        root = told * np.column_stack([columns, np.where(seen, 0.0, away)])
+        # Answers that are known say most about the scatter by how far they are off.
+        of_scatter = np.zeros((1, root.shape[1]))
+        of_scatter[0, -1] = np.sqrt(2.0 * np.sum(seen))
+        return np.vstack([root, of_scatter])
 
     @cached_property
     def _columns(self) -> FloatArray:
@@ -150,10 +112,7 @@ class LimitedFit:
     @cached_property
     def parameters(self) -> int:
         """How many numbers were estimated; silent directions do not count."""
-        scale = np.sqrt(np.diag(self.information))
-        scale[scale == 0.0] = 1.0
-        sizes = np.linalg.eigvalsh(self.information / np.outer(scale, scale))
-        return int(np.sum(sizes > SINGULAR * sizes.max(initial=0.0)))
+        return rank_of(self.root)
 
     @property
     def freedom(self) -> int:
@@ -178,27 +137,39 @@ class LimitedFit:
         beyond = answers.limits[answers.sides != 0.0]
         return np.clip(mean, min(beyond.min(), -beyond.max()), max(beyond.max(), -beyond.min()))
 
-    def filled_in(self) -> FamilyFit:
-        """As if sure answers had been the scores that are to be expected beyond their limits."""
-        answers = self.model.answers
-        mean = self.model.mean(self.bias, self.initial, self.point)
-        sides = answers.sides
-        beyond = mean + self.noise_sd * sides * _ratio(-sides * self._away)
-        scores = np.where(sides == 0.0, answers.answers, beyond)
-        model = self.model.on(replace(answers, answers=scores, certain=np.zeros_like(sides)))
-        residuals = scores - mean
-        return FamilyFit(model, self.point, self.bias, self.initial, residuals)
+    def profile(self, held: int, value: float) -> float:
+        """Minus the likelihood at the best of all else, with parameter number `held` held."""
+        return _unlikely(self.model, _searched(self.model, self.point, held, value))
+
+    def bearable(self, critical: float) -> float:
+        """How bad a profile may be: for one squared t beyond the best fit, by `critical`."""
+        return 0.5 * critical - self.log_likelihood
+
+
+def solve_limits(model: Model, point: FloatArray) -> LimitedFit:
+    """The likeliest bias, first weights and scatter for this curve and κ."""
+    answers = model.answers
+    linear, silent = model.design(point), np.where(model.free, 0.0, model.default)
+    # What moves with 1 / σ alone: answers and limits less the truth as far as it is learned.
+    across = answers.limits - model.mean(0.0, silent, point)
+    scale_known = not answers.decided or _tells_scale(linear, across)
+    found, value = _climb(linear, across, answers.sides, scale_known)
+    scale = float(found[-1])
+    initial = model.default.copy()
+    initial[model.free] = found[int(model.biased) : -1] / scale
+    bias = float(found[0]) / scale if model.biased else 0.0
+    return LimitedFit(model, point, bias, initial, 1.0 / scale, value, scale_known)
 
 
 def fit_limits(model: Model, start: FloatArray | None = None) -> LimitedFit:
     """Maximum likelihood over everything; from `start` if given, else from a grid of starts."""
     starts = [start] if start is not None else best_starts(model, _unlikely)
-    found = [searched_limits(model, each) for each in starts]
+    found = [_searched(model, each) for each in starts]
     best = min(found, key=lambda point: _unlikely(model, point))
-    return LimitedFit(model, best, solve_limits(model, best))
+    return solve_limits(model, best)
 
 
-def searched_limits(
+def _searched(
     model: Model, start: FloatArray, held: int | None = None, value: float = 0.0
 ) -> FloatArray:
     """The likeliest point near a start; with parameter number `held` at a value, if given."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.values import plain
-from preceptor.estimation.learner_families import FAMILIES
+from preceptor.estimation.learner_model import FAMILIES
 from preceptor.evidence.words import kinds_data, kinds_in_words, shares_data
 
 if TYPE_CHECKING:
@@ -64,7 +64,6 @@ def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
         "push": fitted.push_.in_words(),
         "cannot_tell": list(fitted.cannot_tell_),
         "learner": plain(fitted.learner_),
-        "learners": {name: plain(one) for name, one in fitted.learners_.items()},
         "bias": fitted.bias_,
         "noise_sd": fitted.noise_sd_,
         "intervals": {

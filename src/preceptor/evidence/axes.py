@@ -92,12 +92,12 @@ class Axis:
         return np.asarray(-0.5 * away**2 - math.log(self.spread * math.sqrt(2.0 * math.pi)))
 
 
-def mesh(axes: tuple[Axis, ...], grids: tuple[FloatArray, ...] | None = None) -> FloatArray:
+def mesh(axes: tuple[Axis, ...]) -> FloatArray:
     """All combinations (points, axes) of coordinates; one empty row if there are no axes."""
     if not axes:
         return np.zeros((1, 0))
-    sides = tuple(axis.grid for axis in axes) if grids is None else grids
-    return np.stack([side.ravel() for side in np.meshgrid(*sides, indexing="ij")], axis=-1)
+    sides = np.meshgrid(*(axis.grid for axis in axes), indexing="ij")
+    return np.stack([side.ravel() for side in sides], axis=-1)
 
 
 class Population(NamedTuple):

@@ -1,4 +1,7 @@
-"""Cells: one family at several κ and in boxes of parameters, with the evidence of each."""
+"""Cells: one family at several κ and in boxes of parameters, with the evidence of each.
+
+And estimates that are read off them.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from preceptor._base.mixtures import mixture_quantiles
 from preceptor._base.values import FloatArray
 from preceptor.evidence.answers import logsumexp_rows
 from preceptor.evidence.families import Family
+
+# Of an interval that holds the truth with 95 % probability.
+_ENDS = (0.025, 0.975)
+
+
+class Estimate(NamedTuple):
+    """A number and the interval that holds it with 95 % probability."""
+
+    mean: float
+    low: float
+    high: float
 
 
 class Cells(NamedTuple):
@@ -50,3 +65,11 @@ class Cells(NamedTuple):
         if not np.isfinite(total):
             return np.exp(self.prior)
         return np.asarray(np.exp(self.prior + self.log_evidence - total))
+
+
+def mixture(shares: FloatArray, means: FloatArray, sds: FloatArray) -> Estimate:
+    """Mean and interval of a mixture of normal distributions, each (parts,)."""
+    total = float(shares.sum())
+    mean = float(shares @ means / total)
+    low, high = mixture_quantiles(shares / total, means, sds**2, _ENDS).tolist()
+    return Estimate(mean, low, high)

@@ -1,8 +1,8 @@
 """Designs: answers of somebody of a kind as a known affine function of their first weights.
 
 With the record of a person and the parameters of a kind, each answer is a row of numbers times the
-first weights, plus an offset, plus scatter. The compiled builders serve the kinds that we weigh;
-`design_of` does the same, slowly, for anybody who is a `Person`.
+first weights, plus an offset, plus scatter. `lockstep.affine_in_first_weights` does the same,
+slowly, for anybody who is a `Person`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.evidence.lockstep import Rounds as Played
-from preceptor.evidence.lockstep import affine_in_first_weights
 from preceptor.evidence.record import Record
-from preceptor.people.person import Person
 
 
 class Design(NamedTuple):
@@ -104,38 +101,4 @@ def by_certainty(rounds: Rounds, points: FloatArray) -> Design:
         rounds.filled, record.told, record.standard_outcomes, rounds.scale,
         np.ascontiguousarray(points), *design,
     )  # fmt: skip
-    return design
-
-
-def design_of(record: Record, person: Person) -> tuple[FloatArray, FloatArray]:
-    """Rows (rounds, n) and offsets (rounds,) of any person, by following how their weights move.
-
-    Parameters
-    ----------
-    record
-        What they were shown and told.
-    person
-        Their kind and its parameters; their own first weights do not matter, unless what their kind
-        makes of a case depends on them.
-
-    Returns
-    -------
-    tuple of two arrays
-        In standard units.
-    """
-    rounds = Played(record.shown, record.told, record.values, record.answers, record.outcomes)
-    rows, offsets = affine_in_first_weights(record.world, person, rounds)
-    return rows / record.test_sds, offsets / record.outcome_sd
-
-
-def slow_design(rounds: Rounds, people: Sequence[Sequence[Person]]) -> Design:
-    """The same for a person for each dial and point."""
-    design = rounds.empty(len(people[0]))
-    n = rounds.filled.shape[2]
-    for d, row in enumerate(people):
-        for p, person in enumerate(row):
-            rows, offsets = design_of(rounds.record, person)
-            good = bool(np.all(np.isfinite(rows)) and np.all(np.isfinite(offsets)))
-            design.rows[d, p, :, :n] = rows if good else 0.0
-            design.offsets[d, p] = offsets if good else np.nan
     return design

@@ -23,7 +23,6 @@ from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.evidence.cells import Cells
-from preceptor.evidence.families import Family
 from preceptor.evidence.group import GroupWeighed, together
 from preceptor.evidence.record import Record
 from preceptor.evidence.weighed import Weighed
@@ -124,7 +123,7 @@ def _numbers_of(record: Record, options: Mapping[str, Any]) -> _Numbers:
 
 
 def _key(record: Record, options: Mapping[str, Any]) -> str:
-    """Covers the record, the options (custom families by name), and which arrays are kept."""
+    """Covers the record, the options, and which arrays are kept."""
     digest = hashlib.sha256(record.world.to_json().encode())
     digest.update(",".join(Cells._fields).encode())
     for name in ("shown", "values", "answers", "outcomes", "told", "days"):
@@ -135,8 +134,6 @@ def _key(record: Record, options: Mapping[str, Any]) -> str:
 
 
 def _plain(option: Any) -> str:
-    if isinstance(option, Family):
-        return option.name
     if isinstance(option, np.ndarray):
         return repr(option.tolist())
     if isinstance(option, Sequence) and not isinstance(option, str):

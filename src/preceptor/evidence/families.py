@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor._base.words import unknown_names
+from preceptor._base.words import repeated, unknown_names
 from preceptor.errors import InvalidInput
 from preceptor.evidence.axes import Axis, values_of
 from preceptor.evidence.designs import (
@@ -24,24 +24,8 @@ from preceptor.evidence.designs import (
     by_exposure,
     by_surprise,
     no_learning,
-    slow_design,
 )
 from preceptor.evidence.record import Record
-from preceptor.evidence.usual import (
-    DAILY,
-    DECAY,
-    DRIFT,
-    FADING,
-    FEW_RATES,
-    FEW_RATIOS,
-    FLOOR,
-    LATE_RATE,
-    LEAK,
-    POWER,
-    RATE,
-    RATIO,
-    REFERENCE_ROUND,
-)
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric, PowerLaw
@@ -52,6 +36,37 @@ from preceptor.people.person import Person
 
 NONE, SHOWINGS, OUTCOMES = "none", "by showings", "by outcomes"
 GROUPS = (NONE, SHOWINGS, OUTCOMES)
+# From this probability on, somebody is said to be of a kind, and planned for alone.
+SURE = 0.9
+
+# --- parameters as published experiments found them: what to try, and how likely it is ---
+
+# A falling rate is compared with a constant one at this round.
+REFERENCE_ROUND = 20.0
+
+# ln rate ~ N(ln 0.05, 1.1): a median half-life of 14 showings.
+RATE = Axis("rate", "share of a weight's error that one showing removes", 0.003, 0.7, 12, 0.05, 1.1)
+FEW_RATES = Axis("rate", RATE.meaning, 0.004, 0.6, 9, 0.05, 1.1)
+# 10, 50 and 90 % points .12, .40, 1.
+FLOOR = Axis(
+    "floor", "share of the error that stays, however often a test is shown", 0.07, 0.85, 5,
+    beta=(2.0, 3.0),
+)  # fmt: skip
+# (1 + m)^-power leaves as much after 20 showings as a rate of 0.05 does, in the median.
+POWER = Axis("power", "the error falls as (showings + 1) to minus this", 0.03, 3.0, 10, 0.34, 1.0)
+# Half of people do not fade at all (the families without fading); else log-uniform.
+FADING = Axis("forgetting", "share of the exposure that a round takes away", 0.003, 0.1, 4)
+DAILY = Axis("forgetting", "share of the exposure that a day takes away", 0.003, 0.3, 5)
+LEAK = Axis("leak", "share by which weights go back to the first ones each round", 0.003, 0.1, 4)
+DECAY = Axis("decay", "power of time by which steps become smaller", 0.25, 1.0, 3)
+LATE_RATE = Axis("rate", "step at the twentieth round", 0.004, 0.6, 9, 0.05, 1.1)
+# After m showings about 1 / (1 + ratio m) of an error is left: half after 14, in the median.
+RATIO = Axis(
+    "certainty", "prior variance of weights over the noise they expect", 0.003, 6.0, 10, 0.07, 1.3
+)
+FEW_RATIOS = Axis("certainty", RATIO.meaning, 0.004, 5.0, 7, 0.07, 1.3)
+# In the long run a Bayesian with drift moves like a delta rule of rate sqrt(drift).
+DRIFT = Axis("drift", "variance that weights gain each round, over the noise", 1e-4, 4e-2, 4)
 
 Make = Callable[[Record, FloatArray, FloatArray, float], Person]
 Build = Callable[[Rounds, FloatArray], Design]
@@ -75,8 +90,7 @@ class Family:
         Makes the person from the record, first weights (n,) in the world's units, parameters and
         κ.
     build
-        Compiled builder of designs from parameters (points, axes); None works for every kind,
-        slowly, through `make`.
+        Compiled builder of designs from parameters (points, axes).
     dated
         Whether the family needs dates.
     hiding
@@ -90,24 +104,14 @@ class Family:
     words: str
     axes: tuple[Axis, ...]
     make: Make
-    build: Build | None = None
+    build: Build
     dated: bool = False
     hiding: bool = False
     numbers: bool = False
 
     def design(self, rounds: Rounds, coordinates: FloatArray) -> Design:
         """Designs at rows of coordinates (points, axes), for every dial."""
-        points = values_of(self.axes, coordinates)
-        if self.build is not None:
-            return self.build(rounds, points)
-        nobody = np.zeros(rounds.record.world.size)
-        return slow_design(
-            rounds,
-            [
-                [self.make(rounds.record, nobody, point, float(dial)) for point in points]
-                for dial in rounds.dials
-            ],
-        )
+        return self.build(rounds, values_of(self.axes, coordinates))
 
     def person(
         self, record: Record, initial: FloatArray, point: Sequence[float] | FloatArray,
@@ -271,13 +275,13 @@ def _ours(name: str) -> Family:
     return FAMILIES[name]
 
 
-def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Family, ...]:
+def chosen(families: Sequence[str] | None, record: Record) -> tuple[Family, ...]:
     """The families to weigh, of those that this record allows.
 
     Parameters
     ----------
     families
-        Names, or families of one's own; all of ours if left out.
+        Names; all if left out.
     record
         Without dates, nobody can be weighed who goes by days; where nothing was ever hidden,
         whoever fades while hidden is left out unless named; where outcomes are yes or no, the
@@ -293,37 +297,26 @@ def chosen(families: Sequence[str | Family] | None, record: Record) -> tuple[Fam
     InvalidInput
         A name that is not known, or the same name twice.
     """
-    given: Sequence[str | Family] = tuple(FAMILIES) if families is None else families
-    names = [item if isinstance(item, str) else item.name for item in given]
-    unknown = [item for item in given if isinstance(item, str) and item not in FAMILIES]
-    faults = unknown_names("families", unknown, tuple(FAMILIES))
-    faults += [f"families: {name!r} is there twice" for name in names if names.count(name) > 1][:1]
-    faults += [
-        f"families: {item.name!r} is of group {item.group!r}; groups are {', '.join(GROUPS)}"
-        for item in given
-        if isinstance(item, Family) and item.group not in GROUPS
-    ]
-    only = record.world.is_binary and families is not None
-    faults += [
-        f"families: {name!r} is not weighed where the outcome is yes or no; leave it out"
-        for name in names
-        if only and name in FAMILIES and FAMILIES[name].numbers
-    ]
+    names = tuple(FAMILIES) if families is None else tuple(families)
+    faults = unknown_names("families", names, tuple(FAMILIES))
+    faults += [f"families: {name!r} is there twice" for name in repeated(names)]
     InvalidInput.raise_if(faults)
-    found = tuple(FAMILIES[item] if isinstance(item, str) else item for item in given)
+    binary, found = record.world.is_binary, [FAMILIES[name] for name in names]
+    if families is not None:
+        InvalidInput.raise_if(
+            f"families: {family.name!r} is not weighed where the outcome is yes or no; leave it out"
+            for family in found
+            if binary and family.numbers
+        )
     kept = tuple(
         family
         for family in found
         if (record.dated or not family.dated)
         and (record.hides or not family.hiding or families is not None)
-        and not (record.world.is_binary and family.numbers)
+        and not (binary and family.numbers)
     )
     if not kept:
-        raise InvalidInput(
-            "families: nothing to weigh; name at least one that does not need dates"
-            if found
-            else "families: none; name at least one"
-        )
+        raise InvalidInput("families: nothing to weigh; name at least one that needs no dates")
     return kept
 
 

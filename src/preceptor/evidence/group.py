@@ -1,8 +1,8 @@
 """Many people: how common each kind is among them, where their rates lie, and each one again.
 
 People need not be of one kind (random-effects model selection): frequencies of kinds and the
-population of rates are drawn from their posterior (`draws.py`), and with their means everybody is
-weighed again.
+population of rates are drawn from their posterior (`populations.py`), and with their means
+everybody is weighed again.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from preceptor._base.words import counted, labelled
 from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import MEDIAN, SPREAD, logsumexp_rows
 from preceptor.evidence.axes import Population
-from preceptor.evidence.cells import Cells
-from preceptor.evidence.draws import Draws, draw_group
-from preceptor.evidence.families import GROUPS, OUTCOMES
-from preceptor.evidence.populations import PopulationFit, fit_population
-from preceptor.evidence.refining import Estimate
-from preceptor.evidence.usual import RATE
+from preceptor.evidence.cells import Cells, Estimate
+from preceptor.evidence.families import GROUPS, OUTCOMES, RATE
+from preceptor.evidence.populations import Draws, PopulationFit, draw_group, fit_population
 from preceptor.evidence.weighed import Weighed
 
 _AXIS = np.linspace(*RATE.ends, 81)
@@ -41,8 +38,6 @@ class GroupWeighed:
         Each person by themselves.
     groups, families, dials
         How common each group, family and κ is, with intervals.
-    exceedance
-        Probability that a group is the most common one.
     rate
         Where log rates lie (of people and kinds that have one), and how far they spread.
     scatter
@@ -54,7 +49,6 @@ class GroupWeighed:
     groups: dict[str, Estimate]
     families: dict[str, Estimate]
     dials: dict[float, Estimate]
-    exceedance: dict[str, float]
     rate: PopulationFit
     scatter: PopulationFit
 
@@ -98,7 +92,7 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
     alone
         By name; all weighed with the same κ.
     seed
-        Of the draws behind frequencies and `exceedance`.
+        Of the draws behind frequencies.
 
     Returns
     -------
@@ -133,7 +127,6 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
         )
         for name, weighed in zip(alone, everybody, strict=True)
     }
-    most = np.bincount(np.argmax(drawn.groups, axis=1), minlength=len(groups))
     names = [family.name for family in families]
     dials = everybody[0].setting.rounds.dials.tolist()
     return GroupWeighed(
@@ -142,7 +135,6 @@ def together(alone: Mapping[str, Weighed], *, seed: int = 0) -> GroupWeighed:
         dict(zip(groups, _estimates(drawn.groups), strict=True)),
         dict(zip(names, _estimates(drawn.families), strict=True)),
         dict(zip(dials, _estimates(drawn.dials), strict=True)),
-        dict(zip(groups, (most / most.sum()).tolist(), strict=True)),
         rate,
         scatter,
     )

@@ -42,12 +42,10 @@ from preceptor.people.person import RATE
 FADING = 0.9
 _HIGHEST_DEGREE = 2
 _ROUNDS_A_COEFFICIENT = 4
-# Fewer rounds than this beyond the coefficients give no usable standard error.
-_LEAST_FREE = 8
-# Fewer outcomes that were known but not told are no placebo.
-_LEAST_UNTOLD = 8
-# From so many people on, people are the units of the standard error; below, rounds are.
-_CLUSTERS = 8
+# Fewer rounds than this beyond the coefficients give no usable standard error, fewer outcomes that
+# were known but not told are no placebo, and of fewer people rounds are the units of the standard
+# error, not people.
+_FEWEST = 8
 _BY_CHANCE, _CERTAINLY_NOT_CHANCE = 0.05, 0.01
 # A test is conclusive where people of the usual rate would be this many standard errors from 0.
 _CLEAR = 2.6
@@ -240,7 +238,7 @@ def _left(world: World, rounds: Rounds) -> _Left | None:
         return None
     ahead = _pushes(x[::-1], rest[::-1], told[::-1])[::-1]
     untold = known & ~told
-    if np.count_nonzero(untold) < _LEAST_UNTOLD:
+    if np.count_nonzero(untold) < _FEWEST:
         untold = np.zeros_like(told)
     pushes = np.stack([_pushes(x, rest, told), ahead, _pushes(x, rest, untold)], axis=1)
     return _Left(
@@ -284,7 +282,7 @@ def _drifting(world: World, rounds: Rounds, x: FloatArray, rest: FloatArray) -> 
         over = float(np.sum((rounds.answers - basis @ (basis.T @ rounds.answers)) ** 2))
         if over < least:
             best, least = basis, over
-    return best if best is not None and length - best.shape[1] >= _LEAST_FREE else None
+    return best if best is not None and length - best.shape[1] >= _FEWEST else None
 
 
 def _together(parts: list[_Left]) -> list[Push | None]:
@@ -330,7 +328,7 @@ def _regressed(parts: list[_Left], columns: list[int]) -> Push | None:
             scale @ scale - 2.0 * np.sum((scale**2) @ used**2) + np.sum(crossed * crossed)
         )
     free = trace**2 / traced if traced > 0.0 else 1.0
-    if len(parts) >= _CLUSTERS:
+    if len(parts) >= _FEWEST:
         free = len(parts) - 1.0
         variance = float(np.sum(np.square(scores))) * len(parts) / free
     return Push(float(coefficients[0]), math.sqrt(variance), free) if variance > 0.0 else None

@@ -8,9 +8,8 @@ scores, and their unit is the standard deviation of what is compared with 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +27,8 @@ from preceptor.people.no_learning import NoLearning
 @dataclass(frozen=True, eq=False)
 class Record:
     """What one person was shown, answered and heard, round by round.
+
+    Whoever makes one from arrays answers for them; a `Log` has been checked (`Record.of`).
 
     Parameters
     ----------
@@ -49,11 +50,6 @@ class Record:
     decided
         Whether answers are decisions about an outcome that is yes or no.
 
-    Raises
-    ------
-    InvalidInput
-        Arrays that do not fit together, or numbers that are missing where they count.
-
     Examples
     --------
     >>> world = World([1.0], [[4.0]], 0.0)
@@ -68,47 +64,20 @@ class Record:
     answers: FloatArray
     outcomes: FloatArray
     told: npt.NDArray[np.bool_]
-    days: FloatArray
-    decided: bool
+    days: FloatArray = field(default_factory=lambda: np.zeros(0))
+    decided: bool = False
 
-    def __init__(
-        self,
-        world: World,
-        shown: npt.ArrayLike,
-        values: npt.ArrayLike,
-        answers: npt.ArrayLike,
-        outcomes: npt.ArrayLike,
-        told: npt.ArrayLike,
-        days: npt.ArrayLike | None = None,
-        decided: bool = False,
-    ) -> None:
-        seen, heard = np.asarray(shown, dtype=np.bool_), np.asarray(told, dtype=np.bool_)
-        rounds = int(np.size(np.asarray(answers)))
-        when = np.full(rounds, np.nan) if days is None else np.asarray(days, dtype=np.float64)
-        arrays: dict[str, Any] = {
+    def __post_init__(self) -> None:
+        seen, heard = np.asarray(self.shown, dtype=np.bool_), np.asarray(self.told, dtype=np.bool_)
+        days = self.days if np.size(self.days) else np.full(heard.size, np.nan)
+        for name, array in {
             "shown": seen,
-            "values": np.asarray(values, dtype=np.float64),
-            "answers": np.asarray(answers, dtype=np.float64),
-            "outcomes": np.asarray(outcomes, dtype=np.float64),
+            "values": np.where(seen, self.values, 0.0),
+            "answers": np.asarray(self.answers, dtype=np.float64),
+            "outcomes": np.where(heard, self.outcomes, 0.0),
             "told": heard,
-            "days": when,
-        }
-        faults = []
-        for name, array in arrays.items():
-            fits = (rounds, world.size) if name in ("shown", "values") else (rounds,)
-            if array.shape != fits:
-                faults.append(f"{name}: shape {array.shape}, must be {fits}")
-        InvalidInput.raise_if(faults)
-        arrays["values"] = np.where(seen, arrays["values"], 0.0)
-        arrays["outcomes"] = np.where(heard, arrays["outcomes"], 0.0)
-        for name in ("values", "answers", "outcomes"):
-            wrong = np.flatnonzero(~np.isfinite(arrays[name].reshape(rounds, -1)).all(axis=1))
-            if wrong.size:
-                faults.append(f"{name}: not a number in round {wrong[0]}, where it counts")
-        InvalidInput.raise_if(faults)
-        object.__setattr__(self, "world", world)
-        object.__setattr__(self, "decided", bool(decided))
-        for name, array in arrays.items():
+            "days": np.asarray(days, dtype=np.float64),
+        }.items():
             object.__setattr__(self, name, frozen_array(array, array.dtype))
 
     @classmethod

@@ -22,7 +22,7 @@ from preceptor.evidence.cells import Cells
 
 # Splitting ends when the next split along any axis would move less than this share of the
 # probability. Boxes are then at most about 1.1 standard deviations wide where it lies.
-ENOUGH = 0.03
+_ENOUGH = 0.03
 # A single box may keep its probability by accident; its halves then differ by more than this,
 # which is what halves of boxes two standard deviations wide do.
 _UNEVEN = 0.45
@@ -36,9 +36,7 @@ _MOST_SPLITS = 60
 Evaluate = Callable[[FloatArray, FloatArray], Cells]
 
 
-def split_where_narrow(
-    cells: Cells, evaluate: Evaluate, rate: Population | None = None, enough: float = ENOUGH
-) -> Cells:
+def split_where_narrow(cells: Cells, evaluate: Evaluate, rate: Population | None = None) -> Cells:
     """Split boxes until the sums over them are integrals.
 
     Parameters
@@ -50,8 +48,6 @@ def split_where_narrow(
         (points, axes).
     rate
         Where rates lie, if they are those of a population.
-    enough
-        Share of the probability that the next split may still move.
 
     Returns
     -------
@@ -60,7 +56,7 @@ def split_where_narrow(
         of all rounds and that of the first three quarters, for each κ.
     """
     # One row for each posterior: of all rounds and of the first ones, for each κ.
-    narrow = _foretold(cells) >= enough
+    narrow = _foretold(cells) >= _ENOUGH
     unsettled, splits = narrow.copy(), np.zeros(narrow.shape[1])
     for _ in range(_MOST_SPLITS):
         if not unsettled.any():
@@ -71,7 +67,7 @@ def split_where_narrow(
         cells, moved, uneven = _split(cells, axis, unsettled[:, axis], evaluate, rate)
         splits[axis] += 1
         # The error of a sum over middles falls with the square of the step.
-        still = (moved / 4.0 >= enough) | (uneven >= _UNEVEN)
+        still = (moved / 4.0 >= _ENOUGH) | (uneven >= _UNEVEN)
         narrow[:, axis] = unsettled[:, axis] = still
         unsettled[still] = True  # what is narrow along one axis may be so along the others
     return cells

@@ -17,7 +17,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, labelled
 from preceptor.evidence.cells import Cells
 from preceptor.evidence.designs import Design, Rounds
-from preceptor.evidence.families import NONE, Family
+from preceptor.evidence.families import NONE, SURE, Family
 from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.record import Record
 from preceptor.evidence.weighed import Weighed
@@ -26,8 +26,6 @@ from preceptor.people.crowd import Crowd
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.person import Person
 
-# One kind with one κ is planned for alone from this probability on.
-SURE = 0.9
 # Kinds below this share are left out of a crowd.
 _SMALL = 0.02
 # Answers that vary this many times as much as outcomes, or as little, may be in other units.
@@ -110,7 +108,7 @@ def verdict(weighed: Weighed, *, sure: float = SURE, ordinary: bool = True) -> V
     if not weighed.setting.rounds.record.hides:
         doubts.append("how hidden tests are filled in cannot be told: nothing was ever hidden")
     doubts += _scatter_doubts(weighed)
-    return Verdict(_planned_for(weighed, sure), "", tuple(doubts), shares)
+    return Verdict(_planned_for([weighed], sure), "", tuple(doubts), shares)
 
 
 def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
@@ -159,15 +157,7 @@ def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
         doubts.append(f"{some} left out: {next(reason for reason in refusals if reason)}")
     if len(kept) == 1:
         doubts.append("one participant only: how much people differ is not known")
-    joint = np.array([weighed.joint for weighed in kept])
-    found: list[_Kind] = []
-    for position, cells in enumerate(kept[0].cells):
-        for dial, kappa in enumerate(cells.dials.tolist()):
-            weights, family = joint[:, position, dial], cells.family
-            name = kept[0].name_of(family.name, kappa)
-            make = functools.partial(_averaged, kept, weights, family.name, kappa)
-            found.append(_Kind(name, family.group, float(weights.mean()), make))
-    return Verdict(_one_or_crowd(found, sure), "", tuple(doubts), shares)
+    return Verdict(_planned_for(kept, sure), "", tuple(doubts), shares)
 
 
 def refusal_of(weighed: Weighed) -> str:
@@ -262,17 +252,16 @@ class _Kind(NamedTuple):
     make: Callable[[], Person]
 
 
-def _planned_for(weighed: Weighed, sure: float) -> Person:
-    found = [
-        _Kind(
-            weighed.name_of(cells.family.name, dial),
-            cells.family.group,
-            share,
-            functools.partial(weighed.person, cells.family.name, dial),
-        )
-        for row, cells in zip(weighed.joint, weighed.cells, strict=True)
-        for dial, share in zip(cells.dials.tolist(), row.tolist(), strict=True)
-    ]
+def _planned_for(people: list[Weighed], sure: float) -> Person:
+    """Somebody like these people, whose kinds are as common as they are likely among them."""
+    joint, one = np.array([weighed.joint for weighed in people]), people[0]
+    found = []
+    for position, cells in enumerate(one.cells):
+        for dial, kappa in enumerate(cells.dials.tolist()):
+            weights, family = joint[:, position, dial], cells.family
+            make = functools.partial(_averaged, people, weights, family.name, kappa)
+            name = one.name_of(family.name, kappa)
+            found.append(_Kind(name, family.group, float(weights.mean()), make))
     return _one_or_crowd(found, sure)
 
 

@@ -13,9 +13,8 @@ from preceptor._base.words import labelled, unknown_names
 from preceptor.errors import InvalidInput
 from preceptor.evidence.answers import log_width_prior, logsumexp_rows
 from preceptor.evidence.axes import Population, log_prior, values_of
-from preceptor.evidence.cells import Cells
+from preceptor.evidence.cells import Cells, Estimate, mixture
 from preceptor.evidence.families import GROUPS, kappa_in_words
-from preceptor.evidence.refining import Estimate, Refined, mixture, refined
 from preceptor.people.person import Person
 
 if TYPE_CHECKING:
@@ -166,26 +165,6 @@ class Weighed:
         InvalidInput.raise_if(unknown_names("family", [name], tuple(self.log_evidence)))
         return next(cells for cells in self.cells if cells.family.name == name)
 
-    def refined(self, family: str | None = None) -> Refined:
-        """Parameters of a family, and κ as a free number, with intervals.
-
-        Parameters
-        ----------
-        family
-            Its name; the likeliest one if left out.
-
-        Returns
-        -------
-        Refined
-            As if the person were of this family.
-        """
-        cells = self.cells_of(family)
-        memory: dict[str, Refined] = self.__dict__.setdefault("_refined", {})
-        name = cells.family.name
-        if name not in memory:
-            memory[name] = refined(self.setting, cells.family)
-        return memory[name]
-
     @cached_property
     def _likely(self) -> list[tuple[Cells, FloatArray]]:
         """Families with cells that carry any weight, and the weights (dials, points) of all."""
@@ -230,21 +209,6 @@ class Weighed:
                 Estimate(*(scale * (self.setting.default[i] + prior.weights * end) for end in own))
             )
         return tuple(found)
-
-    @cached_property
-    def bias(self) -> Estimate:
-        """By how much answers are off whatever is shown, in the world's units."""
-        shares, means, sds = self._mixed("weights")
-        unit = self.setting.prior.bias * self.setting.rounds.record.outcome_sd
-        return Estimate(*(unit * end for end in mixture(shares, means[:, -2], sds[:, -2])))
-
-    @cached_property
-    def follow(self) -> Estimate:
-        """How far an answer follows the surprise of the round before."""
-        shares, means, sds = self._mixed("weights")
-        prior = self.setting.prior
-        own = mixture(shares, means[:, -1], sds[:, -1])
-        return Estimate(*(prior.follow_mean + prior.follow * end for end in own))
 
     # --- people ---
 

@@ -24,7 +24,7 @@ from preceptor.evidence.families import Family, chosen
 from preceptor.evidence.laplace import Choices, StudentT
 from preceptor.evidence.priors import Prior, family_priors
 from preceptor.evidence.record import Record
-from preceptor.evidence.splitting import ENOUGH, split_where_narrow
+from preceptor.evidence.splitting import split_where_narrow
 from preceptor.evidence.weighed import Weighed
 from preceptor.logs import Log
 from preceptor.model.world import World
@@ -48,7 +48,7 @@ def weigh(
     world: World,
     rounds: Record | Log,
     *,
-    families: Sequence[str | Family] | None = None,
+    families: Sequence[str] | None = None,
     answers: str | Scatter = "gaussian",
     default: npt.ArrayLike | None = None,
     dials: Sequence[float] = DIALS,
@@ -64,7 +64,7 @@ def weigh(
     rounds
         A `Record`, or a log of one participant.
     families
-        Which to weigh, names or families of one's own; all if left out.
+        Which to weigh, by name; all if left out.
     answers
         How answers scatter: "gaussian", "t" (with slips) or "choices" (0 or 1). Where the outcome
         is yes or no, probabilities scatter on the scale of scores, and decisions are choices.
@@ -111,7 +111,7 @@ def prepare(
     world: World,
     rounds: Record | Log,
     *,
-    families: Sequence[str | Family] | None = None,
+    families: Sequence[str] | None = None,
     answers: str | Scatter = "gaussian",
     default: npt.ArrayLike | None = None,
     dials: Sequence[float] = DIALS,
@@ -155,49 +155,20 @@ def prepare(
     return setting, kinds, family_priors(kinds, prior)
 
 
-def resolved(
-    setting: Setting,
-    family: Family,
-    weights: FloatArray | None = None,
-    *,
-    held_out: bool = True,
-    enough: float = ENOUGH,
-) -> Cells:
-    """Evidence of one family, on boxes as small as its posterior asks for.
-
-    Parameters
-    ----------
-    setting
-        Of the person.
-    family
-        Which.
-    weights
-        Prior weights (dials,) of κ; equal if left out.
-    held_out
-        Whether the first three quarters are weighed by themselves too.
-    enough
-        Share of the probability that boxes half as large may move.
-
-    Returns
-    -------
-    Cells
-        One for each dial and box.
-    """
+def resolved(setting: Setting, family: Family) -> Cells:
+    """Evidence of one family, on boxes as small as its posterior asks for."""
 
     def evaluate(coordinates: FloatArray | None, widths: FloatArray | None) -> Cells:
-        return cells_of(setting, family, coordinates, weights, widths=widths, held_out=held_out)
+        return cells_of(setting, family, coordinates, widths)
 
-    return split_where_narrow(evaluate(None, None), evaluate, setting.rate, enough)
+    return split_where_narrow(evaluate(None, None), evaluate, setting.rate)
 
 
 def cells_of(
     setting: Setting,
     family: Family,
     coordinates: FloatArray | None = None,
-    weights: FloatArray | None = None,
-    *,
     widths: FloatArray | None = None,
-    held_out: bool = True,
 ) -> Cells:
     """Evidence of one family on its own grid, or on another one.
 
@@ -209,13 +180,9 @@ def cells_of(
         Which.
     coordinates
         Points (points, axes) to try; the family's own grid if left out.
-    weights
-        Prior weights (dials,) of κ; equal if left out.
     widths
         Of the boxes (points, axes) that the points stand for; steps of the family's own grid if
         left out.
-    held_out
-        Whether the first three quarters are weighed by themselves too.
 
     Returns
     -------
@@ -228,20 +195,16 @@ def cells_of(
     dials = setting.rounds.dials.size
     shape = (dials, at.shape[0])
     priors = log_prior(family.axes, at, sides, setting.rate)
-    with np.errstate(divide="ignore"):
-        ways = np.log(np.full(dials, 1.0 / dials) if weights is None else weights)
     rows, known, good = _prepared(setting, family, at)
     whole = _integrated(setting, rows, known, good, slice(None))
-    early = whole.log_evidence
-    if held_out:
-        before = slice(0, setting.rounds.record.rounds - setting.held_out)
-        early = _integrated(setting, rows, known, good, before).log_evidence
+    before = slice(0, setting.rounds.record.rounds - setting.held_out)
+    early = _integrated(setting, rows, known, good, before).log_evidence
     return Cells(
         family,
         at,
         sides,
         setting.rounds.dials,
-        ways[:, None] + priors,
+        np.tile(priors - np.log(dials), (dials, 1)),
         whole.log_evidence.reshape(shape),
         early.reshape(shape),
         whole.scatter.reshape(*shape, -1),

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from preceptor._base.words import listed
+from preceptor.evidence.cells import Estimate
 from preceptor.evidence.families import NONE
 from preceptor.evidence.group import GroupWeighed
-from preceptor.evidence.refining import Estimate
 from preceptor.evidence.verdict import Verdict
 from preceptor.people.crowd import Crowd
 

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.typed import number_in, yes_no_in
-
-# What spreadsheets and statistics programs write where there is nothing.
-_NOTHING = frozenset({"", "na", "nan", "null", "none", "n/a"})
+from preceptor._base.typed import (
+    ALWAYS_MISSING,
+    MISSING_AMONG_NUMBERS,
+    is_empty,
+    number_in,
+    yes_no_in,
+)
 
 # Letters of a cell that a message repeats.
 _LONGEST = 80
@@ -20,17 +23,10 @@ FIRST_DAY, LAST_DAY = np.datetime64("0001-01-01"), np.datetime64("9999-12-31")
 
 
 def is_missing(cell: Any) -> bool:
-    """Whether there is nothing in the cell: empty text, None, NaN, pandas' NA."""
-    if cell is None:
-        return True
-    if isinstance(cell, str):
-        return cell.strip().lower() in _NOTHING
-    if isinstance(cell, (list, tuple, np.ndarray)):
-        return False
-    try:
-        return bool(cell != cell)
-    except TypeError:  # pandas' NA is neither equal nor unequal to anything
-        return True
+    """Whether there is nothing in the cell: empty text, a word for it, None, NaN, pandas' NA."""
+    if isinstance(cell, str) and (text := cell.strip().casefold()):
+        return text in ALWAYS_MISSING or text in MISSING_AMONG_NUMBERS
+    return is_empty(cell)
 
 
 def as_number(cell: Any, decimal: str = ".") -> float:

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.logs.checks import array_faults, row_faults, shorten
-from preceptor.logs.columns import FIELDS, given_columns
+from preceptor.logs.checks import FIELDS, array_faults, given_columns, row_faults, shorten
 from preceptor.logs.levels import Tests
 from preceptor.logs.yes_no import are_decisions
 from preceptor.model.world import World
@@ -201,13 +199,11 @@ class Log(Value):
 
         return log_from_frame(frame, Tests.of(names), dict(columns or {}))
 
-    def to_frame(self, *, layout: str = "wide", world: World | None = None) -> pd.DataFrame:
-        """The log as a pandas frame.
+    def to_frame(self, world: World | None = None) -> pd.DataFrame:
+        """The log as a pandas frame, with a column for each test.
 
         Parameters
         ----------
-        layout
-            A column for each test ("wide"), or `shown` and `values` ("lists").
         world
             The world of these tests: categories are written as levels where it knows them.
 
@@ -223,17 +219,15 @@ class Log(Value):
         """
         from preceptor.logs.writing import log_to_frame
 
-        return log_to_frame(self, layout, world)
+        return log_to_frame(self, world)
 
-    def write(self, path: str | Path, *, layout: str = "lists", world: World | None = None) -> None:
+    def write(self, path: str | Path, world: World | None = None) -> None:
         """Write a file that `read` reads, whole or not at all.
 
         Parameters
         ----------
         path
             Ends in .csv, .jsonl or .parquet.
-        layout
-            `shown` and `values` ("lists"), or a column for each test ("wide").
         world
             The world of these tests: categories are written as people saw them, as levels, where
             it knows them. Reading such a file needs the world, too.
@@ -245,7 +239,7 @@ class Log(Value):
         """
         from preceptor.logs.writing import write_log
 
-        write_log(self, path, layout, world)
+        write_log(self, path, world)
 
     def __len__(self) -> int:
         return int(self.prediction.size)
@@ -297,10 +291,10 @@ class Log(Value):
         """(rows,): days since that person's first date, NaN where there is no date."""
         passed = np.full(len(self), np.nan)
         dated = np.flatnonzero(~np.isnat(self.when))
-        who, when = self.participant[dated], self.when[dated].astype(np.int64)
+        who, when = self.participant[dated], self.when[dated]
         # A person's rows stand together and dates never run backward, so the first is the least.
         _, first, person = np.unique(who, return_index=True, return_inverse=True)
-        passed[dated] = (when - when[first][person]) / _MICROSECONDS_A_DAY
+        passed[dated] = (when - when[first][person]) / np.timedelta64(1, "D")
         return frozen_array(passed)
 
     @cached_property
@@ -374,38 +368,6 @@ class Log(Value):
         """
         return self._rows(np.arange(len(self)) >= len(self) - rows)
 
-    def split(
-        self, share: float = 0.25, rng: np.random.Generator | int | None = None
-    ) -> tuple[Log, Log]:
-        """Two logs with different people.
-
-        Parameters
-        ----------
-        share
-            About this share of the people are in the second log, between 0 and 1.
-        rng
-            A seed or a generator; the same seed gives the same split.
-
-        Returns
-        -------
-        tuple of two Log
-            The rest, then the people held out.
-
-        Raises
-        ------
-        InvalidInput
-            One participant only, or a share that makes no sense.
-        """
-        people = len(self.participants)
-        if not (is_number(share) and 0 < share < 1):
-            raise InvalidInput(f"share: {share!r}, must be between 0 and 1")
-        if people < 2:
-            raise InvalidInput(f"split: the log has {people} participant, splitting needs two")
-        away = min(max(round(share * people), 1), people - 1)
-        chosen = np.random.default_rng(rng).choice(self.participants, size=away, replace=False)
-        held_out = np.isin(self.participant, chosen)
-        return self._rows(~held_out), self._rows(held_out)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the names, and one table for each row."""
         from preceptor.logs.writing import plain_rows
@@ -447,7 +409,6 @@ class Log(Value):
         return Log(self.names, *rows, decided=self.decided)
 
 
-_MICROSECONDS_A_DAY = 86_400_000_000
 _WITH_NAN = ("values", "prediction", "outcome", "when")
 
 

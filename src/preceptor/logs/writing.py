@@ -13,9 +13,9 @@ import numpy as np
 from preceptor._base.files import write_bytes, write_text
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
 from preceptor.logs.cells import in_iso
+from preceptor.logs.checks import DECIDED, FIELD_COLUMNS
 from preceptor.logs.in_world import require_tests
 from preceptor.logs.levels import Category, categories_of, spoken
-from preceptor.logs.matching import DECIDED, FIELD_COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,33 +23,31 @@ if TYPE_CHECKING:
     from preceptor.logs.log import Log
     from preceptor.model.world import World
 
-LAYOUTS = ("lists", "wide")
 _COLUMNS = ("participant", "round", "shown", "prediction", "outcome")
 
 
 def plain_rows(
-    log: Log, layout: str = "lists", world: World | None = None, *, unlisted: str = ""
+    log: Log, world: World | None = None, *, wide: bool = False, unlisted: str = ""
 ) -> list[dict[str, Any]]:
     """One table of plain data for each row; None where there is nothing.
 
-    Categories are levels where the world knows them; not if a name or a level holds `unlisted`.
+    Tests are in lists, `shown` and `values`, or have a column each if `wide`. Categories are levels
+    where the world knows them; not if a name or a level holds `unlisted`.
     """
-    if layout not in LAYOUTS:
-        raise InvalidInput(f"layout: {layout!r}, must be 'lists' or 'wide'")
     # What says no more than the outcome does is left out: such logs stay as they always were.
     feedback = bool(np.any(log.feedback != ~np.isnan(log.outcome)))
     dates = not bool(np.all(np.isnat(log.when)))
     decided = log.said_decided if _may_be_yes_or_no(log) else None
     written = [*_COLUMNS, *["feedback"] * feedback, *["when"] * dates]
     written += [] if decided is None else [DECIDED]
-    if layout == "wide" and (taken := [name for name in log.names if name in written]):
+    if wide and (taken := [name for name in log.names if name in written]):
         raise InvalidInput(
-            f"layout: 'wide' would need two columns {taken[0]!r}, one of them for the test of that "
-            "name; use layout='lists'"
+            f"log: a frame would need two columns {taken[0]!r}, one of them for the test of that "
+            "name; write a file, which lists tests"
         )
     levels = _levels(log, world, unlisted)
     # Whoever reads it would take the column for another one.
-    levels = {c: texts for c, texts in levels.items() if layout == "lists" or _is_free(c, log)}
+    levels = {c: texts for c, texts in levels.items() if not wide or _is_free(c, log)}
     first = {category.columns[0]: category for category in levels}
     within = {column for category in levels for column in category.columns}
     rows = []
@@ -62,7 +60,7 @@ def plain_rows(
                 cells[first[j].test] = levels[first[j]][i]
             elif j not in within:
                 cells[name] = values[j] if log.shown[i, j] else None
-        if layout == "lists":
+        if not wide:
             seen = {name: cell for name, cell in cells.items() if cell is not None}
             row |= {"shown": list(seen), "values": list(seen.values())}
         else:
@@ -111,44 +109,43 @@ def _is_free(category: Category, log: Log) -> bool:
     return category.test not in taken
 
 
-def log_to_frame(log: Log, layout: str, world: World | None = None) -> pd.DataFrame:
-    """A pandas frame with a row for each round."""
+def log_to_frame(log: Log, world: World | None = None, *, wide: bool = True) -> pd.DataFrame:
+    """A pandas frame with a row for each round, and a column for each test if `wide`."""
     try:
         import pandas as pd
     except ImportError:
         raise MissingExtra("pandas", "data", "a data frame") from None
-    frame = pd.DataFrame(plain_rows(log, layout, world))
-    if "when" in frame and not (layout == "wide" and "when" in log.names):  # not the test "when"
+    frame = pd.DataFrame(plain_rows(log, world, wide=wide))
+    if "when" in frame and not (wide and "when" in log.names):  # not the test "when"
         frame["when"] = log.when
-    tests = [name for name in log.names if name in frame] if layout == "wide" else []
+    tests = [name for name in log.names if name in frame] if wide else []
     texts = [c.test for c in categories_of(world)] if world is not None else []
     numbers = ["prediction", "outcome", *(name for name in tests if name not in texts)]
     return frame.astype(dict.fromkeys(numbers, "float64"))
 
 
-def write_log(log: Log, path: str | Path, layout: str, world: World | None = None) -> None:
+def write_log(log: Log, path: str | Path, world: World | None = None) -> None:
     """A file that `Log.read` reads; it holds names of people, so a new one is its owner's alone."""
     suffix = Path(path).suffix.lower()
     if suffix == ".csv":
-        write_text(path, _csv_text(log, path, layout, world), private=True)
+        write_text(path, _csv_text(log, path, world), private=True)
     elif suffix in (".jsonl", ".ndjson"):
-        lines = (json.dumps(row, ensure_ascii=False) for row in plain_rows(log, layout, world))
+        lines = (json.dumps(row, ensure_ascii=False) for row in plain_rows(log, world))
         write_text(path, "\n".join(lines) + "\n", private=True)
     elif suffix == ".parquet":
-        write_bytes(path, _parquet_bytes(log, layout, world), private=True)
+        write_bytes(path, _parquet_bytes(log, world), private=True)
     else:
         raise InvalidFile(f"{path}: ends in {suffix!r}, must end in .csv, .jsonl or .parquet")
 
 
-def _csv_text(log: Log, path: str | Path, layout: str, world: World | None) -> str:
-    if layout == "lists":
-        split = [name for name in log.names if ";" in name]
-        if split:
-            raise InvalidFile(
-                f"{path}: the name {split[0]!r} has a semicolon, which separates names in a list; "
-                "use layout='wide' or a .jsonl file"
-            )
-    rows = plain_rows(log, layout, world, unlisted=";" if layout == "lists" else "")
+def _csv_text(log: Log, path: str | Path, world: World | None) -> str:
+    split = [name for name in log.names if ";" in name]
+    if split:
+        raise InvalidFile(
+            f"{path}: the name {split[0]!r} has a semicolon, which separates names in a list; "
+            "use a .jsonl file"
+        )
+    rows = plain_rows(log, world, unlisted=";")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -167,9 +164,9 @@ def _as_cell(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _parquet_bytes(log: Log, layout: str, world: World | None) -> bytes:
-    frame = log_to_frame(log, layout, world)
-    if layout == "lists" and any(isinstance(v, str) for cells in frame["values"] for v in cells):
+def _parquet_bytes(log: Log, world: World | None) -> bytes:
+    frame = log_to_frame(log, world, wide=False)
+    if any(isinstance(v, str) for cells in frame["values"] for v in cells):
         # A list has one type: beside levels, numbers are written as text, which keeps their bits.
         frame["values"] = [
             [v if isinstance(v, str) else repr(v) for v in c] for c in frame["values"]

@@ -45,27 +45,6 @@ class Tutored:
         """Discounted losses of all rounds."""
         return discounted_sum(self.losses, self.tutor.problem.discount)
 
-    def sure_after(self, name: str, share: float = 0.95) -> int | None:
-        """Rounds until this kind had that share for good; None if it never came to that.
-
-        Parameters
-        ----------
-        name
-            What the kind is called.
-        share
-            From 0 to 1.
-
-        Returns
-        -------
-        int or None
-            The first round from which on the share was never below.
-        """
-        column = self.kinds[:, self.tutor.names.index(name)]
-        below = np.flatnonzero(column < share)
-        if not below.size:
-            return 0
-        return None if below[-1] == column.size - 1 else int(below[-1]) + 1
-
 
 def tutored(
     tutor: Tutor,

@@ -1,6 +1,5 @@
-"""Teaching one person: following them (`Tracker`), and working out who they may be (`Tutor`)."""
+"""Teaching one person: a `Tutor` works out who they may be and says what to show next."""
 
-from preceptor.tutoring.tracking import Tracker
 from preceptor.tutoring.tutor import Tutor
 
-__all__ = ["Tracker", "Tutor"]
+__all__ = ["Tutor"]

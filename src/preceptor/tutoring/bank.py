@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
+from preceptor.logs.yes_no import score_of
 from preceptor.model.risks import Risk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
@@ -23,7 +24,6 @@ from preceptor.people.answering import risk_in
 from preceptor.people.followed import Followed
 from preceptor.people.no_learning import NoLearning
 from preceptor.people.person import Person
-from preceptor.tutoring.cases import score_read
 
 # Scatters that are thought possible, as shares of the outcome's standard deviation: 0.02 to 1.7.
 SCATTERS: FloatArray = 0.02 * 1.5 ** np.arange(12.0)
@@ -140,12 +140,6 @@ class Bank:
         return shares
 
     @property
-    def evidence(self) -> FloatArray:
-        """Logarithm of the density of all answers under each kind, (kinds + 1,)."""
-        density: FloatArray = np.logaddexp.reduce(self.likelihood, axis=1)
-        return density
-
-    @property
     def scatter(self) -> FloatArray:
         """How likely each scatter is whatever the kind, (scatters,)."""
         joint = self.prior[:, None] + self.likelihood
@@ -197,7 +191,7 @@ class Bank:
         """
         followers, likelihood = [], self.likelihood.copy()
         above = self.yes_above(answer)
-        said = score_read(self.world, answer) if self.risk is not None else answer
+        said = float(score_of(self.world, np.asarray(answer))) if self.risk is not None else answer
         for kind, each in enumerate(self.followers):
             filled = each.filled(shown, values)
             if above is None:

@@ -1,11 +1,17 @@
-"""Where a tutor stands: what is known by now, what is expected from here, what to show next.
+"""What each kind of person would be taught from here, and what every set costs if shown next.
 
-Advice is a function of the problem and the record alone. Own plans of every kind before the first
-round are found once for a problem; later plans begin with what is left of them.
+One plan that is good for everybody gives away what answers will tell. So every kind that the person
+may be of has a way of its own, and what is shown next is the set that costs least on average if
+each kind goes its own way after it. Costs count relative to those of each kind's own way: otherwise
+the kind that is costly anyway would decide alone.
+
+Advice is a function of the problem and the record alone. Own ways of every kind before the first
+round are found once for a problem; later ones begin with what is left of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,17 +27,15 @@ from preceptor.people.exposures import Exposures
 from preceptor.people.person import Person
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
-from preceptor.tutoring.hindsight import Ahead, look_ahead
-from preceptor.tutoring.own_way import Way, find_way
+from preceptor.tutoring.own_way import TRIED, Way, find_way
 
-# With more sets than this only promising ones are looked at: so many by each measure for each kind,
-# judged by that many rounds.
+# With more sets than this only promising ones are looked at: so many by each measure for each kind.
 _MANY_SETS = 60
-_PROMISING, _TRIED = 4, 24
+_PROMISING = 4
 # Rounds that are planned, at most; what comes later is repeated.
-_MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE, _LITTLE = 800, 150, 1e-2, 0.05
-# Kinds less likely than this do not matter to what is shown next.
-_UNLIKELY = 0.01
+_MOST_ROUNDS, _ENDLESS_ROUNDS, _NEGLIGIBLE = 800, 150, 1e-2
+# Kinds less likely than this do not matter to plans.
+UNLIKELY = 0.01
 # Being unsure of weights is planned for if it adds this share to the least loss of a case.
 _UNSURE_MATTERS = 0.02
 # First beliefs are taken to be off by this share of the typical error at first.
@@ -56,44 +60,12 @@ class Basis:
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What to show in the rounds to come, as planned in round `made`.
-
-    `kinds` are the shares of all kinds then, `planned` the positions of those that were planned
-    for, `ways` their own ways, `ahead` the rounds in common, of which the first few may be probes.
-    """
+    """The likely kinds after `made` rounds, by position, and how each would go on from there."""
 
     made: int
-    kinds: FloatArray
-    planned: tuple[int, ...]
+    kinds: tuple[int, ...]
     ways: tuple[Way, ...]
-    ahead: Ahead
     basis: Basis
-    probes: int = 0
-
-    def is_probe(self, rounds: int) -> bool:
-        """Whether what is shown then is shown because the answers will tell who it is."""
-        return rounds - self.made < self.probes
-
-    def position(self, rounds: int) -> int:
-        """Which set to show once so many rounds have been played."""
-        later = rounds - self.made
-        if later < self.ahead.common.size:
-            return int(self.ahead.common[later])
-        likeliest = int(np.argmax(self.kinds[list(self.planned)]))
-        schedule, _ = self.ways[likeliest].later(later, 1)
-        return int(schedule[0])
-
-    def shown(self, rounds: int) -> TestSet:
-        """The tests to show once so many rounds have been played."""
-        return self.basis.sets[self.position(rounds)]
-
-    def wants(self, rounds: int) -> list[tuple[int, TestSet]]:
-        """What each planned kind's own way would show in that round."""
-        later = rounds - self.made
-        return [
-            (kind, self.basis.sets[int(way.later(later, 1)[0][0])])
-            for kind, way in zip(self.planned, self.ways, strict=True)
-        ]
 
 
 def basis_of(problem: Problem) -> Basis:
@@ -128,14 +100,14 @@ def _from_start(problem: Problem, person: Person, family: SetFamily) -> Expected
 def _promising(problem: Problem, everybody: list[Expected]) -> tuple[TestSet, ...]:
     """Sets that would do well throughout, at once or late for somebody, or that tell most."""
     found = set(np.argsort(problem.oracle.floors(), kind="stable")[:_PROMISING].tolist())
-    weights = problem.discount ** np.arange(float(_TRIED))
-    weights[-1] += problem.discount**_TRIED / max(1.0 - problem.discount, 1e-2)
+    weights = problem.discount ** np.arange(float(TRIED))
+    weights[-1] += problem.discount**TRIED / max(1.0 - problem.discount, 1e-2)
     for each in everybody:
         losses = np.array(
-            [each.losses(np.full(_TRIED, s, dtype=np.int64)) for s in range(len(problem.sets))]
+            [each.losses(np.full(TRIED, s, dtype=np.int64)) for s in range(len(problem.sets))]
         )
         losses = np.where(np.isnan(losses), np.inf, losses)
-        for values in (losses @ weights, losses[:, 0], losses[:, _TRIED // 4], losses[:, -1]):
+        for values in (losses @ weights, losses[:, 0], losses[:, TRIED // 4], losses[:, -1]):
             found.update(np.argsort(values, kind="stable")[:_PROMISING].tolist())
     return tuple(problem.sets[s] for s in sorted(found))
 
@@ -145,7 +117,7 @@ def span_of(problem: Problem, played: int) -> Span:
     if problem.horizon is not None:
         left = max(problem.horizon - played, 1)
         # An end that is far away, and weighs little, is as good as none.
-        far = left > _ENDLESS_ROUNDS and problem.discount**left < _LITTLE
+        far = left > _ENDLESS_ROUNDS and problem.discount**left < _NEGLIGIBLE
         if not far:
             return Span(min(left, _MOST_ROUNDS), infinite=False)
     if problem.discount == 0.0:
@@ -175,6 +147,11 @@ def planning_shares(bank: Bank) -> FloatArray:
     return counted
 
 
+def likely_kinds(shares: FloatArray) -> tuple[int, ...]:
+    """Positions of the kinds that matter to plans; at least the likeliest."""
+    return tuple(np.flatnonzero(shares >= min(UNLIKELY, float(shares.max()))).tolist())
+
+
 def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list[Expected]:
     """What is expected of each of these kinds from now on."""
     everybody: list[Expected] = []
@@ -192,29 +169,23 @@ def expected_from(bank: Bank, kinds: tuple[int, ...], family: SetFamily) -> list
     return everybody
 
 
-def thinned(covariance: FloatArray, metric: FloatArray, rank: int = 1) -> FloatArray:
-    """A covariance of low rank that adds as much to the loss if everything is shown.
+def thinned(covariance: FloatArray, metric: FloatArray) -> FloatArray:
+    """A covariance of rank one that adds as much to the loss if everything is shown.
 
     For those whose costs take as many parts as there are directions in which weights are unsure.
     """
     root = np.linalg.cholesky(metric)
     values, vectors = np.linalg.eigh(root.T @ covariance @ root)
-    kept = np.linalg.solve(root.T, vectors[:, -rank:] * np.sqrt(np.maximum(values[-rank:], 0.0)))
-    size = float(values[-rank:].sum())
-    low: FloatArray = kept @ kept.T * (float(values.sum()) / size if size > 0.0 else 0.0)
+    along = np.linalg.solve(root.T, vectors[:, -1])
+    low: FloatArray = max(float(values.sum()), 0.0) * np.outer(along, along)
     return low
 
 
-def look_out(
-    problem: Problem, bank: Bank, played: int, common_rounds: int, *, probing: bool = False
-) -> Outlook:
-    """Plan from what is known after so many rounds."""
+def look_out(problem: Problem, bank: Bank, played: int) -> Outlook:
+    """Own ways from what is known after so many rounds."""
     basis, span = basis_of(problem), span_of(problem, played)
-    shares = planning_shares(bank)
-    likely = np.flatnonzero(shares >= min(_UNLIKELY, float(shares.max())))
-    kinds = tuple(likely.tolist())
+    kinds = likely_kinds(planning_shares(bank))
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        everybody = expected_from(bank, kinds, basis.family)
         starts = [basis.ways[kind].later(played, span.rounds) for kind in kinds]
         starts = [(s, t if span.infinite else ()) for s, t in starts]
         ways = [
@@ -222,18 +193,59 @@ def look_out(
                 each, rounds=span.rounds, discount=problem.discount, infinite=span.infinite,
                 sets=len(basis.sets), starts=starts,
             )
-            for each in everybody
+            for each in expected_from(bank, kinds, basis.family)
         ]  # fmt: skip
-        ahead = look_ahead(
-            everybody, shares[likely], ways,
-            discount=problem.discount, sets=len(basis.sets), common_rounds=common_rounds,
-        )  # fmt: skip
-        outlook = Outlook(played, bank.kinds, kinds, tuple(ways), ahead, basis)
-        if probing and len(kinds) > 1:
-            from preceptor.tutoring.probing import with_probes
+    return Outlook(played, kinds, tuple(ways), basis)
 
-            return with_probes(outlook, bank, everybody, shares[likely], problem.discount)
-    return outlook
+
+def relative_costs(
+    problem: Problem,
+    outlook: Outlook,
+    bank: Bank,
+    played: int,
+    others: Sequence[TestSet] | None = None,
+) -> FloatArray:
+    """What each kind costs (kinds, sets) with each set shown next and its own way after it.
+
+    Parameters
+    ----------
+    problem
+        What is to be taught.
+    outlook
+        The likely kinds and their own ways.
+    bank
+        What is known by now.
+    played
+        Rounds so far.
+    others
+        Sets to price instead of those of the outlook's basis.
+
+    Returns
+    -------
+    array of shape (kinds, sets)
+        Over the cost of the kind's own way from here; infinite where it cannot be computed.
+    """
+    basis, later = outlook.basis, played - outlook.made
+    family, first = basis.family, np.arange(len(basis.sets))
+    if others is not None:
+        family = family_of(problem, [*basis.sets, *others])
+        first = len(basis.sets) + np.arange(len(others))
+    found = np.empty((len(outlook.kinds), first.size))
+    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+        everybody = expected_from(bank, outlook.kinds, family)
+        for row, each, way in zip(found, everybody, outlook.ways, strict=True):
+            length = max(way.schedule.size - later, 1)
+            schedule, tail = way.later(later, length)
+            walk = each.walk(length, problem.discount)
+            best = walk.lay(np.asarray(schedule), tail if way.tail else (), 0)
+            for t in range(length - 1, 0, -1):
+                walk.back(t, int(schedule[t]))
+            if each.exact_prices:
+                costs = walk.prices(0, first)
+            else:
+                costs = np.array([walk.block(0, first[k : k + 1]) for k in range(first.size)])
+            row[:] = costs / max(best, np.finfo(np.float64).tiny)
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def first_bank(

@@ -20,18 +20,15 @@ from preceptor.planning.objectives import Cost
 from preceptor.planning.price_search import Start
 from preceptor.planning.priced_schedule import PricedSchedule
 
-# Rounds that are looked at one by one, and the gaps between those that are looked at later.
+# Rounds that are looked at one by one, about as many borders of runs later on, and the gaps between
+# other rounds that are looked at later.
 _SOON, _GAP = 24, 16
-# Borders of runs that are looked at too, about.
-_BORDERS = 24
 # Passes over them, at most, and what a pass must gain for another one.
 _PASSES, _GAIN = 3, 1e-4
 # Stretches that change together where nothing is known yet.
 _STRETCHES = (100, 25, 6)
 # Rounds by which each set alone is judged.
-_TRIED = 48
-# Sets that are tried as what is repeated in the end.
-_ENDINGS = 6
+TRIED = 24
 # Lengths of words at the end of a schedule that may be worth repeating.
 _WORDS = (2, 3, 5)
 # Starts that are followed where nothing is known yet.
@@ -93,7 +90,7 @@ def find_way(
         At least as good as every start and as the best set shown throughout.
     """
     ids = np.arange(sets)
-    alone = _alone(person, sets, min(rounds, _TRIED))
+    alone = _alone(person, sets, min(rounds, TRIED))
     weights = discount ** np.arange(alone.shape[1], dtype=np.float64)
     if infinite:
         weights[-1] += discount ** alone.shape[1] / (1.0 - discount)
@@ -146,7 +143,7 @@ def _improved(
 def _tails(priced: PricedSchedule) -> list[Tail]:
     """What may be repeated in the end: single sets, or the last few rounds in turn."""
     last = priced.schedule[-max(_WORDS) :].tolist()
-    tails: list[Tail] = [(s,) for s in dict.fromkeys([last[-1], *priced.endings[:_ENDINGS]])]
+    tails: list[Tail] = [(s,) for s in dict.fromkeys([last[-1], *priced.endings])]
     words = [tuple(last[-size:]) for size in _WORDS if len(last) >= size]
     return tails + [word for word in words if len(set(word)) > 1]
 
@@ -164,7 +161,7 @@ def _looked_at(priced: PricedSchedule) -> npt.NDArray[np.bool_]:
     schedule = priced.schedule
     borders = np.flatnonzero(schedule[1:] != schedule[:-1])
     # Somebody who forgets is shown sets in turn: borders everywhere, and no time for all of them.
-    borders = borders[:: max(borders.size // _BORDERS, 1)]
+    borders = borders[:: max(borders.size // _SOON, 1)]
     look[borders] = look[borders + 1] = True
     return look
 

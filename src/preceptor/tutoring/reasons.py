@@ -2,99 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from preceptor._base.words import counted, labelled, listed
+from preceptor.evidence.families import SURE
 from preceptor.model.sets import TestSet
+from preceptor.tutoring.lookout import UNLIKELY
 
 if TYPE_CHECKING:
-    from preceptor.tutoring.lookout import Outlook
     from preceptor.tutoring.tutor import Tutor
 
-# From this share on a kind is called very likely.
-_SURE = 0.95
 # Kinds that share a wish are named until they have this share of it.
 _NAMED = 0.8
-# Kinds that are less likely than this together are no reason for anything.
-_NOBODY = 0.05
 
 
 class Recommendation(NamedTuple):
-    """What to show next: tests by index and by name, why, who it may be, whether it is a probe."""
+    """What to show next: tests by index and by name, why, and how likely each kind is."""
 
     shown: TestSet
     names: tuple[str, ...]
     reason: str
     kinds: dict[str, float]
-    probe: bool
 
 
-def reason_for(
-    tutor: Tutor, outlook: Outlook, shown: TestSet, *, wanted: TestSet, probe: bool
-) -> str:
-    """One sentence to three."""
+def reason_for(tutor: Tutor, shown: TestSet, *, wanted: TestSet, friends: list[int]) -> str:
+    """A sentence: what to show and why; `friends` are the kinds that the wanted set suits best."""
     world = tutor.problem.world
     names = listed(list(world.name_of(shown))) if shown else "nothing"
     again = bool(tutor.record) and tutor.record[-1].shown == shown
     what = f"Show {names}{' again' if again else ''}"
-    if probe:
-        first, second = _two_likeliest(tutor)
-        return f"{what}: the answer will help to tell {first} from {second}."
     if shown != wanted:
         missing = listed(list(world.name_of(wanted)))
         return f"{what}: {missing} would be better, but cannot be shown now."
-    return f"{what} {_because(tutor, outlook, shown)}"
+    return f"{what} {_because(tutor, friends)}"
 
 
-def _because(tutor: Tutor, outlook: Outlook, shown: TestSet) -> str:
-    """What speaks for it: who wants it, and how likely they are."""
+def _because(tutor: Tutor, friends: list[int]) -> str:
+    """What speaks for it: which kinds it suits best, and how likely they are."""
     kinds, names = tutor.bank.kinds, tutor.names
     if len(names) == 1:
         return f"because that is best now for somebody who learns like this: {names[0]}."
-    wishes = outlook.wants(tutor.rounds)
-    friends = [kind for kind, wish in wishes if wish == shown]
     share = float(sum(kinds[kind] for kind in friends))
-    if not friends or share < _NOBODY:
-        return (
-            "as a compromise until it is clearer who this is: "
-            f"{_likeliest(tutor)}{_lost(tutor, outlook, shown, 'each kind', ())}."
-        )
-    if len(friends) == len(wishes):
+    if share < UNLIKELY:
+        return f"as a compromise until it is clearer who this is: {_likeliest(tutor)}."
+    if len(friends) == len(tutor.outlook.kinds):
         whom = "them best" if len(friends) == 1 else "every kind that they may be of best"
         return f"because it suits {whom} now; {_likeliest(tutor)}."
     called = _few(friends, kinds.tolist(), names)
     if share < 0.5:
         return (
             f"because it suits some kinds that they may be of best ({called}: {share:.2f}); "
-            f"{_likeliest(tutor)}{_lost(tutor, outlook, shown, 'the others', friends)}."
+            f"{_likeliest(tutor)}."
         )
-    sure = "are very likely" if share >= _SURE else "are probably"
+    sure = "are very likely" if share >= SURE else "are probably"
     return f"because they {sure} of a kind whom it suits best ({called}): {share:.2f}."
-
-
-def _lost(tutor: Tutor, outlook: Outlook, shown: TestSet, whom: str, friends: Sequence[int]) -> str:
-    """What the rounds planned in common cost kinds other than these, beyond plans of their own.
-
-    Empty where the set is not one of these rounds, as nothing was worked out for it.
-    """
-    common = outlook.ahead.common.size
-    if tutor.rounds - outlook.made >= common or outlook.shown(tutor.rounds) != shown:
-        return ""
-    # A common beginning may lead to a better schedule than the quick search for an own one found.
-    lost = [
-        max(relative - 1.0, 0.0)
-        for kind, relative in zip(outlook.planned, outlook.ahead.relative, strict=True)
-        if kind not in friends
-    ]
-    low, high = f"{min(lost):.0%}", f"{max(lost):.0%}"
-    span = high if low == high else f"{low} to {high}"
-    return (
-        f". If the kind is known after the {counted(common, 'round')} planned in common, these "
-        f"cost {whom} {span} more in all than their own plans would"
-    )
 
 
 def _few(friends: list[int], kinds: list[float], names: tuple[str, ...]) -> str:
@@ -117,11 +78,6 @@ def _likeliest(tutor: Tutor) -> str:
     return f"likeliest is {name} ({share:.2f})"
 
 
-def _two_likeliest(tutor: Tutor) -> tuple[str, str]:
-    ordered = np.argsort(-tutor.bank.kinds[:-1], kind="stable").tolist()
-    return tutor.names[ordered[0]], tutor.names[ordered[1]]
-
-
 def doubts_about(tutor: Tutor) -> tuple[str, ...]:
     """What speaks against believing the shares of kinds."""
     from preceptor.tutoring.tutor import NONE_OF_THESE
@@ -134,7 +90,7 @@ def doubts_about(tutor: Tutor) -> tuple[str, ...]:
             "at random predict them better. Plans treat everybody as equally likely as at first."
         )
     answers = tutor.bank.answers
-    if answers < 20 and len(tutor.names) > 1 and max(tutor.bank.kinds[:-1]) > _SURE:
+    if answers < 20 and len(tutor.names) > 1 and max(tutor.bank.kinds[:-1]) > SURE:
         few = counted(answers, "answer")
         found.append(f"Only {few} so far: the shares of kinds may still turn round.")
     at_ends = tutor.bank.scatter[[0, -1]]

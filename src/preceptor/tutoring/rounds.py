@@ -1,23 +1,170 @@
-"""One round of the record: what was shown, answered and true, and when the truth was told."""
+"""One round of the record: what was shown, answered and true, and when the truth was told.
+
+Tests come by name or index, results, answers and outcomes in the units that people read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
+from preceptor._base.checks import is_count, is_number
 from preceptor._base.values import FloatArray, Value
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.tutoring.cases import outcome_read, results_read, tests_shown, yes_no_fault
 
+# Of a Gauss-Hermite sum over scores.
+_NODES = 41
 # Numbers further off than so many standard deviations are slips of the keyboard, or in other units.
 _FARTHEST = 1e6
+
+
+def tests_shown(world: World, shown: Sequence[int | str]) -> TestSet:
+    """Tests by index, in the order given.
+
+    Parameters
+    ----------
+    world
+        Whose tests they are.
+    shown
+        Names or indices.
+
+    Returns
+    -------
+    tuple of int
+        One index for each.
+
+    Raises
+    ------
+    InvalidInput
+        A test that is not known, or that comes twice.
+    """
+    labels = world.labels
+    found, unknown = [], []
+    for test in [shown] if isinstance(shown, str) else shown:
+        if isinstance(test, str) and test in labels:
+            found.append(labels.index(test))
+        elif is_count(test, least=0) and int(test) < world.size:
+            found.append(int(test))
+        else:
+            unknown.append(repr(test))
+    if unknown:
+        raise InvalidInput(
+            f"shown: {', '.join(unknown)} not known; tests are {', '.join(labels)}, "
+            f"or indices 0 to {world.size - 1}"
+        )
+    if len(set(found)) != len(found):
+        raise InvalidInput(f"shown: {list(shown)}, a test can be shown once in a round")
+    return tuple(found)
+
+
+def results_read(world: World, shown: TestSet, values: npt.ArrayLike) -> FloatArray:
+    """Results of the shown tests in the world's units.
+
+    Parameters
+    ----------
+    world
+        Whose tests they are.
+    shown
+        Indices of the shown tests.
+    values
+        Their results in the same order, in the units that people read.
+
+    Returns
+    -------
+    array of shape (len(shown),)
+        With mean 0 in the population.
+
+    Raises
+    ------
+    InvalidInput
+        Not one finite number for each.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if given.shape != (len(shown),) or not np.all(np.isfinite(given)):
+        raise InvalidInput(
+            f"values: {given.tolist()}, must be one finite number for each test shown"
+        )
+    if world.units is None or not shown:
+        return given
+    rows = list(shown)
+    read: FloatArray = (given - world.units.means[rows]) / world.units.scales[rows]
+    return read
+
+
+def outcome_read(world: World, outcome: float) -> float:
+    """An answer or an outcome in the world's units.
+
+    Parameters
+    ----------
+    world
+        Whose outcome it is.
+    outcome
+        In the units that people read.
+
+    Returns
+    -------
+    float
+        With mean 0 in the population.
+    """
+    return float(outcome if world.units is None else world.units.centre(outcome))
+
+
+def outcome_told(world: World, outcome: float) -> float:
+    """An outcome of the world in the units that people read.
+
+    Parameters
+    ----------
+    world
+        Whose outcome it is.
+    outcome
+        With mean 0 in the population.
+
+    Returns
+    -------
+    float
+        In the units that people read.
+    """
+    return float(outcome if world.units is None else world.units.uncentre(outcome))
+
+
+def chance_told(world: World, mean: float, variance: float) -> tuple[float, float]:
+    """Mean and standard deviation of the probability that a normal score stands for.
+
+    Parameters
+    ----------
+    world
+        With an outcome that is yes or no.
+    mean
+        Of the score, without the base score.
+    variance
+        Of the same.
+
+    Returns
+    -------
+    tuple of two floats
+        Both from 0 to 1.
+    """
+    assert world.outcome is not None
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    scores = world.base_score + mean + np.sqrt(variance) * nodes
+    chances, shares = world.outcome.from_score.probability(scores), weights / weights.sum()
+    middle = float(shares @ chances)
+    return middle, float(np.sqrt(shares @ (chances - middle) ** 2))
+
+
+def yes_no_fault(name: str, given: float | None, *, decided: bool = False) -> list[str]:
+    """Whether a number can be an answer, or an outcome or decision, where these are yes or no."""
+    if given is None or (given in (0.0, 1.0) if decided else 0.0 <= given <= 1.0):
+        return []
+    wanted = "1 (yes) or 0 (no)" if decided else "a probability from 0 to 1"
+    return [f"{name}: {given:g}, must be {wanted}"]
 
 
 def check_size(world: World, name: str, number: float) -> None:
@@ -131,3 +278,27 @@ class Round(Value):
         """The outcome in the world's units."""
         assert self.outcome is not None
         return outcome_read(world, self.outcome)
+
+
+def round_faults(entry: Round, index: int, rounds: int, size: int) -> Iterator[str]:
+    """What cannot have happened in the round with this index, from 0, of so many."""
+    shown, values = entry.shown, entry.values
+    if (
+        not isinstance(shown, (list, tuple))
+        or not all(is_count(test, least=0) and test < size for test in shown)
+        or any(later <= test for test, later in pairwise(shown))
+    ):
+        yield f"shown {shown!r}, must be tests in ascending order, each from 0 to {size - 1}"
+    elif not isinstance(values, (list, tuple)) or len(values) != len(shown):
+        yield f"values {values!r}, must be as many numbers as tests were shown ({len(shown)})"
+    if isinstance(values, (list, tuple)) and not all(map(is_number, values)):
+        yield f"values {values!r}, must be finite numbers"
+    for name in ("answer", "outcome"):
+        given = getattr(entry, name)
+        if given is not None and not is_number(given):
+            yield f"{name} {given!r}, must be a finite number, or nothing"
+    if entry.outcome is None:
+        if entry.heard is not None:
+            yield f"heard {entry.heard!r}, but there is no outcome; give both or neither"
+    elif not is_count(entry.heard, least=index + 1) or int(entry.heard or 0) > rounds:
+        yield f"heard {entry.heard!r}, must be a whole number from {index + 1} to {rounds}"

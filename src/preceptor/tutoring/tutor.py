@@ -12,17 +12,31 @@ import numpy.typing as npt
 
 from preceptor._base.checks import check_level, is_count, is_number
 from preceptor._base.values import FloatArray, Value, frozen_array
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.evaluation.expectations import people_of
+from preceptor.logs.in_world import require_tests
 from preceptor.model.sets import TestSet
 from preceptor.people.crowd import Crowd
+from preceptor.people.own_person import OwnPerson
 from preceptor.problem import Problem
 from preceptor.tutoring.bank import Bank
-from preceptor.tutoring.cases import chance_told, outcome_told, rounds_in, tests_shown
-from preceptor.tutoring.lookout import Outlook, first_bank, look_out, people_now, planning_shares
-from preceptor.tutoring.rounds import Round, check_size
+from preceptor.tutoring.lookout import (
+    Outlook,
+    first_bank,
+    likely_kinds,
+    look_out,
+    people_now,
+    planning_shares,
+)
+from preceptor.tutoring.rounds import (
+    Round,
+    chance_told,
+    check_size,
+    outcome_told,
+    round_faults,
+    tests_shown,
+)
 from preceptor.tutoring.standing import Standing, after_answer, after_truth, replayed
-from preceptor.tutoring.tutor_faults import tutor_faults
 
 if TYPE_CHECKING:
     from preceptor.logs import Log
@@ -30,8 +44,6 @@ if TYPE_CHECKING:
     from preceptor.tutoring.reasons import Recommendation
 
 NONE_OF_THESE = "none of these"
-# Kinds less likely than this are left out of plans to be read.
-_UNLIKELY = 0.005
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +67,6 @@ class Tutor(Value):
         How likely it is, before the first answer, that none of the kinds is right; from 0 to 1.
     level
         Whether answers may be off by a constant, and may follow the last surprise.
-    probing
-        Whether to show something else now and then because the answers would tell who it is, where
-        that is worth what it costs.
-    common_rounds
-        After how many rounds one expects to know more; until then kinds are planned for in common.
     record
         The rounds so far.
 
@@ -84,12 +91,10 @@ class Tutor(Value):
     spread: FloatArray | float | None = None
     none_of_these: float = 0.05
     level: bool = True
-    probing: bool = False
-    common_rounds: int = 8
     record: tuple[Round, ...] = ()
 
     def __post_init__(self) -> None:
-        InvalidInput.raise_if(tutor_faults(self))
+        InvalidInput.raise_if(_faults(self))
         if self.spread is not None:
             wide = np.asarray(self.spread, dtype=np.float64)
             object.__setattr__(self, "spread", frozen_array(wide) if wide.ndim else float(wide))
@@ -235,9 +240,17 @@ class Tutor(Value):
         InvalidInput
             Several participants, or other tests.
         """
+        if len(log.participants) != 1:
+            raise InvalidInput(
+                f"log: {len(log.participants)} participants, a tutor teaches one; use "
+                "log.for_participant(name)"
+            )
+        require_tests(self.problem.world, log)
         tutor = self
-        for played in rounds_in(self.problem.world, log, "a tutor teaches one"):
-            tutor = tutor.after(*played)
+        for i in range(len(log)):
+            seen = np.flatnonzero(log.shown[i]).tolist()
+            outcome = float(log.outcome[i]) if log.told[i] else None
+            tutor = tutor.after(seen, log.values[i, seen], float(log.prediction[i]), outcome)
         return tutor
 
     # --- what is known ---
@@ -381,7 +394,7 @@ class Tutor(Value):
         Returns
         -------
         Recommendation
-            Tests, the reason in words, and whether it is a probe.
+            Tests, the reason in words, and how likely each kind is.
         """
         from preceptor.tutoring.choosing import choose
 
@@ -392,16 +405,10 @@ class Tutor(Value):
 
     @property
     def outlook(self) -> Outlook:
-        """The plan that is being followed."""
+        """The likely kinds when ways were last found, and how each would go on."""
         standing = self._standing
         if standing.outlook is None:
-            standing.outlook = look_out(
-                self.problem,
-                standing.due_bank,
-                standing.due,
-                self.common_rounds,
-                probing=self.probing,
-            )
+            standing.outlook = look_out(self.problem, standing.due_bank, standing.due)
         return standing.outlook
 
     def present_problem(self) -> Problem:
@@ -413,8 +420,8 @@ class Tutor(Value):
             Its learner is a crowd, or one person if there is only one kind; it needs no `start`.
         """
         shares = planning_shares(self.bank)
-        likely = np.flatnonzero(shares >= min(_UNLIKELY, float(shares.max())))
-        everybody = people_now(self.bank, tuple(likely.tolist()))
+        likely = likely_kinds(shares)
+        everybody = people_now(self.bank, likely)
         left = None
         if self.problem.horizon is not None:
             left = max(self.problem.horizon - self.rounds, 1)
@@ -424,7 +431,7 @@ class Tutor(Value):
             person = Crowd(
                 {
                     self.names[kind]: (who, float(shares[kind]))
-                    for kind, (who, _covariance) in zip(likely.tolist(), everybody, strict=True)
+                    for kind, (who, _covariance) in zip(likely, everybody, strict=True)
                 }
             )
         return self.problem.replace(learner=person, start=None, horizon=left)
@@ -472,7 +479,7 @@ class Tutor(Value):
         standing: Standing | None = self.__dict__.get("_standing_memory")
         if standing is None:
             first = first_bank(self.problem, self.spread, self.none_of_these, self.level)
-            standing = replayed(first, self.record, self.common_rounds)
+            standing = replayed(first, self.record)
             self.__dict__["_standing_memory"] = standing
         return standing
 
@@ -482,7 +489,39 @@ class Tutor(Value):
         for field in dataclasses.fields(self):
             object.__setattr__(new, field.name, getattr(self, field.name))
         object.__setattr__(new, "record", record)
-        new.__dict__["_standing_memory"] = self._standing.moved_to(
-            bank, len(record), self.common_rounds
-        )
+        new.__dict__["_standing_memory"] = self._standing.moved_to(bank, len(record))
         return new
+
+
+def _faults(tutor: Tutor) -> list[str]:
+    """Each fault as one sentence; raises `NotApplicable` for people who cannot be followed."""
+    faults = []
+    if not isinstance(tutor.problem, Problem):
+        return [f"problem: {tutor.problem!r}, must be a Problem"]
+    own = [n for n, p in people_of(tutor.problem).items() if isinstance(p, OwnPerson)]
+    if own:
+        raise NotApplicable(
+            f"problem: {', '.join(own)} can only act and cannot be followed; use a kind that says "
+            "how its weights move"
+        )
+    if tutor.spread is not None:
+        wide = np.asarray(tutor.spread, dtype=object)
+        numbers = [*wide.ravel().tolist()]
+        shaped = wide.shape in ((), (tutor.problem.size,))
+        if not shaped or not all(is_number(x) and x >= 0 for x in numbers):
+            faults.append(
+                f"spread: {tutor.spread!r}, must be one number of at least 0, or one for each of "
+                f"the {tutor.problem.size} tests"
+            )
+    if not is_number(tutor.none_of_these) or not 0.0 <= tutor.none_of_these < 1.0:
+        faults.append(f"none_of_these: {tutor.none_of_these!r}, must be at least 0 and below 1")
+    if not isinstance(tutor.level, (bool, np.bool_)):
+        faults.append(f"level: {tutor.level!r}, must be true or false")
+    if not isinstance(tutor.record, (list, tuple)) or not all(
+        isinstance(entry, Round) for entry in tutor.record
+    ):
+        return [*faults, "record: must be a list of rounds"]
+    for index, entry in enumerate(tutor.record):
+        found = round_faults(entry, index, len(tutor.record), tutor.problem.size)
+        faults += [f"record, round {index}: {fault}" for fault in found]
+    return faults

@@ -14,9 +14,8 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 import preceptor as pr
-from preceptor.logs import Log
 from preceptor.model.links import LINKS
-from preceptor.tutoring.tracking import Tracker
+from preceptor.people.followed import Followed
 
 FIRST, SPREAD, NOISE, RATE, ALPHA = np.array([0.2, 1.0]), 0.5, 0.3, 0.3, 1.08
 CHANCE, SCORE = {"probit": ndtr, "logistic": expit}, {"probit": ndtri, "logistic": logit}
@@ -79,11 +78,18 @@ def particle_filter(world, kind, played, *, decided, threshold=0.5):
     return mean, np.sqrt(shares @ away**2), 1.0 / np.sum(shares**2)
 
 
-def tracked(world, kind, played, **options):
-    tracker = Tracker(world, person_of(kind), NOISE, spread=SPREAD, **options)
-    for seen, values, answer, y, _filled, _shown in played:
-        tracker = tracker.after(seen, values, answer, y)
-    return tracker
+def followed(world, kind, played, *, decided=False, threshold=0.5):
+    filtered = Followed.begin(world, person_of(kind), SPREAD)
+    above = SCORE[world.outcome.link](threshold)
+    for seen, values, answer, y, _filled, shown in played:
+        filled = filtered.filled(seen, values)
+        if decided:
+            filtered, _ = filtered.decided(filled, answer == 1.0, NOISE**2, above)
+        else:
+            said = SCORE[world.outcome.link](answer) - world.base_score
+            filtered, _ = filtered.answered(filled, said, NOISE**2)
+        filtered = filtered.told(filled, shown, y)
+    return filtered.weights, np.sqrt(np.diag(filtered.covariance))
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -94,14 +100,14 @@ def test_it_agrees_with_a_particle_filter(link, kind, decided):
     # Probabilities tell so much that few draws would be left of more rounds.
     length, threshold = (40, 0.3) if decided else (12, 0.5)
     played, _ = rounds(world, kind, rng, decided=decided, length=length, threshold=threshold)
-    tracker = tracked(world, kind, played, decides=decided, threshold=threshold)
+    weights, deviations = followed(world, kind, played, decided=decided, threshold=threshold)
     mean, sd, left = particle_filter(world, kind, played, decided=decided, threshold=threshold)
     assert left > 300
     # Exact for probabilities of people who learn by showings; close for everybody else.
     exact = not decided and kind != "delta"
     slack = 5.0 / np.sqrt(left) if exact else 0.25
-    assert_allclose((tracker.coefficients - mean) / sd, 0.0, atol=slack)
-    assert_allclose(tracker.standard_deviations / sd, 1.0, atol=slack)
+    assert_allclose((weights - mean) / sd, 0.0, atol=slack)
+    assert_allclose(deviations / sd, 1.0, atol=slack)
 
 
 def test_probabilities_of_somebody_who_learns_by_showings_are_a_linear_regression():
@@ -119,10 +125,10 @@ def test_probabilities_of_somebody_who_learns_by_showings_are_a_linear_regressio
     precision = np.eye(2) / SPREAD**2 + rows.T @ rows / NOISE**2
     first = np.linalg.solve(precision, FIRST / SPREAD**2 + rows.T @ targets / NOISE**2)
     now = world.coefficients - (world.coefficients - first) * ALPHA**-counts
-    tracker = tracked(world, "showings", played)
-    assert_allclose(tracker.coefficients, now, atol=1e-10)
+    weights, deviations = followed(world, "showings", played)
+    assert_allclose(weights, now, atol=1e-10)
     spread = np.sqrt(np.diag(np.linalg.inv(precision))) * ALPHA**-counts
-    assert_allclose(tracker.standard_deviations, spread, atol=1e-10)
+    assert_allclose(deviations, spread, atol=1e-10)
 
 
 @pytest.mark.slow
@@ -132,69 +138,43 @@ def test_intervals_hold_the_weights_about_as_often_as_they_say(kind, decided):
     world, rng, inside = world_of("probit"), np.random.default_rng(3), []
     for _ in range(200):
         played, weights = rounds(world, kind, rng, decided=decided)
-        low, high = tracked(world, kind, played, decides=decided).intervals(0.9).T
-        inside.append((low <= weights) & (weights <= high))
+        mean, deviation = followed(world, kind, played, decided=decided)
+        inside.append(np.abs(weights - mean) <= ndtri(0.95) * deviation)
     rates = np.mean(inside, axis=0)
     assert np.all(np.abs(rates - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 200) + 0.02), rates
 
 
-@pytest.mark.parametrize("decided", [False, True])
-def test_expected_answers_are_those_of_people_drawn_from_what_is_known(decided):
+def test_awaited_answers_are_those_of_people_drawn_from_what_is_known():
     world, rng = world_of("logistic"), np.random.default_rng(4)
-    played, _ = rounds(world, "none", rng, decided=decided, length=5)
-    tracker = tracked(world, "none", played, decides=decided, threshold=0.4, bias=0.2)
-    drawn = rng.multivariate_normal(tracker.coefficients, tracker.covariance, 200_000)
-    scores = world.base_score + 0.2 + drawn @ [1.0, -0.5] + NOISE * rng.standard_normal(200_000)
-    answers = scores > logit(0.4) if decided else expit(scores)
-    expected = tracker.expected(["a", "b"], [1.0, -0.5])
-    assert_allclose(expected.answer, answers.mean(), atol=0.005)
-    assert_allclose(expected.deviation, answers.std(), atol=0.005)
-
-
-def test_it_follows_a_log_and_is_kept_in_a_file():
-    world, rng = world_of("probit"), np.random.default_rng(5)
-    played, _ = rounds(world, "delta", rng, decided=True, length=8)
-    shown = [row[5] for row in played]
-    values = [np.where(row[5], row[4], np.nan) for row in played]
-    log = Log(["a", "b"], ["ann"] * 8, range(8), shown, values,
-              [row[2] for row in played], [row[3] for row in played])  # fmt: skip
-    tracker = Tracker(world, person_of("delta"), NOISE, spread=SPREAD, decides=True)
-    after = tracker.through(log)
-    assert_allclose(after.coefficients, tracked(world, "delta", played, decides=True).coefficients)
-    assert after.decides
-    again = Tracker.from_dict(json.loads(after.to_json()))
-    assert again == after
-    assert again.through(log) == after.through(log)
-    with pytest.raises(pr.InvalidInput, match="its answers are decisions, but this tracker"):
-        Tracker(world, person_of("delta"), NOISE).through(log)
+    problem = pr.Problem(world, person_of("none"), budget=2, horizon=9, risk=pr.Brier())
+    tutor = pr.Tutor(problem, spread=SPREAD, none_of_these=0.0, level=False)
+    played, _ = rounds(world, "none", rng, decided=False, length=5)
+    for seen, values, answer, y, _filled, _shown in played:
+        tutor = tutor.after(seen, values, answer, y)
+    bank, people = tutor.bank, 20_000
+    answers = []
+    for scatter, share, each, spread in zip(
+        bank.scatters, bank.scatter, bank.followers[0].weights,
+        bank.followers[0].weights_covariance, strict=True,
+    ):  # fmt: skip
+        drawn = rng.multivariate_normal(each, spread, people)
+        noise = np.sqrt(scatter) * rng.standard_normal(people)
+        scores = world.base_score + drawn @ [1.0, -0.5] + noise
+        said = expit(scores)
+        answers.append((share, said.mean(), (said**2.0).mean()))
+    shares, means, squares = np.array(answers).T
+    awaited, deviation = tutor.awaited(["a", "b"], [1.0, -0.5])
+    mean = shares @ means
+    # The mixture over scatters is taken for one normal distribution of scores.
+    assert_allclose(awaited, mean, atol=0.02)
+    assert_allclose(deviation, np.sqrt(shares @ squares - mean**2), atol=0.05)
 
 
 def test_certainty_is_taken_for_half_a_percent_off():
-    tracker = Tracker(world_of("probit"), person_of("none"), NOISE)
-    sure, nearly = (tracker.after(["a"], [1.0], answer) for answer in (1.0, 0.995))
+    world, risk = world_of("probit"), pr.Brier()
+    tutor = pr.Tutor(pr.Problem(world, person_of("none"), budget=1, horizon=5, risk=risk))
+    sure, nearly = (tutor.after(["a"], [1.0], answer) for answer in (1.0, 0.995))
     assert_allclose(sure.coefficients, nearly.coefficients)
-
-
-@pytest.mark.parametrize(
-    ("options", "given", "words"),
-    [
-        ({}, {"prediction": 1.3}, "prediction: 1.3, must be a probability from 0 to 1"),
-        ({}, {"outcome": 0.5}, "outcome: 0.5, must be 1 (yes) or 0 (no)"),
-        ({"decides": True}, {"prediction": 0.7}, "prediction: 0.7, must be 1 (yes) or 0 (no)"),
-        ({"threshold": 1.0}, {}, "threshold: 1.0, must be a probability above 0 and below 1"),
-    ],
-)
-def test_what_cannot_be_is_refused(options, given, words):
-    with pytest.raises(pr.InvalidInput) as caught:
-        Tracker(world_of("probit"), person_of("none"), NOISE, **options).after(
-            ["a"], [1.0], **given
-        )
-    assert words in str(caught.value)
-
-
-def test_nobody_decides_about_a_number():
-    with pytest.raises(pr.InvalidInput, match="false where the outcome is a number"):
-        Tracker(pr.World([1.0, 0.0], np.eye(2)), person_of("none"), NOISE, decides=True)
 
 
 @pytest.mark.parametrize("risk", [pr.Brier(), pr.Decision(miss=2, false_alarm=1)])

@@ -1,8 +1,6 @@
-"""The next rounds in common, against trying everything."""
+"""How one kind of person would go on: quick ways beside searched ones."""
 
 from __future__ import annotations
-
-import itertools
 
 import numpy as np
 import pytest
@@ -11,7 +9,6 @@ import preceptor as pr
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.expectations import expectations
 from preceptor.planning.price_search import search_prices
-from preceptor.tutoring.hindsight import look_ahead, relative_costs
 from preceptor.tutoring.own_way import Way, find_way
 
 INITIAL = [0.2, 1.3, 0.4]
@@ -47,51 +44,6 @@ def test_quick_ways_are_nearly_as_good_as_searched_ones(infinite: bool) -> None:
         )
         assert way.cost <= 1.02 * searched.costs[0]
         assert way.cost == pytest.approx(each.total(way.schedule, 0.95, way.tail))
-
-
-def test_common_rounds_are_the_best_of_all() -> None:
-    problem = _problem()
-    everybody, ways = expectations(problem), _ways(problem, 12, infinite=False)
-    weights = np.array([0.4, 0.3, 0.2, 0.1])
-    ahead = look_ahead(
-        everybody, weights, ways, discount=0.95, sets=len(problem.sets), common_rounds=3
-    )
-    best = np.array([way.cost for way in ways])
-
-    def value(common: tuple[int, ...]) -> float:
-        costs = []
-        for each, way in zip(everybody, ways, strict=True):
-            schedule = np.concatenate([common, way.schedule[3:]]).astype(np.int64)
-            costs.append(each.total(schedule, 0.95, ()))
-        return float(weights @ (np.array(costs) / best))
-
-    every = {c: value(c) for c in itertools.product(range(len(problem.sets)), repeat=3)}
-    assert ahead.value == pytest.approx(every[tuple(ahead.common.tolist())])
-    assert ahead.value == pytest.approx(min(every.values()), rel=1e-3)
-
-
-def test_whoever_is_certain_gets_their_own_way() -> None:
-    problem = _problem()
-    everybody, ways = expectations(problem), _ways(problem, 12, infinite=False)
-    for who in range(4):
-        weights = np.full(4, 1e-9)
-        weights[who] = 1.0
-        ahead = look_ahead(everybody, weights, ways, discount=0.95, sets=len(problem.sets))
-        assert ahead.relative[who] <= 1.0 + 1e-6
-
-
-def test_beginnings_are_priced_as_if_laid_whole() -> None:
-    problem = _problem(None)
-    everybody, ways = expectations(problem), _ways(problem, 20, infinite=True)
-    best = np.ones(4)
-    begins = [np.array([0, 1, 2]), np.array([3, 3, 3]), np.array([2, 0, 1])]
-    found = relative_costs(everybody, ways, best, begins, 0.95)
-    for row, begin in zip(found, begins, strict=True):
-        laid = [
-            each.total(np.concatenate([begin, way.schedule[3:]]), 0.95, way.tail)
-            for each, way in zip(everybody, ways, strict=True)
-        ]
-        assert row == pytest.approx(laid)
 
 
 def test_a_way_goes_on_with_what_it_repeats() -> None:
