@@ -189,7 +189,6 @@ def _by_tutor(
         data = {
             "show": list(advice.names),
             "reason": advice.reason,
-            "probe": advice.probe,
             "kinds": advice.kinds,
             "participant": name,
             "rounds": tutor.rounds,
