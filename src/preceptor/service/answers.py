@@ -140,21 +140,10 @@ class Problem(BaseModel):
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {
-        "description": said,
+    "default": {
+        "description": "A refusal: `status` says of which kind, `errors` what is wrong.",
         "content": {
             "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
         },
     }
-    for status, said in {
-        401: "No valid token.",
-        403: "The token may not do this.",
-        404: "Nobody and nothing of that name.",
-        409: "It is there already and says something else; the current round comes along.",
-        413: "The body is too large.",
-        422: "Values that make no sense; each has a sentence in `errors`.",
-        429: "Too many calls; Retry-After says when to come back.",
-        503: "The database cannot do it now; nothing was written.",
-        507: "The disk is full; nothing was written.",
-    }.items()
 }

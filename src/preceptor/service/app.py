@@ -118,13 +118,13 @@ async def readyz(request: Request) -> Response:
     live = live_of(request)
     if not live.ready:
         return problem(503, ["service: still starting"], {"Retry-After": "1"})
-    await live.store.reading(lambda connection: connection.execute(text("SELECT 1")))
+    await live.store.reading(lambda c: c.execute(text("SELECT 1")).scalar())
     return PlainTextResponse("ok\n")
 
 
 @_health.get("/metrics", response_class=PlainTextResponse)
 async def metrics(request: Request) -> Response:
-    """Numbers for Prometheus, of all processes that answer here."""
+    """Numbers for Prometheus."""
     return Response(live_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
 
 

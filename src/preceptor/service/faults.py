@@ -140,9 +140,4 @@ _SENTENCES: dict[str, Callable[[_Said, Sequence[str]], str]] = {
     "greater_than_equal": _plain("must be at least {ge:,}"),
     "less_than_equal": _plain("must be at most {le:,}"),
     "value_error": lambda fault, known: str(fault["ctx"]["error"]),
-    "timezone_aware": _plain("must have a time zone, such as 2026-01-31T09:30:00Z"),
-    **dict.fromkeys(
-        ("datetime_type", "datetime_parsing", "datetime_from_date_parsing"),
-        _plain("must be a date with a time, such as 2026-01-31T09:30:00Z"),
-    ),
 }

@@ -65,10 +65,9 @@ class Writer:
         going_on = True
         while going_on:
             batch, going_on = self._next_batch()
-            if len(batch) > 1 and self._together(batch):
-                continue
-            for item in batch:
-                self._alone(item)
+            if not self._commit(batch):
+                for item in batch:
+                    self._commit([item])
 
     def _next_batch(self) -> tuple[list[_Item], bool]:
         batch: list[_Item] = []
@@ -80,8 +79,8 @@ class Writer:
             item = self._waiting.get()
         return batch, False
 
-    def _together(self, batch: list[_Item]) -> bool:
-        """One transaction; False if the database failed, which then may have undone all of it.
+    def _commit(self, batch: list[_Item]) -> bool:
+        """One transaction; False if the database failed on one of several, which undoes them all.
 
         If it cannot even begin, all are told at once: alone, each would wait as long as this did.
         """
@@ -90,37 +89,32 @@ class Writer:
         try:
             with self._engine.begin() as connection:
                 begun = True
-                for work, _ in batch:
-                    connection.exec_driver_sql("SAVEPOINT piece")
-                    try:
-                        answers.append((work(connection), None))
-                    except SQLAlchemyError:
-                        raise
-                    except Exception as error:
-                        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
-                        answers.append((None, error))
-                    connection.exec_driver_sql("RELEASE SAVEPOINT piece")
+                answers = [_done(connection, work) for work, _ in batch]
         except Exception as error:
-            if begun or not isinstance(error, SQLAlchemyError):
+            if begun and len(batch) > 1:
                 return False
-            answers = [(None, in_words(error))] * len(batch)
+            said: Exception = error
+            if isinstance(error, SQLAlchemyError) and not isinstance(error, IntegrityError):
+                said = in_words(error)
+            answers = [(None, said)] * len(batch)
         for (_, future), (answer, refused) in zip(batch, answers, strict=True):
             _resolve(future, answer, refused)
         return True
 
-    def _alone(self, item: _Item) -> None:
-        work, future = item
-        try:
-            with self._engine.begin() as connection:
-                answer = work(connection)
-        except IntegrityError as error:
-            _resolve(future, None, error)
-        except SQLAlchemyError as error:
-            _resolve(future, None, in_words(error))
-        except Exception as error:
-            _resolve(future, None, error)
-        else:
-            _resolve(future, answer, None)
+
+def _done(connection: Connection, work: Work[Any]) -> tuple[Any, BaseException | None]:
+    """What a piece of work answers, or why it was refused, which leaves nothing of it."""
+    connection.exec_driver_sql("SAVEPOINT piece")
+    answer, refused = None, None
+    try:
+        answer = work(connection)
+    except SQLAlchemyError:
+        raise
+    except Exception as error:
+        connection.exec_driver_sql("ROLLBACK TO SAVEPOINT piece")
+        refused = error
+    connection.exec_driver_sql("RELEASE SAVEPOINT piece")
+    return answer, refused
 
 
 def _resolve(future: Future[Any], answer: Any, error: BaseException | None) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from preceptor.errors import InvalidInput
@@ -121,6 +122,7 @@ async def _admitted(request: Request) -> None:
 
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(_admitted)])
+_BOTH = ["GET", "POST"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,32 +146,10 @@ class _Asked:
         return {"preset": self.ground.name, "carried": self.carried, "said": said}
 
 
-@router.get("/explore")
-@router.post("/explore")
+@router.api_route("/explore", methods=_BOTH)
 async def explore(request: Request) -> Response:
     """The whole page."""
     return await _answered(request, _whole)
-
-
-@router.get("/explore/result")
-@router.post("/explore/result")
-async def result(request: Request) -> Response:
-    """What a slider changes."""
-    return await _answered(request, _part)
-
-
-@router.get("/explore/proof")
-@router.post("/explore/proof")
-async def proof(request: Request) -> Response:
-    """The same with its proof, for sliders that rest."""
-    return await _answered(request, _proven_part)
-
-
-@router.get("/explore/people")
-@router.post("/explore/people")
-async def people(request: Request) -> Response:
-    """Who would lose by the plan that was proven."""
-    return await _answered(request, _people_part)
 
 
 @router.post("/explore/table")
@@ -194,6 +174,14 @@ async def table(request: Request) -> Response:
     }
     carried = (await _explorer_of(request).slow(request, "read", args))["carried"]
     return await _answered(request, _whole, {"preset": OWN, "table": carried})
+
+
+@router.api_route("/explore/{part}", methods=_BOTH)
+async def explore_part(request: Request, part: str) -> Response:
+    """What a slider changes, the same with its proof once it rests, or who would lose by that."""
+    if part not in _PARTS:
+        raise HTTPException(404)
+    return await _answered(request, _PARTS[part])
 
 
 async def _answered(request: Request, make: Any, said: Mapping[str, str] | None = None) -> Response:
@@ -258,6 +246,9 @@ async def _proven_part(request: Request, asked: _Asked) -> Response:
 async def _people_part(request: Request, asked: _Asked) -> Response:
     losing = await _losing(request, asked)
     return page(request, "explore_people.html.j2", losing=losing)
+
+
+_PARTS = {"result": _part, "proof": _proven_part, "people": _people_part}
 
 
 async def _drawn(request: Request, asked: _Asked) -> dict[str, Any]:
