@@ -190,7 +190,6 @@ PACKAGES = [
     "tables",
     "testing",
     "theory",
-    "tutoring",
 ]
 # Modules without `__all__`, of which the reference lists what people are meant to call.
 MODULES = ["people.beliefs", "report.html", "report.session"]
