@@ -9,7 +9,7 @@ from preceptor.advice.advice import Advice, Provenance
 from preceptor.advice.advising import advice_on
 from preceptor.model.units import Units
 from preceptor.policies import ExploreThenRepeat
-from preceptor.report.headline import headline
+from preceptor.report.advice_words import headline
 from tests.advice.test_few_sets import PROBLEMS
 
 WORLD = pr.World(

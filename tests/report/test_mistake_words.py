@@ -8,7 +8,7 @@ import pytest
 import preceptor as pr
 from preceptor.advice.advising import advice_on
 from preceptor.evaluation.mistakes import best_mistakes, mistakes_along, mistakes_of
-from preceptor.report.headline import in_numbers
+from preceptor.report.advice_words import in_numbers
 from preceptor.report.html import render_report
 from preceptor.report.mistake_words import in_100
 from preceptor.report.scale import per_case, scale_of

@@ -106,7 +106,7 @@ class Advice:
     @property
     def headline(self) -> tuple[str, ...]:
         """What to do, what that is worth, how sure it is, for whom it would be wrong."""
-        from preceptor.report.headline import headline
+        from preceptor.report.advice_words import headline
 
         return headline(self)
 

@@ -278,6 +278,10 @@ def problem_for(
     A `newcomer` need not be in the learner file: they are taken for one of those who are.
     """
     kind = _kind(person, learner, alpha, half_life, progress)
+    if kind is None:  # the person is there already, and has beliefs and a speed of their own
+        refuse_choices(
+            beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
+        )
     if isinstance(learner, (str, Path)):
         known_from = read_known(learner, world, participant, pooled=bool(newcomer))
         report(progress, "estimating", sentence=f"Note: {known_from.in_words()}")
@@ -291,10 +295,6 @@ def problem_for(
         first = "zero" if beliefs is None else beliefs
         known = person_for(
             world, beliefs=first, standardised=standardised, half_life=half_life, alpha=alpha
-        )
-    else:
-        refuse_choices(
-            beliefs=beliefs, half_life=half_life, alpha=alpha, standardised=standardised or None
         )
     try:
         problem = Problem(world, known, budget, time.discount, time.horizon, risk)

@@ -8,7 +8,6 @@ gain says whether the estimate can tell plan and habit apart.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from preceptor._base.deadline import Deadline
 from preceptor._base.values import FloatArray
+from preceptor.advice.deciding import half_left
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expected_costs, family_of, people_of, weights_of
 from preceptor.evaluation.value import commit_value, evaluate
@@ -153,9 +153,12 @@ def resample(
     Resampled or None
         What became of them.
     """
-    drawn = _draws(estimate, deadline, seed)
     fixed = habit.commit
-    if drawn is None or fixed is None:
+    if fixed is None:
+        return None
+    try:
+        drawn = estimate.bootstrap(RESAMPLES, seed=seed, until=Deadline(half_left(deadline)))
+    except InvalidInput:
         return None
     among = list(dict.fromkeys([fixed, *contenders]))
     gains, winners = [], dict.fromkeys(among, 0)
@@ -238,18 +241,6 @@ def judged(plan: Plan, costs: FloatArray) -> FloatArray:
     if plan.regrets is None or plan.regrets.objective == "mean":
         return np.asarray(costs @ weights_of(plan.problem))
     return np.asarray(np.max(costs / plan.regrets.best, axis=1))
-
-
-def _draws(estimate: WorldEstimate, deadline: Deadline, seed: int) -> WorldBootstrap | None:
-    """As many replicates as fit into half of what is left; None if there is no time for any."""
-    began = time.perf_counter()
-    try:
-        estimate.bootstrap(2, seed=seed)
-        each = (time.perf_counter() - began) / 2.0
-        wanted = int(min(RESAMPLES, deadline.left / 2.0 / max(each, 1e-6)))
-        return estimate.bootstrap(wanted, seed=seed) if wanted >= _FEWEST else None
-    except InvalidInput:
-        return None
 
 
 def _weights(estimate: WorldEstimate, drawn: WorldBootstrap) -> tuple[WeightInterval, ...]:

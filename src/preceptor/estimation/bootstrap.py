@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.deadline import Deadline
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
@@ -137,8 +138,10 @@ class WorldBootstrap:
         return "\n".join(lines)
 
 
-def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldBootstrap:
-    """Draw cases with replacement and estimate, `replicates` times.
+def bootstrap_world(
+    fitted: WorldEstimate, replicates: int, seed: int, until: Deadline | None = None
+) -> WorldBootstrap:
+    """Draw cases with replacement and estimate, `replicates` times or as often as there is time.
 
     Of a large table fewer cases are drawn than it has, and what that adds to the spread about the
     estimate is taken off again: it falls with the root of the number of cases (the "m out of n"
@@ -155,6 +158,8 @@ def bootstrap_world(fitted: WorldEstimate, replicates: int, seed: int) -> WorldB
     shares, failed = [], 0
     with one_blas_thread():
         for _ in range(replicates):
+            if until is not None and until.is_over and len(draws) > 1:
+                break
             rows = rng.integers(fitted.rows, size=drawn)
             try:
                 values = units.standardise(complete(fitted.design.values[rows], fitted.recipe))

@@ -36,6 +36,7 @@ from preceptor.model.outcomes import Binary
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
+    from preceptor._base.deadline import Deadline
     from preceptor.estimation.bootstrap import WorldBootstrap
 
 _FOLDS = 10
@@ -329,7 +330,9 @@ class WorldEstimate:
             ),
         ]
 
-    def bootstrap(self, replicates: int = 200, *, seed: int = 0) -> WorldBootstrap:
+    def bootstrap(
+        self, replicates: int = 200, *, seed: int = 0, until: Deadline | None = None
+    ) -> WorldBootstrap:
         """Estimate again from cases drawn with replacement.
 
         Parameters
@@ -338,6 +341,8 @@ class WorldEstimate:
             How many times, at least 2.
         seed
             Seed of the draws.
+        until
+            When to end with fewer, though with at least 2.
 
         Returns
         -------
@@ -351,7 +356,7 @@ class WorldEstimate:
         """
         from preceptor.estimation.bootstrap import bootstrap_world
 
-        return bootstrap_world(self, replicates, seed)
+        return bootstrap_world(self, replicates, seed, until)
 
     @cached_property
     def _gaps(self) -> IntArray:

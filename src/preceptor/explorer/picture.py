@@ -15,7 +15,7 @@ from preceptor.explorer.ground import Ground
 from preceptor.plan import Plan
 from preceptor.planning import solve
 from preceptor.report import figures
-from preceptor.report.headline import in_numbers
+from preceptor.report.advice_words import in_numbers
 from preceptor.report.scale import scale_of
 from preceptor.report.tables import certificate_rows, rival_rows
 from preceptor.report.words import sections

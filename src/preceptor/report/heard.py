@@ -69,9 +69,9 @@ def learning_heard(plan: Plan, schedule: Sequence[TestSet], tests: Sequence[int]
 
 
 def correlations_heard(
-    values: Sequence[Sequence[float]], labels: Sequence[str], framed: Sequence[int]
+    values: Sequence[Sequence[float]], labels: Sequence[str], committed: Sequence[int]
 ) -> str:
-    """The strongest correlations either way, and those within the set that is framed."""
+    """The strongest correlations either way, and those within the set that the plan commits to."""
     pairs = [
         (float(values[i][j]), f"{shortened(labels[i])} with {shortened(labels[j])}")
         for i in range(len(labels))
@@ -81,9 +81,9 @@ def correlations_heard(
     if pairs:
         (low, least), (high, most) = min(pairs), max(pairs)
         text += f", from {low:.2f} ({least}) to {high:.2f} ({most})"
-    within = [float(values[i][j]) for i in framed for j in framed if j < i]
+    within = [float(values[i][j]) for i in committed for j in committed if j < i]
     if within:
         text += f"; among those that the plan commits to {min(within):.2f} to {max(within):.2f}"
-    elif framed:
-        text += f"; the plan commits to {shortened(labels[framed[0]])}"
+    elif committed:
+        text += f"; the plan commits to {shortened(labels[committed[0]])}"
     return f"{text}."

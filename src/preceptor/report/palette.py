@@ -2,7 +2,7 @@
 
 A colour means one thing: eight are for tests, four for ways to choose them, seven for kinds of
 person, the others for words and paper. Those of tests, ways and kinds can be told from the paper
-behind them (contrast as WCAG AA asks), and never stand alone: names, dashes, shapes or letters say
+behind them (contrast as WCAG AA asks), and never stand alone: names, dashes or shapes say
 the same. Pictures are written in the light colours; a dark screen replaces them by rules that are
 made here.
 """
