@@ -17,7 +17,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import labelled
 from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
 from preceptor.model.risks import Risk
-from preceptor.model.sets import SetFamily, Shown
+from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.human import Human
@@ -190,15 +190,11 @@ class OwnPerson(Person):
         """Not known."""
         raise self._closed("weights")
 
-    def learn(
-        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
-    ) -> Never:
+    def learn(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Never:
         """Not known."""
         raise self._closed("way to learn")
 
-    def moves(
-        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
-    ) -> Affine:
+    def moves(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Affine:
         """Not known."""
         raise self._closed("way to learn")
 
