@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import preceptor.experiments.look as look
+import preceptor.experiments.paper as paper
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.value import evaluate
-from preceptor.experiments import look, paper
 from preceptor.experiments.assumptions import Assumptions, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
 from preceptor.experiments.instances import USUAL, best_plan, budget_of

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.experiments import look, paper
+import preceptor.experiments.look as look
+import preceptor.experiments.paper as paper
 from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of

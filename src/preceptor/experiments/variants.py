@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
+import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
-from preceptor.experiments import look, paper
 from preceptor.experiments.assumptions import as_usual, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
 from preceptor.experiments.instances import USUAL, best_plan, budget_of, draw

@@ -55,8 +55,8 @@ class OwnPerson(Person):
     ...     def predict(self, shown, values): return 0.0
     ...     def feedback(self, shown, values, outcome): ...
     >>> from preceptor import AtMost
-    >>> world = World([1.0, 0.8], np.eye(2), 0.5)
-    >>> expected = OwnPerson(Guesser(), np.zeros(2), copies=2000).expected(world, AtMost(1).sets(2))
+    >>> world = World([1.0, 0.8], [[1.0, 0.0], [0.0, 1.0]], 0.5)
+    >>> expected = OwnPerson(Guesser(), [0.0, 0.0], copies=2000).expected(world, AtMost(1).sets(2))
     >>> bool(abs(expected.losses([1]).item() - world.outcome_variance) < 0.1)
     True
     """
