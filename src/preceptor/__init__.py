@@ -39,10 +39,10 @@ from preceptor.model.risks import (
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, Decision, LogLoss, YesNoRisk
 from preceptor.people.bayesian import Bayesian
-from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
 from preceptor.people.crowd import Crowd
 from preceptor.people.curves import (
+    Branch,
     Curve,
     Geometric,
     OneShot,

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from numpy.testing import assert_allclose
 import preceptor as pr
 from preceptor.errors import NotApplicable
 from preceptor.experiments import action_map, exploration, stationary, truncation
-from preceptor.experiments.instances import DISCOUNT, budget_of, draw, instance
+from preceptor.experiments.instances import USUAL, budget_of, draw, instance
 from preceptor.experiments.plain_program import algorithm1
 from tests import oracles
 
@@ -39,9 +38,8 @@ def least_floor(problem) -> float:
 
 @pytest.mark.parametrize("number", [3, 4])  # draws for which fixed sets are bad
 @pytest.mark.parametrize("budget", ["at most", "exactly"])
-def test_best_fixed_set_against_the_plain_program(monkeypatch, budget, number):
-    monkeypatch.setattr(stationary, "instance", partial(instance, horizon=SHORT))
-    setting = {"budget": budget, "alpha": 1.2, "discount": 0.98, "rho": 0.99}
+def test_best_fixed_set_against_the_plain_program(budget, number):
+    setting = {"budget": budget, "alpha": 1.2, "discount": 0.98, "rho": 0.99, "horizon": SHORT}
     (row,) = stationary.task(setting, seed_of(number))
     problem = instance(
         draw(2, seed_of(number)), 0.99, 1.2, budget_of(budget, 1), discount=0.98, horizon=SHORT
@@ -118,7 +116,7 @@ def test_the_endless_value_is_what_long_horizons_tend_to(budget):
         (endless,) = exploration.task({**setting, "horizon": 0}, seed_of(number))
         problem = instance(draw(2, seed_of(number)), 0.9, 1.05, budget_of(budget, 1))
         dearest = max(oracles.round_loss(problem, [0, 0], s) for s in problem.sets)
-        rest = DISCOUNT**600 / (1 - DISCOUNT) * dearest
+        rest = USUAL.discount**600 / (1 - USUAL.discount) * dearest
         assert finite["value"] <= endless["value"] <= finite["value"] + rest
 
 
@@ -156,7 +154,7 @@ def every_end(problem, length: int):
 def test_the_action_map_shows_the_plain_programs_sets():
     (row,) = action_map.task({"rho": 0.6}, seed_of(0))
     assert "0" not in row["actions"]  # so exactly one has the same optimum, and is small enough
-    problem = instance(action_map.CHOSEN, 0.6, action_map.ALPHA, pr.Exactly(1))
+    problem = instance(action_map.CHOSEN, 0.6, USUAL.slow, pr.Exactly(1))
     _, schedule = algorithm1(problem)
     assert row["length"] == length_of(schedule) == 55
     shown = "".join(str(one[0] + 1) for one in schedule)

@@ -13,7 +13,6 @@ from preceptor.experiments.paper import (
     Printed,
     chosen,
     compare,
-    compare_number,
     said,
     shown,
     unsaid,
@@ -82,7 +81,7 @@ def test_numbers_are_found_up_to_rounding():
 )
 def test_numbers_are_compared_with_the_rounding_of_print(relation, ours, verdict):
     printed = Printed("it keeps", 93, 0.5, relation=relation)
-    assert compare_number(printed, ours).verdict is verdict
+    assert compare(printed, Mean.known(ours)).verdict is verdict
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.experiments import Scale, theorems
+from preceptor.experiments.instances import USUAL
 from preceptor.experiments.sweep import run_sweeps
 from preceptor.theory import SymmetricPair
 from tests import oracles
@@ -24,7 +25,7 @@ def test_the_planner_finds_the_threshold(frame):
     phases = frame[frame["part"] == "phases"]
     assert len(phases) == 64
     delta = phases["discount"]
-    threshold = np.sqrt((1 - delta) / (1 - delta / theorems.ALPHA**2))
+    threshold = np.sqrt((1 - delta) / (1 - delta / USUAL.alpha**2))
     assert_allclose(phases["threshold"], threshold, rtol=1e-12)
     better = phases["gain"] > 1e-7
     assert (better == (phases["rho"] > threshold)).all()
@@ -38,7 +39,7 @@ def test_gains_are_those_of_alternating(frame):
     chosen = phases[(phases["rho"] > phases["threshold"]) & (phases["discount"] < 0.9)]
     assert len(chosen) > 5
     for row in chosen.iloc[::3].itertuples():
-        problem = SymmetricPair(row.rho, theorems.ALPHA, row.discount).problem()
+        problem = SymmetricPair(row.rho, USUAL.alpha, row.discount).problem()
         rounds = math.ceil(math.log(1e-12) / math.log(row.discount))
         alternating = oracles.schedule_value(problem, [(t % 2,) for t in range(rounds)])
         keeping = oracles.schedule_value(problem, [(0,)] * rounds)

@@ -12,8 +12,7 @@ from scipy.special import expit, ndtr
 
 import preceptor as pr
 from preceptor.model.links import link_of
-from preceptor.model.normal_pairs import both_below
-from preceptor.model.score_pairs import ScorePair
+from preceptor.model.score_pairs import ScorePair, both_below
 from tests.oracles import operating_curve
 from tests.strategies import examples
 

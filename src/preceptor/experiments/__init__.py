@@ -9,8 +9,7 @@ True
 from preceptor.experiments.assumptions import Assumptions
 from preceptor.experiments.convergence import Converged, run_until_converged
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
-from preceptor.experiments.registry import EXPERIMENTS
-from preceptor.experiments.reproduction import reproduce, run
+from preceptor.experiments.reproduction import EXPERIMENTS, reproduce, run
 from preceptor.experiments.sweep import Sweep, run_sweeps
 
 __all__ = [

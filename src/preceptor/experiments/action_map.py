@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import HORIZON, Draw, best_plan, budget_of, draw, instance
-from preceptor.experiments.look import COLOURS, new_figure
+from preceptor.experiments.instances import USUAL, Draw, best_plan, budget_of, draw, instance
 from preceptor.experiments.statistics import Mean
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.plan import Plan
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-ALPHA = 1.05
 CHOSEN = Draw(np.array([0.95, 0.12]), np.array([0.01, 0.61]))
 CORRELATIONS = (*(round(0.02 * i, 2) for i in range(50)), 0.99)
 ROUNDS_DRAWN = 200
@@ -74,9 +73,9 @@ def _plan(
     drawn: Draw,
     rho: float,
     *,
-    alpha: float = ALPHA,
+    alpha: float = USUAL.slow,
     budget: int | str = 1,
-    horizon: int = HORIZON,
+    horizon: int = USUAL.horizon,
     **more: float,
 ) -> Plan:
     kind = "exactly" if str(budget).startswith("exactly") else "at most"
@@ -102,7 +101,7 @@ def figure(frame: pd.DataFrame) -> Figure:
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    drawn, axes = new_figure(2, height=4.4)
+    drawn, axes = look.new_figure(2, height=4.4)
     axes[0, 1].remove()
     ax = axes[0, 0]
     ax.set_subplotspec(axes[0, 0].get_gridspec()[:, :])
@@ -111,7 +110,7 @@ def figure(frame: pd.DataFrame) -> Figure:
     rho = frame["rho"].to_numpy(dtype=float)
     between = (rho[1:] + rho[:-1]) / 2
     edges = np.concatenate([[rho[0] - 0.005], between, [rho[-1] + 0.005]])
-    colours = ("0.85", COLOURS[0], COLOURS[1])
+    colours = ("0.85", look.COLOURS[0], look.COLOURS[1])
     ax.grid(visible=False)
     ax.pcolormesh(
         np.arange(actions.shape[1] + 1),
@@ -123,14 +122,13 @@ def figure(frame: pd.DataFrame) -> Figure:
     )
     inside = frame[frame["length"] <= actions.shape[1]]
     ax.plot(inside["length"], inside["rho"], "k.", markersize=5)
-    ax.set_xlabel("round t")
-    ax.set_ylabel("correlation ρ between the tests")
     alpha, discount = (
         frame[name].iloc[0] if name in frame else usual
-        for name, usual in (("alpha", ALPHA), ("discount", ".99"))
+        for name, usual in (("alpha", USUAL.slow), ("discount", ".99"))
     )
     who = f"a = {_pair(CHOSEN.coefficients)}, â = {_pair(CHOSEN.initial)}"
-    ax.set_title(f"{who}, α = {alpha}, δ = {discount}", fontsize=10)
+    title = f"{who}, α = {alpha}, δ = {discount}"
+    look.named_axes(ax, "round t", "correlation ρ between the tests", title)
     handles = [Patch(color=colours[1], label="test 1"), Patch(color=colours[2], label="test 2")]
     if (actions == 0).any():
         handles.append(Patch(color=colours[0], label="nothing"))
@@ -164,7 +162,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
             "rounds longer at .99 (130 of 186 for exactly 96); (49, more than 150) lies just off "
             "that line"
         )
-        lines.append(paper.compare_number(paper.MAP_AT_SIXTY, float(lengths[0.6]), why=why))
+        lines.append(paper.compare(paper.MAP_AT_SIXTY, Mean.known(float(lengths[0.6])), why=why))
     if 0.99 in lengths:
         high = Mean.known(float(lengths[0.99]))
         lines.append(paper.chosen(paper.MAP_AT_HIGH, high, _CHOSEN_SO))
@@ -185,13 +183,6 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("rho",),
-    assumes={
-        "alpha": "1.05",
-        "discount": "0.99",
-        "floor": "0",
-        "imputation": "0",
-        "budget": "at most 1",
-        "horizon": "600",
-    },
+    assumes=as_usual(alpha="1.05", budget="at most 1"),
     outcomes={"length": "rounds"},
 )

@@ -7,7 +7,7 @@ that a run with nothing changed is the run it always was, cell by cell.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -28,6 +28,8 @@ NAMES = {
     "budget": "budget",
     "horizon": "horizon T",
 }
+# What the paper has in most experiments, in words.
+_USUAL = {"discount": "0.99", "floor": "0", "imputation": "0", "horizon": "600"}
 # Settings become columns of a table, where `floor` is the least loss that anybody can have.
 _COLUMNS = {"floor": "curve_floor"}
 _BUDGET = re.compile(r"(at most|exactly) ([1-9]\d{0,3})")
@@ -76,38 +78,27 @@ class Assumptions:
     horizon: int | None = None
 
     def __post_init__(self) -> None:
-        faults = []
-        if self.alpha is not None and not (is_number(self.alpha) and self.alpha > 1.0):
-            faults.append(f"alpha: {self.alpha!r}, must be a number above 1")
-        if self.discount is not None and not (
-            is_number(self.discount) and 0.0 < self.discount < 1.0
-        ):
-            faults.append(f"discount: {self.discount!r}, must be above 0 and below 1")
-        if self.floor is not None and not (is_number(self.floor) and 0.0 <= self.floor <= 1.0):
-            faults.append(f"floor: {self.floor!r}, must be a share of squared error from 0 to 1")
-        dial = is_number(self.imputation) and 0.0 <= float(self.imputation or 0.0) <= 1.0
-        if self.imputation is not None and not dial and self.imputation not in DEGREES:
-            words = " or ".join(f'"{word}"' for word in DEGREES)
-            faults.append(f"imputation: {self.imputation!r}, must be from 0 to 1, or {words}")
-        if self.tests is not None and not is_count(self.tests, least=2):
-            faults.append(f"tests: {self.tests!r}, must be a whole number of at least 2")
-        if self.budget is not None and not (
-            is_count(self.budget, least=1)
-            or (isinstance(self.budget, str) and _BUDGET.fullmatch(self.budget))
-        ):
-            faults.append(
-                f'budget: {self.budget!r}, must be a whole number k, "at most k" or "exactly k"'
-            )
-        if self.horizon is not None and not is_count(self.horizon, least=1):
-            faults.append(f"horizon: {self.horizon!r}, must be a whole number of at least 1")
-        InvalidInput.raise_if(faults)
+        words = " or ".join(f'"{word}"' for word in DEGREES)
+        allowed: dict[str, tuple[Callable[[Any], bool], str]] = {
+            "alpha": (lambda x: is_number(x) and x > 1.0, "a number above 1"),
+            "discount": (lambda x: is_number(x) and 0.0 < x < 1.0, "above 0 and below 1"),
+            "floor": (_is_share, "a share of squared error from 0 to 1"),
+            "imputation": (lambda x: x in DEGREES or _is_share(x), f"from 0 to 1, or {words}"),
+            "tests": (lambda x: is_count(x, least=2), "a whole number of at least 2"),
+            "budget": (_is_budget, 'a whole number k, "at most k" or "exactly k"'),
+            "horizon": (lambda x: is_count(x, least=1), "a whole number of at least 1"),
+        }
+        changed = self.changed.items()
+        InvalidInput.raise_if(
+            f"{name}: {value!r}, must be {allowed[name][1]}"
+            for name, value in changed
+            if not allowed[name][0](value)
+        )
         # Settings go to journals and tables: plain numbers, whatever library these came from.
-        for name in ("alpha", "discount", "floor", "imputation"):
-            if is_number(getattr(self, name)):
-                object.__setattr__(self, name, float(getattr(self, name)))
-        for name in ("tests", "budget", "horizon"):
-            if is_number(getattr(self, name)):
-                object.__setattr__(self, name, int(getattr(self, name)))
+        for name, value in changed:
+            if is_number(value):
+                whole = name in ("tests", "budget", "horizon")
+                object.__setattr__(self, name, int(value) if whole else float(value))
         if self.tests is not None and self.shown is not None and self.shown > self.tests:
             raise InvalidInput(
                 f"budget: {self.budget!r}, more than there are `tests` ({self.tests})"
@@ -228,7 +219,34 @@ class Assumptions:
         return listed([f"{NAMES[name]} {value}" for name, value in self.changed.items()] or [""])
 
 
+def as_usual(**own: str) -> dict[str, str]:
+    """What an experiment assumes, in words: its own, and what most experiments have.
+
+    Parameters
+    ----------
+    own
+        What the paper has in this experiment, by the names of `Assumptions`.
+
+    Returns
+    -------
+    dict of str to str
+        In the order of `Assumptions`.
+    """
+    assumed = {**_USUAL, **own}
+    return {name: assumed[name] for name in NAMES if name in assumed}
+
+
 def given(setting: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Of these names, those that a setting says: arguments that replace the usual ones."""
     columns = ((name, _COLUMNS.get(name, name)) for name in names)
     return {name: setting[column] for name, column in columns if column in setting}
+
+
+def _is_share(value: Any) -> bool:
+    return is_number(value) and 0.0 <= value <= 1.0
+
+
+def _is_budget(value: Any) -> bool:
+    if isinstance(value, str):
+        return _BUDGET.fullmatch(value) is not None
+    return is_count(value, least=1)

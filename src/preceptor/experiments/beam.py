@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import budget_of, draw, instance
-from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
+from preceptor.experiments.instances import USUAL, problem_of
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.experiments.truncation import SUFFIXES
 from preceptor.plan import Plan
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-RHO, ALPHA = 0.99, 1.05
 # (width, rounds) of the beams; each takes some seconds at most.
 BEAMS = {
     (10, 2): ((1, 20), (4, 20), (16, 20), (64, 20)),
@@ -64,13 +63,8 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """All beams, then truncated plans of growing length while they take no longer."""
     size, k = setting["n"], setting["k"]
-    problem = instance(
-        draw(size, seed),
-        RHO,
-        setting.get("alpha", ALPHA),
-        budget_of(setting.get("budget", "exactly"), k),
-        **given(setting, "discount", "floor", "imputation", "horizon"),
-    )
+    budget, horizon = setting.get("budget", "exactly"), setting.get("horizon", USUAL.horizon)
+    problem = problem_of(setting, seed, budget, horizon, rho=USUAL.high, alpha=USUAL.slow)
     _warm(problem)
     beams = [
         (width, *_timed(problem, "beam", width=width, layers=layers))
@@ -124,7 +118,7 @@ def _timed(problem: Problem, method: str, **options: object) -> tuple[Plan, floa
 def _warm(problem: Problem) -> None:
     """Compile and list what all methods share, so that it is nobody's time."""
     problem.oracle.floors()
-    small = instance(draw(3, np.random.SeedSequence(0)), RHO, ALPHA, budget_of("exactly", 2))
+    small = problem_of({"n": 3, "k": 2}, np.random.SeedSequence(0), "exactly", USUAL.horizon)
     solve(small, "beam", width=1, layers=2)
     for suffix in SUFFIXES:
         solve(small, "truncated", length=1, suffix=suffix)
@@ -132,17 +126,16 @@ def _warm(problem: Problem) -> None:
 
 def figure(frame: pd.DataFrame) -> Figure:
     """Ratio of losses against the beam's time, one panel for each suffix rule."""
-    drawn, axes = new_figure(2, height=4.0)
+    drawn, axes = look.new_figure(2, height=4.0)
     for ax, (suffix, name) in zip(axes[0], SUFFIXES.items(), strict=True):
-        _panel(ax, frame[frame["suffix"] == suffix])
-        ax.set_title(f"truncated: {name}", fontsize=10)
+        _panel(ax, frame[frame["suffix"] == suffix], f"truncated: {name}")
     return drawn
 
 
-def _panel(ax: Axes, frame: pd.DataFrame) -> None:
+def _panel(ax: Axes, frame: pd.DataFrame, title: str) -> None:
     """Every draw as a faint mark, their geometric mean as a line."""
     for style, ((n, k), group) in enumerate(frame.groupby(["n", "k"], sort=True)):
-        colour, mark = COLOURS[style], MARKERS[style]
+        colour, mark = look.COLOURS[style], look.MARKERS[style]
         ax.plot(group["seconds_beam"], group["ratio"], mark, color=colour, alpha=0.35, markersize=4)
         widths = [rows for _, rows in group.groupby("width", sort=True)]
         ax.plot(
@@ -164,9 +157,9 @@ def _panel(ax: Axes, frame: pd.DataFrame) -> None:
     marks = [m for m in (80, 100, 120, 150, 200, 500, 1000, 2000, 5000) if low <= m <= high]
     ax.set_yticks(marks, [f"{m}%" for m in marks])
     ax.minorticks_off()
-    ax.set_xlabel("time of the beam (s), growing with its width")
-    ax.set_ylabel("loss of truncated / loss of beam")
-    legend_below(ax, columns=4, title="(n, k); faint: single draws")
+    ratio = "loss of truncated / loss of beam"
+    look.named_axes(ax, "time of the beam (s), growing with its width", ratio, title)
+    look.legend_below(ax, columns=4, title="(n, k); faint: single draws")
 
 
 def _geometric_mean(values: pd.Series) -> float:
@@ -197,15 +190,7 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("draws",),
-    assumes={
-        "alpha": "1.05",
-        "discount": "0.99",
-        "floor": "0",
-        "imputation": "0",
-        "tests": "10, 15, 20 and 25",
-        "budget": "exactly 2, 3, 4 and 5",
-        "horizon": "600",
-    },
+    assumes=as_usual(alpha="1.05", tests="10, 15, 20 and 25", budget="exactly 2, 3, 4 and 5"),
     outcomes={"ratio": "%"},
     within=("suffix", "width"),
 )

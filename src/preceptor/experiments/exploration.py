@@ -16,20 +16,20 @@ round in which the plan commits. `certified_plan` in the data is that round.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, best_plan, budget_of, draw, instance
-from preceptor.experiments.look import COLOURS, MARKERS, draw_means, legend_below, new_figure
+from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
 from preceptor.policies import Alternating
-from preceptor.problem import Problem
 from preceptor.theory import exploration_certificate
 
 if TYPE_CHECKING:
@@ -37,15 +37,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHA = 1.05
 PAPER_HORIZON = {(2, 1): 600, (3, 2): 40}
 HORIZONS = (20, 30, 40, 60, 120, 300)
 # With at most two of three tests there are too many states for longer horizons.
 LONGEST_AT_MOST = 60
-HIGH = 0.99
 _MOST_ENDLESS = 3
 # Three tests without end take a fifth of a second each.
-FEWER_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, HIGH)
+FEWER_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.9, USUAL.high)
 # Enough for T_d: with a hundredth of this tolerance it was the same in every one of 20 instances,
 # and so it was with ten times as much.
 ENDLESS: dict[str, Any] = {"tolerance": 1e-4}
@@ -62,23 +60,28 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     }
     sizes = dict(reversed(planned.items()))
     small, large = next(iter(sizes)), next(reversed(sizes))
-    pairs = tuple(
-        {"n": small[0], "k": small[1], "budget": budget, "horizon": horizon, "rho": rho, **beside}
-        for budget in budgets
-        for horizon in (sizes[small], *endless(small))
-        for rho in scale.correlations()
-    )
-    triples = tuple(
-        {"n": large[0], "k": large[1], "budget": budget, "horizon": horizon, "rho": rho, **beside}
-        for budget in budgets
-        for horizon in (sizes[large], *endless(large))
-        for rho in scale.correlations(FEWER_CORRELATIONS, quick=(HIGH,))
-    )
+
+    def settings(
+        size: tuple[int, int], horizons: Sequence[int], rhos: Sequence[float]
+    ) -> tuple[Setting, ...]:
+        n, k = size
+        return tuple(
+            {"n": n, "k": k, "budget": budget, "horizon": horizon, "rho": rho, **beside}
+            for budget in budgets
+            for horizon in horizons
+            for rho in rhos
+        )
+
+    def planned_rounds(size: tuple[int, int]) -> tuple[int, ...]:
+        return (sizes[size], *endless(size))
+
+    few = scale.correlations(FEWER_CORRELATIONS, quick=(USUAL.high,))
+    pairs = settings(small, planned_rounds(small), scale.correlations())
+    triples = settings(large, planned_rounds(large), few)
     horizons = tuple(
-        {"n": large[0], "k": large[1], "budget": budget, "horizon": horizon, "rho": HIGH, **beside}
-        for budget in budgets
-        for horizon in HORIZONS
-        if budget == "exactly" or horizon <= LONGEST_AT_MOST
+        setting
+        for setting in settings(large, HORIZONS, (USUAL.high,))
+        if setting["budget"] == "exactly" or setting["horizon"] <= LONGEST_AT_MOST
     )
     certificates = tuple(
         {"n": n, "k": k, "rho": rho, **beside}
@@ -86,10 +89,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
         for rho in scale.correlations(FEWER_CORRELATIONS)
     )
     named = tuple(
-        {"n": n, "k": k, "budget": budget, "horizon": horizon, "rho": HIGH, **beside}
-        for n, k in sizes
-        for budget in budgets
-        for horizon in (sizes[n, k], *endless((n, k)))
+        setting for size in sizes for setting in settings(size, planned_rounds(size), (USUAL.high,))
     )
     draws, seed = scale.draws_or(20), scale.seed
     every = (
@@ -125,14 +125,15 @@ def named_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 
 
 def _length(setting: Setting, seed: np.random.SeedSequence, endless: dict[str, Any]) -> list[Row]:
-    problem = _problem(setting, seed, setting["budget"], setting["horizon"] or None)
+    horizon = setting["horizon"] or None
+    problem = problem_of(setting, seed, setting["budget"], horizon, alpha=USUAL.slow)
     plan = best_plan(problem) if problem.horizon else solve(problem, "lattice", **endless)
     return [{"length": _round(plan.exploration_length), "value": plan.value}]
 
 
 def certificate_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The certified round if every test recurs, and along the optimal plan itself (pairs only)."""
-    problem = _problem(setting, seed, "exactly", None)
+    problem = problem_of(setting, seed, "exactly", None, alpha=USUAL.slow)
     everything = exploration_certificate(problem, Alternating(tuple(problem.sets)))
     row: Row = {"certified": _round(everything.round_paper)}
     if setting["n"] == 2:
@@ -146,22 +147,9 @@ def _round(number: int | None) -> float:
     return math.nan if number is None else float(number)
 
 
-def _problem(
-    setting: Setting, seed: np.random.SeedSequence, budget: str, horizon: int | None
-) -> Problem:
-    return instance(
-        draw(setting["n"], seed),
-        setting["rho"],
-        setting.get("alpha", ALPHA),
-        budget_of(budget, setting["k"]),
-        horizon=horizon,
-        **given(setting, "discount", "floor", "imputation"),
-    )
-
-
 def figure(frame: pd.DataFrame) -> Figure:
     """(2,1), (3,2), and (3,2) against the horizon."""
-    drawn, axes = new_figure(3, height=4.2)
+    drawn, axes = look.new_figure(3, height=4.2)
     parts = [part for part in ("pairs", "triples") if part in set(frame["part"])]
     for ax, part in zip(axes[0], parts, strict=False):
         _against_correlation(ax, frame, part)
@@ -182,20 +170,19 @@ def _against_correlation(ax: Axes, frame: pd.DataFrame, part: str) -> None:
             if rows.empty:
                 continue
             table = means(rows, ["rho"], "length")
-            draw_means(ax, table["rho"], table, label=f"{name}, {budget} {k}", style=style)
+            look.draw_means(ax, table["rho"], table, label=f"{name}, {budget} {k}", style=style)
             style += 1
     certified = frame[(frame["part"] == "certificates") & (frame["n"] == n) & (frame["k"] == k)]
     if len(certified):
         table = means(certified, ["rho"], "certified")
         name = "proof's inequality, if all tests recur"
-        draw_means(ax, table["rho"], table, label=name, style=style, dash="--")
+        look.draw_means(ax, table["rho"], table, label=name, style=style, dash="--")
         ax.set_ylim(-8, max(400, 1.05 * float(table["mean"].max())))
     else:
         ax.set_ylim(-8, None)
-    ax.set_title(f"(n, k) = ({n}, {k})", fontsize=10)
-    ax.set_xlabel("correlation ρ between the tests")
-    ax.set_ylabel("exploration $T_d$ (rounds)")
-    legend_below(ax)
+    title = f"(n, k) = ({n}, {k})"
+    look.named_axes(ax, "correlation ρ between the tests", "exploration $T_d$ (rounds)", title)
+    look.legend_below(ax)
 
 
 def _against_horizon(ax: Axes, frame: pd.DataFrame) -> None:
@@ -209,7 +196,8 @@ def _against_horizon(ax: Axes, frame: pd.DataFrame) -> None:
         rows = frame[frame["budget"] == budget]
         table = means(rows[rows["part"] == "horizons"], ["horizon"], "length")
         if len(table):
-            draw_means(ax, table["horizon"], table, label=f"{budget} {k}, horizon T", style=style)
+            label = f"{budget} {k}, horizon T"
+            look.draw_means(ax, table["horizon"], table, label=label, style=style)
         limit = mean_where(rows, "length", part="named points", horizon=0)
         if not limit.draws:
             continue
@@ -217,8 +205,8 @@ def _against_horizon(ax: Axes, frame: pd.DataFrame) -> None:
             [600 + 60 * style],
             [limit.value],
             yerr=[0.0 if math.isnan(limit.margin) else limit.margin],
-            fmt=MARKERS[style],
-            color=COLOURS[style],
+            fmt=look.MARKERS[style],
+            color=look.COLOURS[style],
             markerfacecolor="white",
             capsize=3,
             label=f"{budget} {k}, endless",
@@ -237,10 +225,9 @@ def _against_horizon(ax: Axes, frame: pd.DataFrame) -> None:
     ax.set_xticks([20, 40, 60, 120, 300, 630], ["20", "40", "60", "120", "300", "∞"])
     ax.minorticks_off()
     ax.set_ylim(0, None)
-    ax.set_title(f"(n, k) = ({n}, {k}) at ρ = .99", fontsize=10)
-    ax.set_xlabel("planning horizon T (rounds)")
-    ax.set_ylabel("exploration $T_d$ (rounds)")
-    legend_below(ax)
+    title = f"(n, k) = ({n}, {k}) at ρ = .99"
+    look.named_axes(ax, "planning horizon T (rounds)", "exploration $T_d$ (rounds)", title)
+    look.legend_below(ax)
 
 
 def findings(frame: pd.DataFrame) -> list[Finding]:
@@ -263,7 +250,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     lines += [_larger_k(named, budget) for budget in BUDGETS]
     lines += [_rises(frame, n, k) for n, k in PAPER_HORIZON]
     for n, k in PAPER_HORIZON:
-        mean = mean_where(frame, "certified", part="certificates", n=n, rho=HIGH)
+        mean = mean_where(frame, "certified", part="certificates", n=n, rho=USUAL.high)
         empirical = mean_where(named, "length", n=n, horizon=0, budget="exactly")
         claim = f"the certificate of ({n},{k}) is much larger than T_d, ρ=.99"
         text = f"{paper.shown(mean, 'rounds')} if all tests recur"
@@ -307,14 +294,11 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
-    assumes={
-        "alpha": "1.05",
-        "discount": "0.99",
-        "floor": "0",
-        "imputation": "0",
-        "tests": "2 and 3",
-        "budget": "at most 1 and 2",
-        "horizon": "600 for (2,1), not printed for (3,2)",
-    },
+    assumes=as_usual(
+        alpha="1.05",
+        tests="2 and 3",
+        budget="at most 1 and 2",
+        horizon="600 for (2,1), not printed for (3,2)",
+    ),
     outcomes={"length": "rounds", "certified": "rounds"},
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray
 from preceptor.errors import TooLarge
+from preceptor.experiments.assumptions import given
+from preceptor.experiments.sweep import Setting
 from preceptor.model.budgets import AtMost, Budget, Exactly
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
@@ -17,9 +20,24 @@ from preceptor.planning import solve
 from preceptor.planning.finite import DEFAULT_MEMORY, longest_that_fits
 from preceptor.problem import Problem
 
-NOISE = 1e-3
-DISCOUNT = 0.99
-HORIZON = 600
+
+@dataclass(frozen=True)
+class Usual:
+    """What the paper assumes throughout; an experiment may say otherwise."""
+
+    noise: float = 1e-3
+    discount: float = 0.99
+    horizon: int = 600
+    # Speeds of learning, and the two that experiments with one speed take.
+    alphas: tuple[float, ...] = (1.05, 1.10, 1.20)
+    slow: float = 1.05
+    alpha: float = 1.10
+    # The correlation of experiments with one, and the strongest that the paper plots.
+    rho: float = 0.8
+    high: float = 0.99
+
+
+USUAL = Usual()
 BUDGETS = ("at most", "exactly")
 # States times sets that are planned in a few seconds.
 _QUICK_WORK = 500_000_000
@@ -49,15 +67,58 @@ def instance(
     alpha: float | Curve,
     budget: Budget,
     *,
-    discount: float = DISCOUNT,
-    horizon: int | None = HORIZON,
+    discount: float = USUAL.discount,
+    horizon: int | None = USUAL.horizon,
     floor: float = 0.0,
     imputation: float = 0.0,
 ) -> Problem:
     """Equicorrelated Gaussian tests and geometric learning, unless another curve is given."""
     curve = alpha if isinstance(alpha, Curve) else Geometric(alpha, floor=floor)
-    world = World.equicorrelated(drawn.coefficients, correlation, noise_variance=NOISE)
+    world = World.equicorrelated(drawn.coefficients, correlation, noise_variance=USUAL.noise)
     return Problem(world, Learner(drawn.initial, curve, imputation), budget, discount, horizon)
+
+
+def problem_of(
+    setting: Setting,
+    seed: np.random.SeedSequence,
+    budget: str,
+    horizon: int | None,
+    *,
+    rho: float = USUAL.rho,
+    alpha: float = USUAL.alpha,
+) -> Problem:
+    """The instance of a setting, for a sweep.
+
+    Parameters
+    ----------
+    setting
+        The number of tests (`n` or `tests`), how many are shown (`k` or `shown`), and whatever else
+        of the usual is changed.
+    seed
+        Of the draw.
+    budget
+        "at most" or "exactly".
+    horizon
+        Rounds to plan; None for no end.
+    rho
+        Correlation, where the setting has none.
+    alpha
+        Speed of learning, where the setting has none.
+
+    Returns
+    -------
+    Problem
+        Drawn by the seed alone.
+    """
+    size = setting.get("n", setting.get("tests", 2))
+    return instance(
+        draw(size, seed),
+        setting.get("rho", rho),
+        setting.get("alpha", alpha),
+        budget_of(budget, setting.get("k", setting.get("shown", 1))),
+        horizon=horizon,
+        **given(setting, "discount", "floor", "imputation"),
+    )
 
 
 def best_plan(problem: Problem) -> Plan:

@@ -63,6 +63,26 @@ def draw_means(
     )
 
 
+def named_axes(axes: Axes, x: str, y: str = "", title: str = "") -> None:
+    """Say what the axes are.
+
+    Parameters
+    ----------
+    axes
+        To be labelled.
+    x
+        Label of the horizontal axis.
+    y
+        Label of the vertical axis; left as it is if empty.
+    title
+        Above the axes.
+    """
+    axes.set_xlabel(x)
+    if y:
+        axes.set_ylabel(y)
+    axes.set_title(title, fontsize=10)
+
+
 def legend_below(axes: Axes, columns: int = 2, title: str | None = None) -> None:
     """A legend under the panel, where it can cover nothing."""
     axes.legend(

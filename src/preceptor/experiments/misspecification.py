@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor._base.values import FloatArray
 from preceptor.evaluation.value import evaluate
 from preceptor.experiments.assumptions import Assumptions, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
-from preceptor.experiments.instances import DISCOUNT, HORIZON, NOISE, best_plan, budget_of
-from preceptor.experiments.look import COLOURS, as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.instances import USUAL, best_plan, budget_of
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.model.matrices import equicorrelation
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COEFFICIENTS, BELIEFS = (1.0, 0.8), (0.2, 1.3)
-RHO, ALPHA = 0.8, 1.10
 INPUTS = {
     "beliefs": "beliefs â",
     "learning": "learning curve φ",
@@ -94,9 +93,9 @@ def sign_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 @cache
 def outcome(wrong_input: str, change: float, **told: Any) -> dict[str, float]:
     """Many repeats share a sign, so each is planned once."""
-    rho = float(np.clip(RHO * (1.0 + change), -_LARGEST_RHO, _LARGEST_RHO))
+    rho = float(np.clip(USUAL.rho * (1.0 + change), -_LARGEST_RHO, _LARGEST_RHO))
     if wrong_input == "learning":
-        wrong = told.get("alpha", ALPHA) ** (1.0 + change)
+        wrong = told.get("alpha", USUAL.alpha) ** (1.0 + change)
         return deployed(planned_with(**{**told, "alpha": wrong}), **told)
     if wrong_input == "loss":
         return deployed(planned_with(rho_of_loss=rho, **told), **told)
@@ -106,16 +105,16 @@ def outcome(wrong_input: str, change: float, **told: Any) -> dict[str, float]:
 def planned_with(
     *,
     beliefs: tuple[float, ...] | FloatArray = BELIEFS,
-    alpha: float = ALPHA,
-    rho_of_loss: float = RHO,
-    rho_imputed: float = RHO,
-    discount: float = DISCOUNT,
+    alpha: float = USUAL.alpha,
+    rho_of_loss: float = USUAL.rho,
+    rho_imputed: float = USUAL.rho,
+    discount: float = USUAL.discount,
     floor: float = 0.0,
     budget: int | str = 1,
-    horizon: int = HORIZON,
+    horizon: int = USUAL.horizon,
 ) -> Problem:
     """The instance, with some of its inputs replaced."""
-    world = World.equicorrelated(COEFFICIENTS, rho_of_loss, noise_variance=NOISE)
+    world = World.equicorrelated(COEFFICIENTS, rho_of_loss, noise_variance=USUAL.noise)
     learner = Learner(beliefs, Geometric(alpha, floor=floor), equicorrelation(2, rho_imputed))
     assumed = Assumptions(budget=budget)
     (kind,) = assumed.kinds(("at most",))
@@ -141,7 +140,7 @@ def _truth(**told: Any) -> tuple[Problem, float]:
 
 def figure(frame: pd.DataFrame) -> Figure:
     """Retained optimality and excess loss against η."""
-    drawn, axes = new_figure(2, height=4.0)
+    drawn, axes = look.new_figure(2, height=4.0)
     for ax, column, name in (
         (axes[0, 0], "retained", "retained optimality"),
         (axes[0, 1], "excess", "excess loss of the optimum,\nas part of the misled plan's"),
@@ -149,18 +148,18 @@ def figure(frame: pd.DataFrame) -> Figure:
         for style, wrong_input in enumerate(INPUTS):
             rows = frame[(frame["part"] == "repeats") & (frame["input"] == wrong_input)]
             table = means(rows, ["level"], column)
-            draw_means(ax, 100 * table["level"], table, label=INPUTS[wrong_input], style=style)
+            look.draw_means(ax, 100 * table["level"], table, label=INPUTS[wrong_input], style=style)
             signs = frame[(frame["part"] == "signs") & (frame["input"] == wrong_input)]
             for sign, mark in ((1, "+"), (-1, "_")):
                 chosen = signs[signs["sign"] == sign]
-                colour = COLOURS[style]
+                colour = look.COLOURS[style]
                 ax.plot(100 * chosen["level"], chosen[column], mark, color=colour, markersize=8)
-        ax.set_xlabel("the input is wrong by η (%)")
-        ax.set_ylabel(name)
-        ax.set_title("+ always too large, - always too small", fontsize=10)
+        look.named_axes(
+            ax, "the input is wrong by η (%)", name, "+ always too large, - always too small"
+        )
         ax.set_ylim(None, 102)
-        as_percent(ax)
-        legend_below(ax)
+        look.as_percent(ax)
+        look.legend_below(ax)
     return drawn
 
 

@@ -98,11 +98,6 @@ def chosen(printed: Printed, mean: Mean, why: str, *, claim: str = "") -> Findin
     return Finding(claim or printed.claim, printed.text, ours, verdict, why)
 
 
-def compare_number(printed: Printed, value: float, *, claim: str = "", why: str = "") -> Finding:
-    """The same for a number without sampling error."""
-    return compare(printed, Mean.known(value), claim=claim, why=why)
-
-
 def unsaid(claim: str, ours: Mean | str, unit: str = "%", why: str = "") -> Finding:
     """A figure of ours that has no counterpart in the paper."""
     text = ours if isinstance(ours, str) else shown(ours, unit)

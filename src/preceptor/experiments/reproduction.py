@@ -21,15 +21,33 @@ from preceptor._base.files import read_json, write_bytes, write_text
 from preceptor._base.journal import Journal
 from preceptor._base.progress import Progress
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.experiments import look, written
+from preceptor.experiments import (
+    action_map,
+    beam,
+    exploration,
+    look,
+    misspecification,
+    stationary,
+    theorems,
+    truncation,
+    variants,
+    written,
+)
 from preceptor.experiments.assumptions import Assumptions
 from preceptor.experiments.changed import findings_of
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.registry import EXPERIMENTS
 from preceptor.experiments.sweep import require_pandas, run_sweeps
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# In the order of the paper.
+_MODULES = (
+    *(stationary, action_map, exploration, truncation, beam),
+    *(misspecification, variants, theorems),
+)
+EXPERIMENTS: dict[str, Experiment] = {each.EXPERIMENT.name: each.EXPERIMENT for each in _MODULES}
+"""Every experiment by its name, in the order of the paper."""
 
 UNFINISHED = ".unfinished.jsonl"
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, DISCOUNT, best_plan, budget_of, draw, instance
-from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of
 from preceptor.experiments.statistics import mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHAS = (1.05, 1.10, 1.20)
-DISCOUNTS = (0.85, 0.90, 0.95, 0.99)
-USUAL_ALPHA = 1.10
+DISCOUNTS = (0.85, 0.90, 0.95, USUAL.discount)
 NAMED = (  # what the paper prints, with α and ρ
     (paper.STATIONARY_HALF, 1.10, 0.5),
     (paper.STATIONARY_HIGH, 1.10, 0.99),
@@ -43,9 +41,9 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """The curves of the figure, and the named points with both budgets and many draws."""
     assume = scale.assume
     assume.sizes(((2, 1),))
-    (discount,) = assume.among("discount", (DISCOUNT,))
-    (usual,) = assume.among("alpha", (USUAL_ALPHA,))
-    pairs = [(alpha, discount) for alpha in assume.among("alpha", ALPHAS)]
+    (discount,) = assume.among("discount", (USUAL.discount,))
+    (usual,) = assume.among("alpha", (USUAL.alpha,))
+    pairs = [(alpha, discount) for alpha in assume.among("alpha", USUAL.alphas)]
     pairs += [(usual, each) for each in assume.among("discount", DISCOUNTS) if each != discount]
     beside = assume.beside("floor", "imputation", "tests", "shown", "horizon")
     curves = tuple(
@@ -68,14 +66,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio of the best fixed set."""
-    problem = instance(
-        draw(setting.get("tests", 2), seed),
-        setting["rho"],
-        setting["alpha"],
-        budget_of(setting["budget"], setting.get("shown", 1)),
-        discount=setting["discount"],
-        **given(setting, "floor", "imputation", "horizon"),
-    )
+    problem = problem_of(setting, seed, setting["budget"], setting.get("horizon", USUAL.horizon))
     best = best_plan(problem).value
     fixed = solve(problem, "stationary").value
     floor = remaining_floor(problem, after=0)
@@ -94,7 +85,7 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 def figure(frame: pd.DataFrame) -> Figure:
     """Four panels: retained optimality and excess loss, against α and against δ."""
     curves = frame[frame["part"] == "curves"]
-    drawn, axes = new_figure(2, 2)
+    drawn, axes = look.new_figure(2, 2)
     for row, (column, name) in enumerate(
         [
             ("retained", "retained optimality"),
@@ -103,7 +94,7 @@ def figure(frame: pd.DataFrame) -> Figure:
     ):
         # With one of them changed, there is one discount, or one speed.
         discount = curves["discount"].max()
-        alpha = USUAL_ALPHA if USUAL_ALPHA in set(curves["alpha"]) else curves["alpha"].max()
+        alpha = USUAL.alpha if USUAL.alpha in set(curves["alpha"]) else curves["alpha"].max()
         left = curves[curves["discount"] == discount]
         right = curves[curves["alpha"] == alpha]
         _panel(axes[row, 0], left, "alpha", column, f"δ = {discount}, learning speed varies", "α")
@@ -116,12 +107,11 @@ def figure(frame: pd.DataFrame) -> Figure:
 def _panel(ax: Axes, frame: pd.DataFrame, key: str, column: str, title: str, letter: str) -> None:
     for style, value in enumerate(sorted(frame[key].unique())):
         table = means(frame[frame[key] == value], ["rho"], column)
-        draw_means(ax, table["rho"], table, label=f"{letter} = {value:.2f}", style=style)
-    ax.set_xlabel("correlation ρ between the tests")
-    ax.set_title(title, fontsize=10)
+        look.draw_means(ax, table["rho"], table, label=f"{letter} = {value:.2f}", style=style)
+    look.named_axes(ax, "correlation ρ between the tests", title=title)
     ax.set_ylim(0, 104)
-    as_percent(ax)
-    legend_below(ax, columns=4)
+    look.as_percent(ax)
+    look.legend_below(ax, columns=4)
 
 
 def findings(frame: pd.DataFrame) -> list[Finding]:
@@ -133,7 +123,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
             mean = mean_where(named, "retained", budget=budget, alpha=alpha, rho=rho)
             lines.append(paper.compare(printed, mean, claim=f"{printed.claim}, {budget} one"))
     curve = frame[(frame["part"] == "curves") & (frame["alpha"] == 1.10)]
-    table = means(curve[curve["discount"] == DISCOUNT], ["rho"], "retained")
+    table = means(curve[curve["discount"] == USUAL.discount], ["rho"], "retained")
     weak = table.loc[table["rho"] <= 0.2, "mean"]
     text = f"at least {weak.min():.2f}% at ρ ≤ .2" if len(weak) else "-"
     best = bool(weak.min() > 99.5) if len(weak) else None
@@ -155,7 +145,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
 
 def _falls(frame: pd.DataFrame, key: str, claim: str) -> Finding:
     """Whether retained optimality, averaged over all ρ, falls with α or with δ."""
-    fixed = ("discount", DISCOUNT) if key == "alpha" else ("alpha", USUAL_ALPHA)
+    fixed = ("discount", USUAL.discount) if key == "alpha" else ("alpha", USUAL.alpha)
     curves = frame[(frame["part"] == "curves") & (frame[fixed[0]] == fixed[1])]
     table = means(curves, [key], "retained")
     text = ", ".join(f"{m:.1f}%" for m in table["mean"])
@@ -171,14 +161,11 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
-    assumes={
-        "alpha": "1.05, 1.10 and 1.20",
-        "discount": "0.99 (and 0.85, 0.90, 0.95)",
-        "floor": "0",
-        "imputation": "0",
-        "tests": "2",
-        "budget": "at most 1",
-        "horizon": "600",
-    },
+    assumes=as_usual(
+        alpha="1.05, 1.10 and 1.20",
+        discount="0.99 (and 0.85, 0.90, 0.95)",
+        tests="2",
+        budget="at most 1",
+    ),
     outcomes={"retained": "%", "excess": "%"},
 )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.look import COLOURS, MARKERS, legend_below, new_figure
+from preceptor.experiments.instances import USUAL
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.model.matrices import equicorrelation
 from preceptor.planning import solve
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHA = 1.10
 GRID = 40
 # A plan that is better by less than this is the fixed set again, up to rounding.
 _SAME = 1e-9
@@ -58,7 +58,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Value of the optimal plan and of the best fixed set for a symmetric pair."""
-    pair = SymmetricPair(setting["rho"], setting.get("alpha", ALPHA), setting["discount"])
+    pair = SymmetricPair(setting["rho"], setting.get("alpha", USUAL.alpha), setting["discount"])
     problem = pair.problem()
     best = solve(problem, "lattice", tolerance=1e-9).value
     fixed = solve(problem, "stationary").value
@@ -83,7 +83,7 @@ def ratio_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 
 def figure(frame: pd.DataFrame) -> Figure:
     """Phase diagram and ratio."""
-    drawn, axes = new_figure(2, height=4.0)
+    drawn, axes = look.new_figure(2, height=4.0)
     _diagram(drawn, axes[0, 0], frame[frame["part"] == "phases"])
     _ratios(axes[0, 1], frame[frame["part"] == "ratios"])
     return drawn
@@ -102,33 +102,31 @@ def _diagram(drawn: Figure, ax: Axes, frame: pd.DataFrame) -> None:
     mesh = ax.pcolormesh(deltas, rhos, gain, cmap="viridis", shading="nearest", rasterized=True)
     drawn.colorbar(mesh, ax=ax, label="gain over the best fixed set (%)")
     line = np.linspace(deltas[0], deltas[-1], 200)
-    alpha = float(frame["alpha"].iloc[0]) if "alpha" in frame else ALPHA
+    alpha = float(frame["alpha"].iloc[0]) if "alpha" in frame else USUAL.alpha
     threshold = [critical_correlation(delta, alpha) for delta in line if delta < 1.0]
     line = line[line < 1.0]
-    ax.plot(line, threshold, color=COLOURS[5], linewidth=2.5, label="proposition: ρ*(δ)")
+    ax.plot(line, threshold, color=look.COLOURS[5], linewidth=2.5, label="proposition: ρ*(δ)")
     ax.plot(
         [], [], "s", color="0.93", markeredgecolor="0.6", label="planner: a fixed set is optimal"
     )
-    ax.set_xlabel("discount δ")
-    ax.set_ylabel("correlation ρ between the tests")
-    ax.set_title("two interchangeable tests", fontsize=10)
-    legend_below(ax, columns=1)
+    rho = "correlation ρ between the tests"
+    look.named_axes(ax, "discount δ", rho, "two interchangeable tests")
+    look.legend_below(ax, columns=1)
 
 
 def _ratios(ax: Axes, frame: pd.DataFrame) -> None:
     for style, rho in enumerate(sorted(frame["rho"].unique())):
         rows = frame[frame["rho"] == rho].sort_values("ahead")
-        colour = COLOURS[style]
-        mark = MARKERS[style]
+        colour = look.COLOURS[style]
+        mark = look.MARKERS[style]
         ax.plot(rows["ahead"], rows["ratio"], f"{mark}-", color=colour, markersize=4,
                 label=f"ρ = {rho:g}, measured")  # fmt: skip
         ax.plot(rows["ahead"], rows["theorem"], "--", color=colour, label=f"ρ = {rho:g}, theorem")
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlabel("rounds that matter, 1/(1 - δ)")
-    ax.set_ylabel("loss of the best fixed set / optimum")
-    ax.set_title("fixed sets can be arbitrarily bad", fontsize=10)
-    legend_below(ax, columns=3)
+    ratio, bad = "loss of the best fixed set / optimum", "fixed sets can be arbitrarily bad"
+    look.named_axes(ax, "rounds that matter, 1/(1 - δ)", ratio, bad)
+    look.legend_below(ax, columns=3)
 
 
 def findings(frame: pd.DataFrame) -> list[Finding]:

@@ -14,34 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, HORIZON, best_plan, budget_of, draw, instance
-from preceptor.experiments.look import (
-    COLOURS,
-    MARKERS,
-    as_percent,
-    draw_means,
-    legend_below,
-    new_figure,
-)
+from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of
 from preceptor.experiments.plain_program import algorithm1
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, fill
-from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-ALPHAS = (1.05, 1.10, 1.20)
-RHO = 0.8
 LENGTHS = (5, 10, 20, 40, 60, 80, 120, 200, 300)
 SUFFIXES = {"last": "last set repeated (the paper)", "best": "end and final set chosen (ours)"}
 PROGRAMS = {"plain": 3, "compiled": 15}  # and how often each is timed
@@ -52,7 +42,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     """Quality for every α, T̄, suffix rule and budget; time for every T̄, alone."""
     assume = scale.assume
     assume.sizes(((2, 1),))
-    (horizon,) = assume.among("horizon", (HORIZON,))
+    (horizon,) = assume.among("horizon", (USUAL.horizon,))
     lengths = [n for n in ((10, 80, 120) if scale.quick else LENGTHS) if n < horizon]
     if not lengths:
         raise InvalidInput(f"horizon: {horizon}, must be above {min(LENGTHS)}, the shortest T̄")
@@ -60,7 +50,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
     quality = tuple(
         {"budget": budget, "alpha": alpha, "length": length, **beside}
         for budget in assume.kinds(BUDGETS)
-        for alpha in assume.among("alpha", ALPHAS)
+        for alpha in assume.among("alpha", USUAL.alphas)
         for length in lengths
     )
     # Written down plainly, more than two tests take hours.
@@ -78,7 +68,7 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio with either suffix."""
-    problem = _problem(setting, seed, setting["budget"], setting.get("horizon", HORIZON))
+    problem = problem_of(setting, seed, setting["budget"], setting.get("horizon", USUAL.horizon))
     best = best_plan(problem).value
     floor = remaining_floor(problem, after=0)
     rows: list[Row] = []
@@ -97,7 +87,7 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for planning T̄ rounds."""
     length = setting["length"]
-    problem = _problem(setting, seed, "exactly", length)
+    problem = problem_of(setting, seed, "exactly", length)
     times = []
     for _ in range(PROGRAMS[setting["program"]]):
         started = time.perf_counter()
@@ -109,20 +99,9 @@ def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     return [{"seconds": min(times)}]
 
 
-def _problem(setting: Setting, seed: np.random.SeedSequence, budget: str, horizon: int) -> Problem:
-    return instance(
-        draw(setting.get("tests", 2), seed),
-        RHO,
-        setting.get("alpha", 1.10),
-        budget_of(budget, setting.get("shown", 1)),
-        horizon=horizon,
-        **given(setting, "discount", "floor", "imputation"),
-    )
-
-
 def figure(frame: pd.DataFrame) -> Figure:
     """Quality, excess loss, and time."""
-    drawn, axes = new_figure(3, height=4.0)
+    drawn, axes = look.new_figure(3, height=4.0)
     quality = frame[frame["part"] == "quality"]
     quality = quality[quality["budget"] == sorted(quality["budget"].unique())[0]]
     for ax, column, name in (
@@ -141,12 +120,11 @@ def _quality_panel(ax: Axes, frame: pd.DataFrame, column: str) -> None:
             rows = frame[(frame["alpha"] == alpha) & (frame["suffix"] == suffix)]
             table = means(rows, ["length"], column)
             label = f"α = {alpha:.2f}, {suffix}"
-            draw_means(ax, table["length"], table, label=label, style=style, dash=dash)
-    ax.set_xlabel("planned rounds T̄")
-    ax.set_title("dashed: last set repeated, solid: chosen", fontsize=10)
+            look.draw_means(ax, table["length"], table, label=label, style=style, dash=dash)
+    look.named_axes(ax, "planned rounds T̄", title="dashed: last set repeated, solid: chosen")
     ax.set_ylim(None, 102)
-    as_percent(ax)
-    legend_below(ax, columns=3)
+    look.as_percent(ax)
+    look.legend_below(ax, columns=3)
 
 
 def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
@@ -161,8 +139,8 @@ def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
         ax.plot(
             list(shares),
             list(shares.values()),
-            f"{MARKERS[style]}-",
-            color=COLOURS[style],
+            f"{look.MARKERS[style]}-",
+            color=look.COLOURS[style],
             markersize=3.5,
             label=name,
         )
@@ -174,12 +152,10 @@ def _time_panel(ax: Axes, frame: pd.DataFrame) -> None:
     horizon = max(relative_times(frame, "compiled"))
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlabel("planned rounds T̄")
-    ax.set_ylabel(f"as part of that for T = {horizon}")
-    ax.set_title("time", fontsize=10)
+    look.named_axes(ax, "planned rounds T̄", f"as part of that for T = {horizon}", "time")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}%"))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    legend_below(ax, columns=1)
+    look.legend_below(ax, columns=1)
 
 
 def relative_times(frame: pd.DataFrame, program: str) -> dict[int, float]:
@@ -210,7 +186,7 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
     plain, compiled = (relative_times(frame, program) for program in PROGRAMS)
     for printed, length in ((paper.TRUNCATED_TIME_80, 80), (paper.TRUNCATED_TIME_120, 120)):
         claim = f"{printed.claim}, plain Python"
-        lines.append(paper.compare_number(printed, plain[length], claim=claim))
+        lines.append(paper.compare(printed, Mean.known(plain[length]), claim=claim))
     why = "600 rounds take it under a millisecond, and fixed costs show"
     text = f"{compiled[120]:.0f}%"
     lines.append(paper.unsaid("time at T̄=120, of that at T=600, compiled", text, why=why))
@@ -220,7 +196,8 @@ def findings(frame: pd.DataFrame) -> list[Finding]:
 def _worst(rows: pd.DataFrame, suffix: str) -> Mean:
     """The α with the least mean at T̄ = 120."""
     each = [
-        mean_where(rows, "retained", alpha=alpha, length=120, suffix=suffix) for alpha in ALPHAS
+        mean_where(rows, "retained", alpha=alpha, length=120, suffix=suffix)
+        for alpha in USUAL.alphas
     ]
     return min(each, key=lambda mean: mean.value)
 
@@ -233,15 +210,7 @@ EXPERIMENT = Experiment(
     figure=figure,
     findings=findings,
     varies=("draws",),
-    assumes={
-        "alpha": "1.05, 1.10 and 1.20",
-        "discount": "0.99",
-        "floor": "0",
-        "imputation": "0",
-        "tests": "2",
-        "budget": "at most 1",
-        "horizon": "600",
-    },
+    assumes=as_usual(alpha="1.05, 1.10 and 1.20", tests="2", budget="at most 1"),
     outcomes={"retained": "%", "excess": "%"},
     within=("suffix",),
 )

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
-from preceptor.experiments.assumptions import given
+from preceptor.experiments.assumptions import as_usual, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import DISCOUNT, NOISE, best_plan, budget_of, draw
-from preceptor.experiments.look import as_percent, draw_means, legend_below, new_figure
+from preceptor.experiments.instances import USUAL, best_plan, budget_of, draw
 from preceptor.experiments.statistics import Mean, mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.loss import ClosedForm, Empirical
@@ -49,7 +49,6 @@ SCENARIOS = {
 SAMPLED = ("baseline", "beta", "huber", "power")
 HORIZON = 180
 SAMPLES = 1024
-RHO = 0.8
 CORRELATIONS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 LENGTHS = (5, 10, 20, 40, 60, 80, 100, 120)
 _REPEATS = 5
@@ -97,7 +96,7 @@ def phase_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 
 def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality of truncated plans with the paper's suffix rule."""
-    task = _problem(setting, RHO, seed)
+    task = _problem(setting, USUAL.rho, seed)
     best = best_plan(task).value
     return [
         {
@@ -111,7 +110,7 @@ def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for filling the table, for every T̄."""
-    task = _problem(setting, RHO, seed)
+    task = _problem(setting, USUAL.rho, seed)
     rows: list[Row] = []
     for length in (each for each in LENGTHS if each < (task.horizon or HORIZON)):
         times = []
@@ -133,8 +132,8 @@ def problem(
     rho: float,
     seed: np.random.SeedSequence,
     *,
-    alpha: float = 1.05,
-    discount: float = DISCOUNT,
+    alpha: float = USUAL.slow,
+    discount: float = USUAL.discount,
     floor: float = 0.0,
     imputation: str = "",
     tests: int = 2,
@@ -146,9 +145,9 @@ def problem(
     drawn = draw(tests, seed)
     name = scenario.removesuffix(" exact")
     if name == "beta":
-        world = World.beta_copula(drawn.coefficients, rho, (2.0, 5.0), noise_variance=NOISE)
+        world = World.beta_copula(drawn.coefficients, rho, (2.0, 5.0), noise_variance=USUAL.noise)
     else:
-        world = World.equicorrelated(drawn.coefficients, rho, noise_variance=NOISE)
+        world = World.equicorrelated(drawn.coefficients, rho, noise_variance=USUAL.noise)
     place = (SAMPLED.index(name), round(1e6 * rho))
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *place))
     filled = imputation or ("cubic" if name == "beta" else "linear")
@@ -167,7 +166,7 @@ def problem(
 
 def figure(frame: pd.DataFrame) -> Figure:
     """T_d, quality and time."""
-    drawn, axes = new_figure(3, height=4.2)
+    drawn, axes = look.new_figure(3, height=4.2)
     phases = frame[frame["part"] == "phases"]
     budget = "exactly" if "exactly" in set(phases["budget"]) else "at most"
     phases = phases[phases["budget"] == budget]
@@ -177,7 +176,7 @@ def figure(frame: pd.DataFrame) -> Figure:
             continue
         table = means(rows, ["rho"], "length")
         exact = scenario.endswith(" exact")
-        draw_means(
+        look.draw_means(
             axes[0, 0],
             table["rho"],
             table,
@@ -185,30 +184,27 @@ def figure(frame: pd.DataFrame) -> Figure:
             style=SAMPLED.index(scenario.removesuffix(" exact")) if exact else style,
             dash=":" if exact else "-",
         )
-    axes[0, 0].set_xlabel("correlation ρ (latent for Beta)")
-    axes[0, 0].set_ylabel("exploration $T_d$ (rounds)")
     horizon = int(phases["horizon"].iloc[0]) if "horizon" in phases else HORIZON
-    axes[0, 0].set_title(f"T = {horizon}", fontsize=10)
+    rho, length = "correlation ρ (latent for Beta)", "exploration $T_d$ (rounds)"
+    look.named_axes(axes[0, 0], rho, length, f"T = {horizon}")
     for style, scenario in enumerate(SAMPLED):
         quality = frame[(frame["part"] == "quality") & (frame["scenario"] == scenario)]
         table = means(quality, ["planned"], "retained")
         label = SCENARIOS[scenario]
-        draw_means(axes[0, 1], table["planned"], table, label=label, style=style)
+        look.draw_means(axes[0, 1], table["planned"], table, label=label, style=style)
         times = relative_times(frame, scenario)
         table = means(times, ["planned"], "share")
-        draw_means(axes[0, 2], table["planned"], table, label=label, style=style)
+        look.draw_means(axes[0, 2], table["planned"], table, label=label, style=style)
     for ax, name in (
         (axes[0, 1], "retained optimality"),
         (axes[0, 2], f"time, as part of that for T̄ = {int(frame['planned'].max())}"),
     ):
-        ax.set_xlabel("planned rounds T̄")
-        ax.set_ylabel(name)
-        ax.set_title(f"ρ = {RHO}", fontsize=10)
-        as_percent(ax)
+        look.named_axes(ax, "planned rounds T̄", name, f"ρ = {USUAL.rho}")
+        look.as_percent(ax)
     axes[0, 0].set_ylim(-3, None)
     axes[0, 1].set_ylim(40, 105)
     for ax in axes.flat:
-        legend_below(ax)
+        look.legend_below(ax)
     return drawn
 
 
@@ -271,15 +267,13 @@ EXPERIMENT = Experiment(
     sweeps=sweeps,
     figure=figure,
     findings=findings,
-    assumes={
-        "alpha": "1.05",
-        "discount": "0.99",
-        "floor": "0",
-        "imputation": "linear, cubic for Beta tests",
-        "tests": "2",
-        "budget": "exactly 1",
-        "horizon": "180",
-    },
+    assumes=as_usual(
+        alpha="1.05",
+        imputation="linear, cubic for Beta tests",
+        tests="2",
+        budget="exactly 1",
+        horizon="180",
+    ),
     outcomes={"length": "rounds", "retained": "%"},
     within=("planned",),
 )

@@ -22,14 +22,12 @@ from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.model.budgets import MAX_LISTED_SETS
 from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import NumberRisk, SquaredError
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import MOST_NUMBERS, SetFamily
 
 # Residuals are computed for so many (case, state) pairs at a time: 32 MB.
 _BLOCK = 4_000_000
 # Beyond so many cases a loss has more digits than anybody needs.
 _MOST_SAMPLES = 1_000_000
-# Numbers in the filled-in samples of all sets together: 400 MB.
-_MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +103,10 @@ class Empirical(LossModel):
     def _check_size(self, tests: int, sets: int) -> None:
         """Raise `TooLarge` before the sample, filled in for every set, is more than can be held."""
         numbers = self.samples * tests * sets
-        if numbers > _MOST_NUMBERS:
+        if numbers > MOST_NUMBERS:
             raise TooLarge(
                 f"samples: {self.samples:,} cases of {tests} tests, filled in for each of {sets:,} "
-                f"sets, are {numbers:.1e} numbers, more than {_MOST_NUMBERS:.0e}; draw fewer, or "
+                f"sets, are {numbers:.1e} numbers, more than {MOST_NUMBERS:.0e}; draw fewer, or "
                 "allow fewer sets",
                 bytes_needed=8 * numbers,
             )

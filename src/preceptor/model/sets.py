@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 
+# Numbers that are held at once, for each round, case or person: 400 MB an array.
+MOST_NUMBERS = 50_000_000
 # Indices of tests in rising order; the empty tuple shows nothing.
 TestSet = tuple[int, ...]
 # The same as a mask, true for tests that are seen; of a crowd with any leading axes (..., n).
@@ -57,3 +59,30 @@ class SetFamily:
             if equal.any():
                 return int(equal.argmax())
         raise KeyError(wanted)
+
+
+def for_each_set(shown: Shown, work_out: Callable[[TestSet], FloatArray]) -> FloatArray:
+    """What `work_out` gives for what each person was shown, worked out once for each set.
+
+    Parameters
+    ----------
+    shown
+        Which tests were seen, shape (..., n).
+    work_out
+        From a set to an array whose shape is always the same.
+
+    Returns
+    -------
+    array of shape (..., *shape)
+        One array for each person.
+
+    Examples
+    --------
+    >>> seen = np.array([[True, False], [True, True], [True, False]])
+    >>> for_each_set(seen, lambda shown: np.array(10.0 * len(shown)))
+    array([10., 20., 10.])
+    """
+    masks, which = np.unique(shown.reshape(-1, shown.shape[-1]), axis=0, return_inverse=True)
+    sets = [tuple(int(i) for i in np.flatnonzero(mask)) for mask in masks]
+    answers = np.stack([work_out(one) for one in sets])
+    return answers[which.reshape(shown.shape[:-1])]

@@ -41,8 +41,8 @@ from preceptor.model.units import Units
 
 # Variances beyond this leave no room for sums over rounds.
 _LARGEST = 1e100
-# So many tests are named when a world shows itself.
-_NAMED = 8
+# So many tests are named when a world or a problem shows itself.
+NAMED = 8
 # What `noise_variance` is if nobody says anything.
 _DEFAULT_NOISE = 1e-3
 
@@ -432,7 +432,7 @@ class World(Value):
         ]
         if self.groups is not None:
             sizes = [f"{name} ({counted(len(part), 'column')})" for name, part in self.groups]
-            rows.append(("groups", first_few(sizes, _NAMED // 2)))
+            rows.append(("groups", first_few(sizes, NAMED // 2)))
         if self.beta_shape is not None:
             p, q = self.beta_shape
             rows.append(("marginals", f"Beta({p:g}, {q:g}), standardised, in a Gaussian copula"))
@@ -540,7 +540,7 @@ class World(Value):
 def weights_in_words(names: Sequence[str], weights: FloatArray) -> str:
     """Names with their weights, the largest first; a name stays on the line of its weight."""
     order = np.argsort(-np.abs(weights), kind="stable")
-    return first_few([f"{names[i]}{TOGETHER}{weights[i]:.3g}" for i in order], _NAMED)
+    return first_few([f"{names[i]}{TOGETHER}{weights[i]:.3g}" for i in order], NAMED)
 
 
 def _noise_faults(noise_variance: float) -> list[str]:

@@ -17,11 +17,25 @@ from preceptor._base.values import FloatArray
 from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.people.person import Affine
-from preceptor.people.weighted import Weighted
+from preceptor.people.person import Affine, Person
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weighted(Person):
+    """Base of people who remember weights (..., n), and neither exposure nor rounds."""
+
+    def fresh(
+        self, world: World, people: tuple[int, ...], start: Sequence[int] | None
+    ) -> FloatArray:
+        """The first weights."""
+        return np.broadcast_to(self.initial, (*people, self.size)).copy()
+
+    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
+        """The state."""
+        return state
 
 
 class Kept(NamedTuple):

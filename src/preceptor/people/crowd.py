@@ -28,8 +28,7 @@ from preceptor.people.matched import matched_delta_rate
 from preceptor.people.person import Affine, Person
 
 if TYPE_CHECKING:
-    from preceptor.people.acting import Acting
-    from preceptor.people.crowd_acting import ActingCrowd
+    from preceptor.people.acting import Acting, ActingCrowd
     from preceptor.people.expected import Expected
 
 # Half of all people learn at rates within this factor of the median (log-normal, spread 1.1).
@@ -222,7 +221,7 @@ class Crowd(Person):
         ActingCrowd
             Before the first round.
         """
-        from preceptor.people.crowd_acting import ActingCrowd
+        from preceptor.people.acting import ActingCrowd
 
         acts: list[Acting] = [
             member.person.acting(world, start, response_noise, risk) for member in self.members

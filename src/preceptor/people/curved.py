@@ -16,8 +16,6 @@ from preceptor._base.fields import Items
 from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
 from preceptor.errors import InvalidInput, InvalidProblem
-from preceptor.people.branches import Branch as Branch  # so that files may have it
-from preceptor.people.continued import Continued as Continued  # so that files may have it
 from preceptor.people.curves import Curve, OneShot, check_curve
 from preceptor.people.person import Person
 

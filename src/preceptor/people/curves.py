@@ -2,16 +2,22 @@
 
 A curve is the paper's φ, a non-increasing function of the count with φ(0) = 1. The squared error
 of a coefficient after m showings is φ(m) times what it was at first; the error itself is multiplied
-by `retention(m)` = sign(m)·sqrt(φ(m)). The sign stays 1 on every curve but a `Branch`
-(`branches.py`). `floor` is a share of the squared error that learning never removes.
+by `retention(m)` = sign(m)·sqrt(φ(m)). `floor` is a share of the squared error that learning never
+removes.
+
+The rule says how large an error is, and not which sign it has. The paper goes on with the branch on
+which the sign stays, as all curves here do but one; its arguments need no more than a path that is
+fixed by the count and tends to the truth. A `Branch` is any such path: the size of the error is
+that of another curve, its sign is read off a list.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +69,14 @@ class Curve(Kind):
         if not (is_number(self.floor) and 0.0 <= self.floor <= 1.0):
             return [f"floor: {self.floor!r}, must be a share of squared error between 0 and 1"]
         return []
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Self:
+        """Rebuild from plain data, and the curve inside if there is one."""
+        rebuilt = dict(fields)
+        if "curve" in rebuilt and not isinstance(rebuilt["curve"], Curve):
+            rebuilt["curve"] = Curve.from_dict(rebuilt["curve"])
+        return super().from_fields(rebuilt)
 
     @abstractmethod
     def raw(self, counts: FloatArray) -> FloatArray:
@@ -201,8 +215,6 @@ class Curve(Kind):
             return self
         if float(self.phi(count)) == 0.0:
             return OneShot()
-        from preceptor.people.continued import Continued
-
         return Continued(self, count)
 
     def in_words(self) -> str:
@@ -482,6 +494,219 @@ class Tabulated(Curve):
         after = counted(last, "showing")
         text = f"read off a table: {left:.0%} of the error of a weight is left after {after}"
         return self._with_floor(text) if last else _NEVER
+
+
+@dataclass(frozen=True, eq=False)
+class Continued(Curve):
+    """Another curve from some showing on: φ(m) = curve.φ(by + m) / curve.φ(by).
+
+    `Curve.after` makes one where a curve has no simpler rest. The curve's own floor stays where it
+    was, as a larger share of what is left.
+
+    Parameters
+    ----------
+    curve
+        The whole curve, with something left to learn after `by` showings.
+    by
+        Showings so far, at least 0.
+    floor
+        Share of the squared error at that point that learning never removes, from 0 to 1.
+
+    Examples
+    --------
+    >>> from preceptor.people.curves import PowerLaw
+    >>> Continued(PowerLaw(1.0), 3).phi([0, 4]).tolist()
+    [1.0, 0.5]
+    """
+
+    kind: ClassVar[str] = "continued"
+
+    curve: Annotated[Curve, "The whole curve."]
+    by: Annotated[NonNegative, "Showings so far."]
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not isinstance(self.curve, Curve):
+            return [*faults, f"curve: {self.curve!r} is not a curve; give one, e.g. PowerLaw(1.0)"]
+        if not (is_number(self.by) and self.by >= 0.0):
+            return [*faults, f"by: {self.by!r}, must be a number of showings of at least 0"]
+        if not self._left > 0.0:
+            faults.append(f"by: {self.by!r}, but nothing is left to learn there; use less of it")
+        return faults
+
+    @property
+    def _left(self) -> float:
+        return float(self.curve.phi(self.by))
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """What more showings leave of what is left."""
+        return self.curve.phi(self.by + counts) / self._left
+
+    @property
+    def keeps_sign(self) -> bool:
+        """Whether the whole curve does."""
+        return self.curve.keeps_sign
+
+    def sign(self, counts: npt.ArrayLike) -> FloatArray:
+        """That of the whole curve, relative to where it is met."""
+        later = self.by + np.asarray(counts, dtype=np.float64)
+        return self.curve.sign(later) * self.curve.sign(self.by)
+
+    @property
+    def ratio(self) -> float | None:
+        """That of the whole curve."""
+        return self.curve.ratio if self.floor == 0.0 else None
+
+    @property
+    def limit(self) -> float:
+        """That of the whole curve, as a share of what is left, or the floor if that is larger."""
+        return max(self.floor, min(self.curve.limit / self._left, 1.0))
+
+    def after(self, count: float) -> Curve:
+        """The rest of the whole curve."""
+        return super().after(count) if self.floor else self.curve.after(self.by + count)
+
+    def in_words(self) -> str:
+        """The whole curve, and how far along it.
+
+        >>> from preceptor.people.curves import PowerLaw
+        >>> Continued(PowerLaw(0.0), 3).in_words()
+        'nothing is ever learned (after 3 showings)'
+        """
+        return self._with_floor(f"{self.curve.in_words()} (after {self.by:.3g} showings)")
+
+
+@dataclass(frozen=True, eq=False)
+class Branch(Curve):
+    """Another curve whose error changes sign as a list says: e(m) = sign(m)·sqrt(φ(m))·e(0).
+
+    With `signs` 1, -1 somebody overshoots at every showing, each time by less. With `repeats=False`
+    they overshoot once and then come from the other side. The size of the error still never grows,
+    so counts are enough to plan by, exactly, and squared error sees the sign only where two errors
+    meet: between correlated tests.
+
+    Parameters
+    ----------
+    curve
+        Sizes of the error. It must tend to 0 in the end, or the error would never settle.
+    signs
+        1 or -1 after 0, 1, 2, ... showings; begins with 1.
+    repeats
+        Whether the list starts again at its end; if not, its last sign stays.
+    floor
+        Must be 0.
+
+    Raises
+    ------
+    InvalidProblem
+        Values that make no sense, all of them in one message.
+
+    Examples
+    --------
+    >>> from preceptor.people.curves import Geometric
+    >>> Branch(Geometric(2.0), [1, -1]).retention([0, 1, 2, 3]).tolist()
+    [1.0, -0.5, 0.25, -0.125]
+    >>> Branch(Geometric(2.0), [1, -1], repeats=False).retention([0, 1, 2, 3]).tolist()
+    [1.0, -0.5, -0.25, -0.125]
+    """
+
+    kind: ClassVar[str] = "branch"
+
+    curve: Annotated[Curve, "How large the error is."]
+    signs: Annotated[
+        Vector,
+        Limits(at_least=-1, at_most=1),
+        "1 or -1: the sign of the error after 0, 1, 2, ... showings; begins with 1.",
+    ]
+    repeats: Annotated[bool, "Whether the signs start again at their end; else the last stays."] = (
+        True
+    )
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "signs", frozen_array(self.signs))
+        except (TypeError, ValueError):
+            raise InvalidProblem(f"signs: {self.signs!r}, must be a list of 1 and -1") from None
+        super().__post_init__()
+
+    def _faults(self) -> list[str]:
+        faults = super()._faults()
+        if not isinstance(self.repeats, bool):
+            faults.append(f"repeats: {self.repeats!r}, must be true or false")
+        listed = self.signs.tolist()
+        if self.signs.ndim != 1 or not listed or {*listed} - {1.0, -1.0} or listed[0] != 1.0:
+            faults.append(f"signs: {listed}, must be a list of 1 and -1 that begins with 1")
+        if not isinstance(self.curve, Curve):
+            return [*faults, f"curve: {self.curve!r} is not a curve; give one, e.g. Geometric(1.1)"]
+        if not self.curve.keeps_sign:
+            faults.append("curve: has signs of its own; give the curve of sizes and all `signs`")
+        if self.floor or self.curve.limit:
+            left = max(float(self.floor), self.curve.limit)
+            faults.append(
+                f"curve: {left:.3g} of the squared error always stays, and an error that changes "
+                "sign would never settle; use a curve that tends to 0, without a `floor`"
+            )
+        return faults
+
+    def raw(self, counts: FloatArray) -> FloatArray:
+        """That of the curve."""
+        return self.curve.phi(counts)
+
+    @property
+    def keeps_sign(self) -> bool:
+        """Only if every sign is 1."""
+        return bool(np.all(self.signs > 0.0))
+
+    def sign(self, counts: npt.ArrayLike) -> FloatArray:
+        """The list's entry at the whole number below.
+
+        >>> from preceptor.people.curves import Geometric
+        >>> Branch(Geometric(2.0), [1, -1, -1]).sign([0, 1, 2, 3]).tolist()
+        [1.0, -1.0, -1.0, 1.0]
+        """
+        whole = np.floor(np.asarray(counts, dtype=np.float64))
+        last = self.signs.size - 1
+        place = np.mod(whole, self.signs.size) if self.repeats else np.minimum(whole, last)
+        return self.signs[place.astype(np.int64)]
+
+    @property
+    def ratio(self) -> float | None:
+        """That of the curve if no sign changes; else none: solvers take ratios for shares."""
+        return self.curve.ratio if self.keeps_sign else None
+
+    def faster(self, factor: float) -> Branch:
+        """Sizes shrink faster; the signs stay with the showings.
+
+        >>> from preceptor.people.curves import Geometric
+        >>> Branch(Geometric(2.0), [1, -1]).faster(2.0).retention([1, 2]).tolist()
+        [-0.25, 0.0625]
+        """
+        return Branch(self.curve.faster(factor), self.signs, self.repeats)
+
+    def after(self, count: float) -> Curve:
+        """The rest of the sizes and of the signs, relative to the sign there.
+
+        >>> from preceptor.people.curves import Geometric
+        >>> Branch(Geometric(2.0), [1, -1, -1]).after(2).retention([0, 1, 2]).tolist()
+        [1.0, -0.5, 0.25]
+        """
+        if count == 0:
+            return self
+        later = self.sign(count + np.arange(self.signs.size))
+        return Branch(self.curve.after(count), later * later[0], self.repeats)
+
+    def in_words(self) -> str:
+        """The sizes, and how the sign goes.
+
+        >>> from preceptor.people.curves import Geometric
+        >>> Branch(Geometric(2.0), [1, -1]).in_words()
+        'the error of a weight halves every 1 showings; its sign goes + - and again from the start'
+        """
+        if self.keeps_sign:
+            return self.curve.in_words()
+        listed = " ".join("+" if sign > 0.0 else "-" for sign in self.signs)
+        then = "and again from the start" if self.repeats else "and stays"
+        return f"{self.curve.in_words()}; its sign goes {listed} {then}"
 
 
 def check_curve(curve: Curve, *, up_to: int = 1000) -> None:

@@ -18,14 +18,13 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import SetFamily, Shown, TestSet
+from preceptor.model.sets import SetFamily, Shown, TestSet, for_each_set
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
+from preceptor.people.coordinatewise import Weighted
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
 from preceptor.people.person import RATE, Affine, Imputation, Parameter
-from preceptor.people.set_maps import for_each_set
-from preceptor.people.weighted import Weighted
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected

@@ -18,13 +18,12 @@ from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray, remembered
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import Shown, TestSet
+from preceptor.model.sets import Shown, TestSet, for_each_set
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
 from preceptor.people.person import RATE, Imputation, Parameter
-from preceptor.people.set_maps import for_each_set
 
 # Shares of a test's variance below this are rounding: somebody who learns a weight in one showing
 # would otherwise learn it from tests that tell nothing.

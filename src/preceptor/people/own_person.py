@@ -17,7 +17,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import labelled
 from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
 from preceptor.model.risks import Risk
-from preceptor.model.sets import SetFamily, Shown
+from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.human import Human
@@ -55,8 +55,8 @@ class OwnPerson(Person):
     ...     def predict(self, shown, values): return 0.0
     ...     def feedback(self, shown, values, outcome): ...
     >>> from preceptor import AtMost
-    >>> world = World([1.0, 0.8], np.eye(2), 0.5)
-    >>> expected = OwnPerson(Guesser(), np.zeros(2), copies=2000).expected(world, AtMost(1).sets(2))
+    >>> world = World([1.0, 0.8], [[1.0, 0.0], [0.0, 1.0]], 0.5)
+    >>> expected = OwnPerson(Guesser(), [0.0, 0.0], copies=2000).expected(world, AtMost(1).sets(2))
     >>> bool(abs(expected.losses([1]).item() - world.outcome_variance) < 0.1)
     True
     """
@@ -190,15 +190,11 @@ class OwnPerson(Person):
         """Not known."""
         raise self._closed("weights")
 
-    def learn(
-        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
-    ) -> Never:
+    def learn(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Never:
         """Not known."""
         raise self._closed("way to learn")
 
-    def moves(
-        self, world: World, state: Any, filled: FloatArray, shown: Shown, outcome: FloatArray
-    ) -> Affine:
+    def moves(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Affine:
         """Not known."""
         raise self._closed("way to learn")
 

@@ -9,11 +9,8 @@ from typing import ClassVar
 
 from preceptor._base.values import Kind
 from preceptor.errors import InvalidPolicy
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import MOST_NUMBERS, TestSet
 from preceptor.problem import Problem
-
-# Showings of every test, round by round, are counted in a table: 400 MB.
-_MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,10 +108,10 @@ class Policy(Kind):
             Sets that the budget does not allow, or tests that are not there.
         """
         rounds = sum(len(getattr(self, name, ())) for name in ("prefix", "cycle", "word"))
-        if rounds * problem.size > _MOST_NUMBERS:
+        if rounds * problem.size > MOST_NUMBERS:
             raise InvalidPolicy(
                 f"policy: lists {rounds:,} rounds of {problem.size} tests, must be at most "
-                f"{_MOST_NUMBERS // problem.size:,} rounds"
+                f"{MOST_NUMBERS // problem.size:,} rounds"
             )
         check_sets(self.used_sets(), problem)
 

@@ -17,8 +17,6 @@ from preceptor.model.world import World
 MOST_ROUNDS = 100_000
 # More than anybody has seen of anything; sums with rounds stay far from overflowing.
 MOST_SHOWINGS = 1_000_000_000
-# Losses, counts and beliefs round by round: 400 MB an array.
-MOST_NUMBERS = 50_000_000
 
 
 def other_length(people: int, tests: int) -> str:

@@ -21,13 +21,12 @@ from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem, NotAppli
 from preceptor.loss import ClosedForm, LossModel, LossOracle
 from preceptor.model.budgets import Budget, as_budget
 from preceptor.model.risks import Risk, SquaredError
-from preceptor.model.sets import SetFamily
-from preceptor.model.world import World
+from preceptor.model.sets import MOST_NUMBERS, SetFamily
+from preceptor.model.world import NAMED, World
 from preceptor.model.yes_no_risks import Decision
 from preceptor.people.by_showings import Learner
 from preceptor.people.person import BY_SHOWINGS, Person, size_faults
 from preceptor.problem.checks import (
-    MOST_NUMBERS,
     MOST_ROUNDS,
     checked_start,
     discount_faults,
@@ -37,8 +36,6 @@ from preceptor.problem.checks import (
 from preceptor.problem.parts import Parts, budget_in, world_in
 
 FORMAT = "preceptor-problem/1"
-# So many tests are named when a problem shows itself.
-_NAMED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +240,7 @@ class Problem(Value):
             if self.start_counts[block[0]]
         ]
         rows = [
-            ("tests", first_few(world.tests, _NAMED)),
+            ("tests", first_few(world.tests, NAMED)),
             ("per case", self.budget_in_words()),
             ("learning", learner.learning_in_words()),
             ("first beliefs", learner.beliefs_in_words(world)),

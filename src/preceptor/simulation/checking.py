@@ -68,77 +68,60 @@ def check_human(
     seed = seed_of(rng)
     sessions = _sessions(world, rounds, seed)
     first = sessions.of(0, 1)
-    human.reset(_answers_rng(seed))
-    plain = _Careful(human).play(first)
-    InvalidInput.raise_if(plain.faults)
-    faults: list[str] = []
-
-    def must_agree(answers: FloatArray, fault: str) -> None:
-        if not np.array_equal(plain.answers, answers):
-            faults.append(fault)
-
-    human.reset(_answers_rng(seed))
-    again = _Careful(human).play(first).answers
-    must_agree(again, "reset: answers differ when a session is played again with the same rng")
-    other = make_human()
-    other.reset(_answers_rng(seed))
-    must_agree(
-        _Careful(other).play(first).answers,
-        "reset: two new people with the same rng answer differently; take all chance from rng",
-    )
-    human.reset(_answers_rng(seed))
-    must_agree(
-        _Careful(human, extra_questions=_sets(world.size)).play(first).answers,
-        "predict: answers depend on what else was asked; only feedback may change a person",
-    )
-    human.reset(_answers_rng(seed))
-    must_agree(
-        _Careful(human, spoil_values=True).play(first).answers,
-        "feedback: keeps the array of values, which belongs to the caller; copy what is needed",
-    )
+    plain, broken = _played(human, first, seed)
+    InvalidInput.raise_if(broken)
+    every_set = _sets(world.size)
+    others = {
+        "reset: answers differ when a session is played again with the same rng": _played(
+            human, first, seed
+        ),
+        "reset: two new people with the same rng answer differently; take all chance from rng": (
+            _played(make_human(), first, seed)
+        ),
+        "predict: answers depend on what else was asked; only feedback may change a person": (
+            _played(human, first, seed, extra_questions=every_set)
+        ),
+        "feedback: keeps the array of values, which belongs to the caller; copy what is needed": (
+            _played(human, first, seed, spoil_values=True)
+        ),
+    }
+    faults = [fault for fault, (other, _) in others.items() if not np.array_equal(plain, other)]
     if isinstance(human, BatchHuman) and not faults:
         faults += _batch_faults(human, sessions, seed)
     InvalidInput.raise_if(faults)
 
 
-class _Played:
-    def __init__(self, answers: FloatArray, faults: list[str]) -> None:
-        self.answers, self.faults = answers, faults
+def _played(
+    human: Human,
+    sessions: Sessions,
+    seed: int,
+    extra_questions: tuple[TestSet, ...] = (),
+    spoil_values: bool = False,
+) -> tuple[FloatArray, list[str]]:
+    """Answers of one person's session, and what is wrong with how they were given.
 
-
-class _Careful:
-    """Plays one person's session; may ask more than needed, and spoil arrays after use."""
-
-    def __init__(
-        self,
-        human: Human,
-        extra_questions: tuple[TestSet, ...] = (),
-        spoil_values: bool = False,
-    ) -> None:
-        self._human, self._extra, self._spoil = human, extra_questions, spoil_values
-
-    def play(self, sessions: Sessions) -> _Played:
-        answers = np.full(sessions.rounds, np.nan)
-        faults: dict[str, None] = {}
-        for t in range(sessions.rounds):
-            for asked in self._extra:
-                self._human.predict(asked, np.full(len(asked), 0.5))
-            shown = sessions.sets[sessions.which[0, t]]
-            values = sessions.values[0, t, list(shown)]
-            given = values.copy()
-            answer = self._human.predict(shown, given)
-            if not isinstance(answer, Real) or not math.isfinite(answer):
-                faults[
-                    f"predict: answered {answer!r} when {shown} was shown, must be a finite number"
-                ] = None
-                break
-            answers[t] = float(answer)
-            self._human.feedback(shown, given, float(sessions.outcomes[0, t]))
-            if not np.array_equal(given, values):
-                faults["predict or feedback: writes into values, must leave them alone"] = None
-            if self._spoil:
-                given.fill(1e3)
-        return _Played(answers, list(faults))
+    May ask more than needed, and spoil arrays after use.
+    """
+    human.reset(_answers_rng(seed))
+    answers = np.full(sessions.rounds, np.nan)
+    faults: dict[str, None] = {}
+    for t in range(sessions.rounds):
+        for asked in extra_questions:
+            human.predict(asked, np.full(len(asked), 0.5))
+        shown = sessions.sets[sessions.which[0, t]]
+        values = sessions.values[0, t, list(shown)]
+        given = values.copy()
+        answer = human.predict(shown, given)
+        if not isinstance(answer, Real) or not math.isfinite(answer):
+            fault = f"predict: answered {answer!r} when {shown} was shown, must be a finite number"
+            return answers, [*faults, fault]
+        answers[t] = float(answer)
+        human.feedback(shown, given, float(sessions.outcomes[0, t]))
+        if not np.array_equal(given, values):
+            faults["predict or feedback: writes into values, must leave them alone"] = None
+        if spoil_values:
+            given.fill(1e3)
+    return answers, list(faults)
 
 
 def _batch_faults(human: BatchHuman, sessions: Sessions, seed: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.progress import Progress, Update
+from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, frozen_array, plain
 from preceptor.errors import InvalidInput, MissingExtra
 from preceptor.people.human import Human, Seed
@@ -238,25 +238,18 @@ def compare(
     totals = np.empty((len(choosers), len(players), people))
     for i, chooser in enumerate(choosers.values()):
         for j, human in enumerate(players.values()):
-            cell = _Cell(progress, i * len(players) + j, len(choosers) * len(players))
-            totals[i, j] = play(problem, chooser, cases, seed, human, cell.report).totals
+            told = _part_of(progress, i * len(players) + j, len(choosers) * len(players))
+            totals[i, j] = play(problem, chooser, cases, seed, human, told).totals
     weight = played_weight(problem, rounds)
     names = (tuple(choosers), tuple(players))
     return Comparison(*names, against, frozen_array(totals), rounds, weight, seed)
 
 
-@dataclass(frozen=True)
-class _Cell:
+def _part_of(progress: Progress | None, index: int, cells: int) -> Progress | None:
     """Passes on the progress within one cell as progress of the whole table."""
-
-    progress: Progress | None
-    index: int
-    cells: int
-
-    def report(self, update: Update) -> None:
-        if self.progress is not None:
-            done = (self.index + (update.done or 0.0)) / self.cells
-            self.progress(update._replace(done=done))
+    if progress is None:
+        return None
+    return lambda update: progress(update._replace(done=(index + (update.done or 0.0)) / cells))
 
 
 def _number(value: float, error: float, sign: str = "") -> str:

@@ -16,6 +16,7 @@ from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.risks import NumberRisk
+from preceptor.model.sets import MOST_NUMBERS
 from preceptor.model.world import Cases
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.acting import Acting
@@ -35,8 +36,6 @@ from preceptor.simulation.choosing import Chooser, schedules
 
 # A crowd is asked in groups of so many numbers (people x rounds x tests): 16 MB an array.
 _GROUP = 2_000_000
-# All that is drawn is held at once: 400 MB an array, of which there are a few.
-_MOST_NUMBERS = 50_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,10 +256,10 @@ def check_request(problem: Problem, rounds: int, people: int) -> None:
     if not faults and problem.horizon is not None and rounds > problem.horizon:
         faults.append(f"rounds: {rounds}, but the problem ends after {problem.horizon}")
     numbers = 0 if faults else int(people) * int(rounds) * problem.size
-    if numbers > _MOST_NUMBERS:
+    if numbers > MOST_NUMBERS:
         faults.append(
             f"people: {people:,} with {rounds:,} rounds of {counted(problem.size, 'test')} are "
-            f"{numbers:.1e} numbers, must be at most {_MOST_NUMBERS:.0e}; ask for fewer people or "
+            f"{numbers:.1e} numbers, must be at most {MOST_NUMBERS:.0e}; ask for fewer people or "
             "`rounds`"
         )
     InvalidInput.raise_if(faults)

@@ -12,12 +12,12 @@ from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.model.budgets import Budget
 from preceptor.model.risks import NumberRisk, Risk
 from preceptor.model.sets import TestSet
-from preceptor.testing.slack import MOST_FAULTS, ROUNDING
 
-# What budgets are asked to maximise, and risks to charge, comes from this seed.
-_SEED = 0
-
-
+# Two ways to add up the same losses differ by rounding, relative to 1 + the value.
+ROUNDING = 1e-8
+# Longer lists of broken promises help nobody.
+MOST_FAULTS = 12
+# So often a budget is asked to maximise other scores.
 _REDRAWS = 20
 
 
@@ -97,7 +97,7 @@ def check_risk(risk: NumberRisk, largest: float = 6.0) -> None:
 
 
 def _maximise_faults(budget: Budget, listed: list[TestSet], tests: int) -> list[str]:
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(0)
     for draw in range(_REDRAWS):
         # Whole numbers make ties; others do not.
         scores: FloatArray = rng.standard_normal(tests)

@@ -14,7 +14,7 @@ from preceptor.people.acting import Acting, Imputer
 from preceptor.people.expected import Expected
 from preceptor.people.human import Sessions, answer_one_by_one
 from preceptor.people.person import Person
-from preceptor.testing.slack import MOST_FAULTS
+from preceptor.testing.kinds import MOST_FAULTS
 
 _ROUNDS, _PEOPLE, _DISCOUNT = 12, 4_000, 0.9
 # Standard errors by which an exact expectation may differ from people who act.

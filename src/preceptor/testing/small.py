@@ -17,9 +17,8 @@ from preceptor.model.risks import AbsoluteError, Huber, ResidualRisk
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Brier, Decision, LogLoss
-from preceptor.people.branches import Branch
 from preceptor.people.by_showings import Learner
-from preceptor.people.curves import Curve, Geometric, OneShot, PowerLaw, Tabulated
+from preceptor.people.curves import Branch, Curve, Geometric, OneShot, PowerLaw, Tabulated
 from preceptor.problem import Problem
 from preceptor.verification.slow_value import slow_loss
 

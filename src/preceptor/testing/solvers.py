@@ -11,7 +11,7 @@ from preceptor.errors import InvalidInput, NotApplicable, NotSerializable, Unkno
 from preceptor.plan import Plan
 from preceptor.planning import Solver
 from preceptor.problem import Problem
-from preceptor.testing.slack import MOST_FAULTS, ROUNDING
+from preceptor.testing.kinds import MOST_FAULTS, ROUNDING
 from preceptor.testing.small import brute_force, small_problems
 from preceptor.verification.slow_value import slow_value
 
