@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor.engine.instance import DualInstance
 from preceptor.engine.search import evaluate_schedule, search_schedule
 from tests.engine.exact import (
     brute_force,
-    factor_members,
     random_instance,
     read_matrix,
     schedule_cost,
@@ -45,12 +43,3 @@ def test_factors_are_roots_of_the_loss():
     for S in range(instance.n_sets):
         root = instance.factor[S]
         assert_allclose(root.T @ root, read_matrix(instance, S) * outer, atol=1e-12)
-
-
-def test_every_fault_is_named():
-    eye = np.eye(2)
-    members = factor_members(2, (0, 1))
-    with pytest.raises(ValueError, match=r"covariance.*alpha.*set_cost.*discount.*horizon"):
-        DualInstance(eye[:1], np.ones(2), np.full(2, 0.5), members, np.ones(2), 1.5, 0)
-    with pytest.raises(ValueError, match="members"):
-        DualInstance(eye, np.ones(2), np.ones(2), members + 5, np.ones(3), 0.5)

@@ -13,15 +13,15 @@ from preceptor.planning import warm_up
 def test_a_process_of_its_own_leaves_what_it_compiled_on_disk(tmp_path):
     """A small function stands for the large ones: those take half a minute."""
     program = (
-        "from preceptor._base._array_kernels import order_of_few; import numpy;"
-        "print(order_of_few(numpy.ones(2)))"
+        "from preceptor.engine._count_round_kernels import tangent; import numpy;"
+        "print(tangent(0, 0.0, numpy.zeros((0, 3)), 1.0))"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, check=True
     )
-    assert done.stdout.split() == [b"[0", b"1]"]
-    assert list(tmp_path.rglob("*order_of_few*.nbi"))
+    assert done.stdout.split() == [b"(1.0,", b"2.0,", b"2.0)"]
+    assert list(tmp_path.rglob("*tangent*.nbi"))
 
 
 def test_what_is_on_disk_is_not_cold():

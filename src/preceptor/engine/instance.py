@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 
 
@@ -81,14 +80,3 @@ class DualInstance:
         """(n,) tests whose error can change; the others need no multipliers."""
         mask: NDArray[np.bool_] = (self.alpha > 1.0) & (self.initial_error != 0.0)
         return mask
-
-    def rounds_value(self, first_round: int) -> float:
-        """Discounted number of rounds from `first_round` on, as seen from it."""
-        left = None if self.horizon is None else max(self.horizon - first_round, 0)
-        return total_weight(self.discount, left)
-
-    def stop_cost(self, first_round: int) -> float:
-        """What showing nothing from that round on costs; infinite where something must be shown."""
-        if self.empty_set < 0:
-            return np.inf
-        return float(self.set_cost[self.empty_set] * self.rounds_value(first_round))
