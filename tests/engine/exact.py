@@ -15,10 +15,13 @@ from preceptor._base.values import IntArray
 from preceptor.certificate import Certificate
 from preceptor.engine.error_dual import solve_errors
 from preceptor.engine.guided_beam import Guide, guided_beam
-from preceptor.engine.instance import DualInstance, evaluate_schedule
+from preceptor.engine.instance import DualInstance
 from preceptor.verification.dual_check import prove
 from preceptor.verification.own_losses import OwnLosses
 from preceptor.verification.potentials import Potentials
+
+# Rounds after which nothing is left at a discount of 0.9.
+FOREVER = 250
 
 
 def factor_members(n, sizes):
@@ -116,7 +119,8 @@ def good_schedule(instance, length=30):
     rounds = length if infinite else instance.horizon
 
     def cost(x):
-        return evaluate_schedule(instance, x, int(x[-1]))
+        later = np.full(FOREVER if infinite else 0, x[-1])
+        return schedule_cost(instance, np.concatenate([x, later]))
 
     best = min((np.full(rounds, s) for s in range(instance.n_sets)), key=cost)
     before = np.inf
@@ -197,12 +201,12 @@ def read_matrix(instance: DualInstance, S: int):
 
 
 def schedule_cost(instance: DualInstance, schedule):
-    u, total = np.ones(instance.n_features), 0.0
-    for t, S in enumerate(schedule):
-        e = instance.initial_error * u
-        total += instance.discount**t * (instance.set_cost[S] + e @ read_matrix(instance, S) @ e)
-        u = np.where(instance.shown[S], u / instance.alpha, u)
-    return total
+    x = np.asarray(schedule)
+    before = np.cumsum(instance.shown[x], axis=0) - instance.shown[x]
+    errors = instance.initial_error / instance.alpha**before
+    matrices = np.array([read_matrix(instance, S) for S in range(instance.n_sets)])
+    losses = instance.set_cost[x] + np.einsum("ti,tij,tj->t", errors, matrices[x], errors)
+    return float(losses @ instance.discount ** np.arange(x.size))
 
 
 def brute_force(instance: DualInstance):

@@ -143,7 +143,7 @@ def test_showing_nothing_at_all_is_covered_whatever_the_incumbent(horizon):
     everything = np.full(horizon or 10, instance.n_sets - 1)
     commit = instance.n_sets - 1 if horizon is None else -1
     beam = beam_against(bound, everything, commit, width=50)
-    nothing = instance.set_cost[instance.empty_set] * instance.rounds_value(0)
+    nothing = bound.instance.stop_cost(0)
     assert_allclose(beam.value, nothing, rtol=1e-12)
     assert beam.lower_bound <= nothing * (1 + 1e-12)
 

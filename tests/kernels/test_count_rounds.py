@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.engine._beam_kernels import best_repeat, expand_layer, merge_children, state_loss
-from preceptor.engine._count_dual_kernels import add_outer, stop_rows
+from preceptor.engine._count_dual_kernels import add_outer
 from preceptor.engine._count_round_kernels import (
     count_moments,
     keep_hull,
@@ -142,8 +142,9 @@ def test_one_set_at_one_point(finite):
     assert_allclose(found, floor + y @ y + 2.0 * y @ (shift - y) + prices + sum(least))
 
 
-def test_gradients_are_those_of_finite_differences():
-    instance = to_counts(small(horizon=3, budget=pr.Exactly(1)))
+@pytest.mark.parametrize("budget", [pr.Exactly(1), pr.AtMost(1)])
+def test_gradients_are_those_of_finite_differences(budget):
+    instance = to_counts(small(horizon=3, budget=budget))
     ascent = SmoothedDual(instance, timeline(3, has_tail=False), NEVER)
     rng = np.random.default_rng(4)
     theta, step = 0.1 * rng.standard_normal((4, 2, 3)), rng.standard_normal((4, 2, 3))
@@ -168,13 +169,10 @@ def test_stopping_and_blocks():
         for minima, stop in zip((blocks[coarse.piece], single), ends, strict=True)
     )
     assert np.all(below <= above + 1e-6)
-    largest = np.empty(3)
-    stop_rows(
-        0, 3, fine.row_reach[:3], theta, *instance.count_arrays, np.arange(41), 0.0, 1.0, largest,
-        np.empty((0, 0)), np.empty((0, 0, 0, 0)),
-    )  # fmt: skip
-    terms = np.einsum("imc,bic->bim", instance.basis[:, :3], theta[:3])
-    assert_allclose(largest, [terms[b, :, : b + 1].max(axis=1).sum() for b in range(3)])
+    slack = stopping(instance, fine, each)[:3]
+    terms = np.einsum("imc,bic->bim", instance.basis[:, :3], each[:3])
+    largest = [terms[b, :, : b + 1].max(axis=1).sum() for b in range(3)]
+    assert_allclose(slack, [instance.stop_cost(t) - largest[t] for t in range(3)])
     diagonal, below_blocks = bracket_metric(instance, fine, thin_counts(40))
     assert diagonal.shape[0] == below_blocks.shape[0] + 1
     H = np.zeros((3, 3))

@@ -8,9 +8,7 @@ kernels start their own counters at `np.int64(0)`.
 
 from __future__ import annotations
 
-import numpy as np
-
-from preceptor._base.jit import inner_jit, jit
+from preceptor._base.jit import inner_jit
 
 
 @inner_jit
@@ -43,16 +41,3 @@ def largest_of(values):
     for i in range(1, values.size):
         most = max(most, values[i])
     return most
-
-
-@jit
-def order_of_few(values):
-    """Positions that sort a short vector, by insertion."""
-    order = np.empty(values.size, dtype=np.int64)
-    for i in range(values.size):
-        j = i
-        while j > 0 and values[order[j - 1]] > values[i]:
-            order[j] = order[j - 1]
-            j -= 1
-        order[j] = i
-    return order

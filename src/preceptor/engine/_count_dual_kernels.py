@@ -171,43 +171,6 @@ def soft_pieces(
 
 
 @jit
-def stop_rows(
-    first, stop, reach, theta, psi, err, low, high, caps, grid, heat, wide, value, grad, curve
-):
-    """Soft maximum of phi over each row's counts: value (B,), -gradient (B, 3n), curvature.
-
-    curve (B, n, 3, 3) holds lower halves.
-    """
-    n = caps.size
-    places = grid.size + 2
-    e, f = np.empty((n, 2, places)), np.empty((n, 2, places))
-    X, counts = np.empty((n, 2, places, 6)), np.empty((n, 2), dtype=np.int64)
-    weight, centre, cross, cov = np.empty(places), np.empty(6), np.empty(6), np.empty((6, 6))
-    for b in range(first, stop):
-        round_points(
-            reach[b], theta[b], theta[b], psi, err, low, high, caps, grid, 0.0, e, f, X, counts
-        )
-        total = 0.0
-        for i in range(n):
-            least, _, _ = soft_least(e[i, 0], f[i, 0], counts[i, 0], 0.0, heat, weight)
-            total -= least
-            if heat > 0.0:
-                for a in range(3):
-                    x = 0.0
-                    for z in range(counts[i, 0]):
-                        x += weight[z] * X[i, 0, z, a]
-                    grad[b, 3 * i + a] = x
-                count_moments(
-                    e[i, 0], f[i, 0], X[i, 0], counts[i, 0], 0.0, wide * heat, weight, centre,
-                    cross, cov,
-                )  # fmt: skip
-                for a in range(3):
-                    for r in range(a + 1):
-                        curve[b, i, a, r] = cov[a, r]
-        value[b] = total
-
-
-@jit
 def exact_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
     reading, prices, code, tau, knots, shown, actions, cool, most, y0, values, least, halt,

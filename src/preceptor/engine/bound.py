@@ -18,6 +18,8 @@ from preceptor.engine.counted import CountInstance
 
 # More showings than anybody counts.
 FOREVER = 2**40
+# What adding up in floating point may have lost, as a share.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)

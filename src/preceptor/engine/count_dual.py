@@ -29,7 +29,7 @@ from preceptor.engine.ascent import (
     newton_direction,
     rounds_that_count,
 )
-from preceptor.engine.bound import DualBound, Timeline, constants, timeline
+from preceptor.engine.bound import ROUNDING, DualBound, Timeline, constants, timeline
 from preceptor.engine.counted import CountInstance
 
 # Temperatures, in losses of a round: the first, the last, and what one is times the one before.
@@ -45,8 +45,6 @@ WIDE = 3.0
 FEW_SETS, MOST_LISTED, ADMITTED = 500, 240, 20
 # Counts that the ascent looks at lie this far apart, as a share; certificates use every count.
 APART = 0.06
-# Taken off every bound for what adding up in floating point may have lost, as a share of the loss.
-ROUNDING = 1e-12
 
 
 def solve_counts(
@@ -306,18 +304,27 @@ def stopping(
     That is its cost less the largest potential of the row's counts, or with `heat` a soft maximum
     over `counts`; then derivatives of its negative go to grad (rows, 3n) and curve (rows, n, 3, 3).
     """
-    from preceptor.engine._count_dual_kernels import stop_rows
-
     if instance.empty_set < 0:
         return None
-    largest = np.empty(times.rows)
-    arguments = (
-        times.row_reach, theta, *instance.count_arrays,
-        instance.every_count if counts is None else counts, heat, WIDE, largest,
-        np.empty((0, 0)) if grad is None else grad,
-        np.empty((0, 0, 0, 0)) if curve is None else curve,
-    )  # fmt: skip
-    in_threads(lambda part: stop_rows(part.start, part.stop, *arguments), times.rows)
+    counts = instance.every_count if counts is None else counts
+    largest = np.zeros(times.rows)
+    for i, cap in enumerate(instance.caps):
+        last = np.minimum(times.row_reach, cap)[:, None]
+        psi = instance.basis[i, np.concatenate([np.minimum(counts, last), last], axis=1)]
+        phi = np.einsum("rmc,rc->rm", psi, theta[:, i])
+        phi[:, :-1][counts >= last] = -np.inf
+        most = phi.max(axis=1)
+        largest += most
+        if grad is None or curve is None:
+            continue
+        weight = np.exp((phi - most[:, None]) / heat)
+        total = weight.sum(axis=1)
+        largest += heat * np.log(total)
+        grad[:, 3 * i : 3 * i + 3] = -np.einsum("rm,rmc->rc", weight, psi) / total[:, None]
+        weight = np.exp((phi - most[:, None]) / (WIDE * heat))
+        weight /= weight.sum(axis=1, keepdims=True)
+        off = psi - np.einsum("rm,rmc->rc", weight, psi)[:, None]
+        curve[:, i] = np.einsum("rm,rmc,rmd->rcd", weight, off, off) / (WIDE * heat)
     cost = np.array([instance.stop_cost(t) for t in range(instance.length + 1)])
     return np.asarray(cost - largest[times.row])
 

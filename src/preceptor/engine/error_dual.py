@@ -114,7 +114,8 @@ class ErrorDual:
         self.singles = instance.covariance / deviations * instance.initial_error
         self.stop_cost: FloatArray | None = None
         if instance.empty_set >= 0:
-            self.stop_cost = np.array([instance.stop_cost(t) for t in range(length + 1)])
+            over_counts = counted(instance, length)
+            self.stop_cost = np.array([over_counts.stop_cost(t) for t in range(length + 1)])
         self.free = np.tile(np.tile(instance.moving, 3), (length + 1, 1))
         if not self.times.has_tail:
             self.free[length] = False

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from preceptor._base.deadline import counted_seconds
 from preceptor._base.threads import in_threads
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.engine.bound import DualBound
+from preceptor.engine.bound import ROUNDING, DualBound
 
 Progress = Callable[[str, int, float], None]
 Stop = Callable[[], bool]
@@ -28,8 +28,6 @@ Ending = Literal["complete", "time_limit", "stopped"]
 
 # What a beam keeps of a layer at the least.
 LEAST_WIDTH = 8
-# A plan is better if it costs less by more than rounding, as a share.
-_ROUNDING = 1e-12
 # Children that are looked at for each that is kept; many of them have the same counts.
 _LOOKED_AT = 3
 # Ending with one set forever is tried for so many nodes of every so many-th layer.
@@ -140,7 +138,7 @@ def guided_beam(
     began = counted_seconds()
     bound = guide.bound
     best = _Best(guide, np.asarray(path, dtype=np.int64), commit, value)
-    back = _BackPointers()
+    back = BackPointers()
     layer = _Layer(
         np.zeros((1, guide.most.size), dtype=np.int64), np.zeros(1), np.array([bound.value])
     )
@@ -192,13 +190,14 @@ class _Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class _BackPointers:
+class BackPointers:
     """Where each node of each layer came from, enough to read a path off it."""
 
     parents: list[NDArray[np.int32]] = field(default_factory=list)
     sets: list[NDArray[np.int32]] = field(default_factory=list)
 
     def add(self, parents: IntArray, sets: IntArray) -> None:
+        """One more layer: rows in the layer before, and the sets that led here."""
         self.parents.append(parents.astype(np.int32))
         self.sets.append(sets.astype(np.int32))
 
@@ -220,7 +219,7 @@ class _Best:
     commit: int
     value: float
 
-    def offer_stopping(self, t: int, layer: _Layer, back: _BackPointers) -> float:
+    def offer_stopping(self, t: int, layer: _Layer, back: BackPointers) -> float:
         """Show nothing more after t rounds, or be at the end; what that costs.
 
         The bound of a node covers stopping there, but those of its children do not.
@@ -234,7 +233,7 @@ class _Best:
         self._offer(t, node, instance.empty_set, cost, back)
         return cost
 
-    def offer_commits(self, t: int, layer: _Layer, back: _BackPointers) -> None:
+    def offer_commits(self, t: int, layer: _Layer, back: BackPointers) -> None:
         """One set forever, from the most promising nodes of layer t."""
         instance = self.guide.bound.instance
         if instance.horizon is not None or (t % _TRIED_LAYERS and t != instance.length):
@@ -247,9 +246,9 @@ class _Best:
             if rest < limit:
                 self._offer(t, int(node), int(commit), float(so_far + weight * rest), back)
 
-    def _offer(self, t: int, node: int, commit: int, about: float, back: _BackPointers) -> None:
+    def _offer(self, t: int, node: int, commit: int, about: float, back: BackPointers) -> None:
         """Take a plan that costs about so much, if it costs less than the best one, exactly."""
-        if about >= self.value - _ROUNDING * abs(self.value):
+        if about >= self.value - ROUNDING * abs(self.value):
             return
         horizon, path = self.guide.bound.instance.horizon, back.path(t, node)
         if horizon is not None:
@@ -263,7 +262,7 @@ class _Best:
 
 
 def _next_layer(
-    guide: Guide, t: int, layer: _Layer, limit: float, width: int, back: _BackPointers
+    guide: Guide, t: int, layer: _Layer, limit: float, width: int, back: BackPointers
 ) -> tuple[_Layer, float]:
     """The best children below `limit`, one for equal counts; and the least bound dropped."""
     instance, most = guide.bound.instance, guide.most

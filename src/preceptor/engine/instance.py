@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from preceptor._base.discounting import total_weight
 from preceptor._base.values import FloatArray, IntArray
 
 
@@ -81,32 +80,3 @@ class DualInstance:
         """(n,) tests whose error can change; the others need no multipliers."""
         mask: NDArray[np.bool_] = (self.alpha > 1.0) & (self.initial_error != 0.0)
         return mask
-
-    def rounds_value(self, first_round: int) -> float:
-        """Discounted number of rounds from `first_round` on, as seen from it."""
-        left = None if self.horizon is None else max(self.horizon - first_round, 0)
-        return total_weight(self.discount, left)
-
-    def stop_cost(self, first_round: int) -> float:
-        """What showing nothing from that round on costs; infinite where something must be shown."""
-        if self.empty_set < 0:
-            return np.inf
-        return float(self.set_cost[self.empty_set] * self.rounds_value(first_round))
-
-
-def evaluate_schedule(instance: DualInstance, schedule: IntArray, commit: int) -> float:
-    """Exact cost of a schedule followed by `commit` forever (ignored for a finite horizon)."""
-    from preceptor.engine._schedule_kernels import schedule_value
-
-    return float(
-        schedule_value(
-            np.asarray(schedule, dtype=np.int64),
-            max(commit, 0),
-            instance.horizon is None,
-            instance.factor,
-            instance.set_cost,
-            instance.shown,
-            1.0 / instance.alpha,
-            instance.discount,
-        )
-    )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# (width, rounds) of the beams; each takes some seconds at most.
+# (width, rounds) of the beams; each takes some seconds at most, the largest a minute or two.
 BEAMS = {
     (10, 2): ((1, 20), (4, 20), (16, 20), (64, 20)),
     (15, 3): ((1, 20), (4, 20), (16, 20)),

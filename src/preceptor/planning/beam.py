@@ -10,15 +10,14 @@ best score even at the floor of all later rounds are not scored. Neither changes
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 import numpy as np
 
 from preceptor._base.checks import is_count
 from preceptor._base.progress import Progress, Status, report
-from preceptor._base.values import FloatArray, IntArray
+from preceptor._base.values import IntArray
 from preceptor.engine.bound import FOREVER
-from preceptor.engine.guided_beam import merge
+from preceptor.engine.guided_beam import BackPointers, merge
 from preceptor.errors import InvalidInput, TooLarge
 from preceptor.evaluation.value import evaluate
 from preceptor.plan import Plan
@@ -78,13 +77,8 @@ def solve_beam(
     if problem.horizon is not None:
         rounds = min(rounds, problem.horizon)
     _refuse_if_too_large(problem, width, memory_limit)
-    search = _Beam(problem, width, rounds)
-    layer = search.first_layer()
-    for t in range(rounds):
-        layer = search.advance(layer, t)
-        report(progress, "beam", done=(t + 1) / rounds, value=float(layer.scores[0]))
-    path = search.path(layer)
-    policy = as_policy(problem, path, int(layer.commits[0]))
+    path, commit, states = _walk(problem, width, rounds, progress)
+    policy = as_policy(problem, path, commit)
     value = evaluate(problem, policy)
     return Plan(
         problem=problem,
@@ -94,96 +88,43 @@ def solve_beam(
         status=Status.BOUNDED,
         method="beam",
         seconds=time.perf_counter() - started,
-        states=search.scored,
+        states=states,
         options={"width": width, "layers": rounds},
     ).settled()
 
 
-@dataclass(frozen=True)
-class _Layer:
-    """The states kept after some rounds, best score first."""
-
-    counts: IntArray  # (states, n) since the start
-    values: FloatArray  # (states,) best prefix loss
-    scores: FloatArray  # (states,) prefix loss plus best suffix
-    commits: IntArray  # (states,) the suffix's set
-    parents: IntArray  # (states,) row in the layer before
-    shown: IntArray  # (states,) set that led here
-    before: _Layer | None
-
-
-@dataclass(frozen=True)
-class _Children:
-    """What a layer leads to, one for equal counts."""
-
-    values: FloatArray  # (children,) best prefix loss
-    parents: IntArray  # (children,) row in the layer before
-    shown: IntArray  # (children,) set that led here
-    before: IntArray  # (states, n) counts in the layer before
-    moves: IntArray  # (sets, n) what a set adds to them
-
-    def counts(self, rows: IntArray) -> IntArray:
-        """(rows, n) since the start."""
-        after: IntArray = self.before[self.parents[rows]] + self.moves[self.shown[rows]]
-        return after
-
-
-class _Beam:
-    def __init__(self, problem: Problem, width: int, rounds: int) -> None:
-        self._problem = problem
-        self._width = width
-        self._rounds = rounds
-        self._moves = problem.sets.membership.astype(np.int64)
-        self._endless = CommitValues(problem, rounds, None) if problem.horizon is None else None
-        self.scored = 0
-
-    def first_layer(self) -> _Layer:
-        zero = np.zeros(1)
-        none = np.zeros(1, dtype=np.int64)
-        counts = np.zeros((1, self._problem.size), dtype=np.int64)
-        return _Layer(counts, zero, zero, none, none, none, None)
-
-    def advance(self, layer: _Layer, t: int) -> _Layer:
-        """Expand every state by every set, merge, score, keep the best."""
-        problem = self._problem
-        start = np.array(problem.start_counts)
-        errors = problem.by_showings.errors(problem.world, start + layer.counts)
-        losses = problem.oracle.losses(errors)
-        costs = layer.values[:, None] + problem.discount**t * losses
-        born = self._merge(layer, costs)
+def _walk(
+    problem: Problem, width: int, rounds: int, progress: Progress | None
+) -> tuple[IntArray, int, int]:
+    """Sets (rounds,) that lead to the best state, its suffix, and how many states there were."""
+    start, moves = np.array(problem.start_counts), problem.sets.membership.astype(np.int64)
+    endless = CommitValues(problem, rounds, None) if problem.horizon is None else None
+    every, uncapped = np.arange(len(problem.sets)), np.full(problem.size, FOREVER)
+    counts, values = np.zeros((1, problem.size), dtype=np.int64), np.zeros(1)
+    suffixes = np.zeros(1, dtype=np.int64)
+    back, states = BackPointers(), 0
+    for t in range(rounds):
+        errors = problem.by_showings.errors(problem.world, start + counts)
+        costs = values[:, None] + problem.discount**t * problem.oracle.losses(errors)
+        merged = merge(counts, costs, problem.sets.members, every, uncapped)
+        order = np.lexsort((merged.actions, merged.parents))
+        parents, shown = merged.parents[order], merged.actions[order]
+        born = costs[parents, shown]
         left = None if problem.horizon is None else problem.horizon - t - 1
-        commits = self._endless or CommitValues(problem, self._rounds, left)
-        kept, scores, suffixes = commits.cheapest(
-            born.values, born.counts, problem.discount ** (t + 1), self._width
-        )
-        self.scored += born.values.size
-        return _Layer(
-            born.counts(kept),
-            born.values[kept],
-            scores,
-            suffixes,
-            born.parents[kept],
-            born.shown[kept],
-            layer,
-        )
+        commits = endless or CommitValues(problem, rounds, left)
 
-    def _merge(self, layer: _Layer, costs: FloatArray) -> _Children:
-        """The cheapest of all children (states, sets) with equal counts, the first if tied."""
-        every, endless = np.arange(len(self._problem.sets)), np.full(self._problem.size, FOREVER)
-        merged = merge(layer.counts, costs, self._problem.sets.members, every, endless)
-        chosen = np.zeros(costs.shape, dtype=np.bool_)
-        chosen[merged.parents, merged.actions] = True
-        parents, shown = np.nonzero(chosen)
-        return _Children(costs[chosen], parents, shown, layer.counts, self._moves)
+        def counts_of(
+            rows: IntArray, before: IntArray = counts, p: IntArray = parents, s: IntArray = shown
+        ) -> IntArray:
+            return np.asarray(before[p[rows]] + moves[s[rows]])
 
-    def path(self, layer: _Layer) -> IntArray:
-        """Sets (rounds,) that lead to the best state of a layer."""
-        path = []
-        row, at = 0, layer
-        while at.before is not None:
-            path.append(int(at.shown[row]))
-            row, at = int(at.parents[row]), at.before
-        return np.array(path[::-1], dtype=np.int64)
+        weight = problem.discount ** (t + 1)
+        kept, scores, suffixes = commits.cheapest(born, counts_of, weight, width)
+        counts, values = counts_of(kept), born[kept]
+        back.add(parents[kept], shown[kept])
+        states += born.size
+        report(progress, "beam", done=(t + 1) / rounds, value=float(scores[0]))
+    return back.path(rounds, 0), int(suffixes[0]), states
 
 
 def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> None:

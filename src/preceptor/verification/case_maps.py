@@ -18,9 +18,8 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.model.world import World
 from preceptor.people.person import Person
+from preceptor.verification.own_losses import ROUNDING
 
-# Differences that count as rounding between two ways to average, relative to the largest entry.
-_SAME = 1e-9
 # Up to so many points are those of Gauss and Hermite; more are spread over so many deviations. The
 # outcome moves weights in proportion to it, so that few are enough for it.
 _FEW, _REACH = 5, 8.5
@@ -109,4 +108,4 @@ def same_moments(one: CaseMaps, other: CaseMaps) -> bool:
     probes = np.random.default_rng(0).standard_normal((3, n, n))
     pairs = [(one.mean, other.mean)]
     pairs += [(one.forth(probe + probe.T), other.forth(probe + probe.T)) for probe in probes]
-    return all(np.abs(a - b).max() <= _SAME * max(np.abs(a).max(), 1.0) for a, b in pairs)
+    return all(np.abs(a - b).max() <= ROUNDING * max(np.abs(a).max(), 1.0) for a, b in pairs)

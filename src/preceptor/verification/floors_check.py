@@ -23,11 +23,10 @@ from preceptor.model.risks import NumberRisk
 from preceptor.model.score_pairs import ScorePair
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.problem import Problem
-from preceptor.verification.own_losses import expected_charge
+from preceptor.verification.own_losses import AT_A_TIME, expected_charge
 
 # Prefixes of sets that are walked one by one, and sets that are looked at in batches.
 _PREFIXES, _LISTED = 400_000, 3_000_000
-_BATCH = 50_000
 # Denominators smaller than this share of what they are a difference of are not trusted.
 _TRUSTED = 1e-9
 # What rounding may do to a floor, as a share of the outcome's variance.
@@ -88,8 +87,9 @@ def _listed(problem: Problem) -> float:
 
 def _batches(problem: Problem) -> Iterator[np.ndarray]:
     batch: list[tuple[int, ...]] = []
+    most = max(1, AT_A_TIME // problem.size**2)
     for shown in problem.budget.subsets(problem.size):
-        if batch and (len(shown) != len(batch[0]) or len(batch) == _BATCH):
+        if batch and (len(shown) != len(batch[0]) or len(batch) == most):
             yield np.array(batch, dtype=np.int64).reshape(len(batch), -1)
             batch = []
         batch.append(shown)

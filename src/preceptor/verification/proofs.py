@@ -36,9 +36,9 @@ from preceptor.verification.slow_value import slow_loss
 
 # Sets of which floors and first deviations are looked at part by part.
 _MOST_IN_PARTS = 1_000_000
-# Boxes and lengths tried where nobody says which: states, rounds.
-_BOXES = (20_000, 400_000, 6_000_000)
-_LENGTHS = (4, 16, 64, 256, 1024)
+# States of boxes and lengths in rounds that are tried where nobody says which.
+_BOXES = [MOST_NUMBERS // 16**k for k in (3, 2, 1)]
+_LENGTHS = [4**k for k in range(1, 6)]
 _INSTANTLY = "floors of all sets and bounds of every single round computed again"
 # Methods whose bounds cost no search.
 _INSTANT = ("stationary", "independent", "beam", "search")

@@ -29,7 +29,7 @@ from preceptor.people.own_person import OwnPerson
 from preceptor.policies import Policy
 from preceptor.problem import Problem
 from preceptor.verification.case_maps import CaseMaps, case_maps, same_moments
-from preceptor.verification.own_losses import MOST_NUMBERS, OwnLosses
+from preceptor.verification.own_losses import MOST_NUMBERS, ROUNDING, OwnLosses
 from preceptor.verification.played import STANDARD_ERRORS, Played, played_value
 from preceptor.verification.slow_value import (
     MOST_ROUNDS,
@@ -39,8 +39,6 @@ from preceptor.verification.slow_value import (
     slow_value,
 )
 
-# Relative difference that rounding may make between two ways to add up the same losses.
-ROUNDING = 1e-9
 # Of what should cancel, the share that rounding may leave; and what may be left of all rounds where
 # they have no end.
 _EPSILON = 1e-12

@@ -24,6 +24,7 @@ from preceptor.people.crowd import Crowd
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
+from preceptor.verification.own_losses import ROUNDING
 from preceptor.verification.proofs import (
     INSTANT_KINDS,
     Hints,
@@ -32,7 +33,7 @@ from preceptor.verification.proofs import (
     prove_bound,
 )
 from preceptor.verification.semidefinite_check import check_semidefinite
-from preceptor.verification.slow_people import ROUNDING, Cost, person_cost, rounding_of
+from preceptor.verification.slow_people import Cost, person_cost, rounding_of
 
 _ONE_SET = "only one set may be shown, so nothing else can be done"
 _ADDED_UP = "was added up again round by round"
