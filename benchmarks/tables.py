@@ -75,7 +75,7 @@ def _command(path: Path) -> tuple[float, float]:
     command = [sys.executable, "-m", "preceptor", "plan", str(path), "--outcome", "outcome"]
     # As on the machines of users, modules are compiled once, by a command that does little.
     usual = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    small = [*command[:4], "--dry-run", "--time-limit", "0.5", "--example", "diabetes"]
+    small = [*command[:4], "--dry-run", "--time-limit", "0.5"]
     subprocess.run(small, cwd=path.parent, env=usual, check=True, capture_output=True)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     started = time.perf_counter()

@@ -76,8 +76,6 @@ def test_bad_tables(run, folder, table, complaint):
             ["cases.csv", "--outcome", "y", "--learner", "x.json", "--half-life", "2"],
             "leave out --half-life",
         ),
-        (["cases.csv", "--outcome", "y", "--example", "diabetes"], "leave one of them out"),
-        (["--example", "cars"], "there is diabetes"),
         (["--outcome", "bmi"], "--outcome: that of diabetes is 'progression'"),
         (["cases.csv", "--outcome", "y", "--output", "nowhere/plan.json"], "no such folder"),
         (["cases.csv", "--outcome", "y", "--output", "folder.csv"], "is a folder"),

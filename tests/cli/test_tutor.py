@@ -408,7 +408,7 @@ def test_a_crowd_is_followed_and_a_page_written(teach, tmp_path):
 def test_the_built_in_example_has_units(teach):
     drop = [word for name in ("sex", "total cholesterol", "LDL", "HDL", "cholesterol ratio",
                               "triglycerides") for word in ("--drop", name)]  # fmt: skip
-    result = teach("150", table=("--example", "diabetes", *drop), begin=ALONE)
+    result = teach("150", table=drop, begin=ALONE)
     text = done(result)
     assert "Predict progression score of each case" in text
     assert any(f" {unit} (average " in text for unit in ("years", "kg/m²", "mg/dl"))

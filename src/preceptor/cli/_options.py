@@ -172,13 +172,6 @@ Columns = Annotated[
         metavar="OURS=THEIRS",
     ),
 ]
-Example = Annotated[
-    str | None,
-    typer.Option(
-        help="A built-in table; `preceptor examples` lists them.",
-        autocompletion=lambda: ["diabetes"],
-    ),
-]
 Workers = Annotated[
     int | None,
     typer.Option(

@@ -1,10 +1,10 @@
-"""Tables that people write by hand: weights, costs and counts by name."""
+"""Tables of cases, and those that people write by hand: weights, costs and counts by name."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from preceptor._base.checks import is_number
 from preceptor._base.files import read_json
@@ -13,6 +13,20 @@ from preceptor.cli._console import say
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.logs.cells import as_name, is_missing
 from preceptor.tables import read_cells
+
+if TYPE_CHECKING:
+    from preceptor.datasets import DataSet
+
+
+def source_of(table: Path | None) -> Path | DataSet:
+    """The table that was named, or the example, which is announced on stderr."""
+    if table is not None:
+        return table
+    from preceptor.datasets import load_diabetes
+
+    found = load_diabetes()
+    say(f"Example: {found.title} ({found.rows} cases, outcome {found.outcome})")
+    return found
 
 
 def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -18,8 +18,7 @@ from preceptor.cli._console import (
     spinner,
 )
 from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import renamed_columns
-from preceptor.cli._worlds import source_of
+from preceptor.cli._tables import renamed_columns, source_of
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
@@ -79,7 +78,6 @@ def diagnose(
         ),
     ] = None,
     drop: _options.TableDrop = None,
-    example: _options.Example = None,
     as_number: _options.AsNumber = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
@@ -106,7 +104,7 @@ def diagnose(
 
         table = source if read is None else data
         estimate = fit_source(
-            source_of(table, example), outcome, drop=drop or (), reading=reading, seed=seed,
+            source_of(table), outcome, drop=drop or (), reading=reading, seed=seed,
             **reading_as(None, as_number),
         )  # fmt: skip
         note_all(*estimate.warnings)

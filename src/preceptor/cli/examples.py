@@ -12,7 +12,9 @@ import typer
 from preceptor._base.words import WIDTH
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, readable_errors, say
-from preceptor.cli._worlds import EXAMPLES, load_example
+from preceptor.errors import InvalidInput
+
+EXAMPLES = ("diabetes",)
 
 
 @app.command()
@@ -37,14 +39,17 @@ def examples(
 ) -> None:
     """List the built-in examples, or write one as a CSV file or a workbook."""
     with readable_errors():
+        from preceptor.datasets import load_diabetes
+
+        table = load_diabetes()
         if write is None:
-            for name in EXAMPLES:
-                typer.echo(name)
-                for line in load_example(name).describe().splitlines():
-                    lines = textwrap.wrap(line, WIDTH - 2, subsequent_indent="  ")
-                    typer.echo(textwrap.indent("\n".join(lines), "  "))
+            typer.echo(table.name)
+            for line in table.describe().splitlines():
+                lines = textwrap.wrap(line, WIDTH - 2, subsequent_indent="  ")
+                typer.echo(textwrap.indent("\n".join(lines), "  "))
             return
-        table = load_example(write)
+        if write not in EXAMPLES:
+            raise InvalidInput(f"--write: {write!r} is not known; there is {', '.join(EXAMPLES)}")
         target = output or Path(f"{table.name}.csv")
         check_target(target, endings=(".csv", ".xlsx"))
         from preceptor._base.files import write_bytes

@@ -19,8 +19,7 @@ from preceptor.cli._console import (
     spinner,
 )
 from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import renamed_columns
-from preceptor.cli._worlds import source_of
+from preceptor.cli._tables import renamed_columns, source_of
 from preceptor.tables import Reading
 
 _EXAMPLES = """[bold]Examples[/bold]
@@ -57,7 +56,6 @@ def fit(
     ] = None,
     columns: _options.Columns = None,
     drop: _options.TableDrop = None,
-    example: _options.Example = None,
     as_number: _options.AsNumber = False,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The learner file to write.")
@@ -94,7 +92,7 @@ def fit(
         from preceptor.logs import Log
 
         estimate = fit_source(
-            source_of(data, example), outcome, drop=drop or (), reading=reading, seed=seed,
+            source_of(data), outcome, drop=drop or (), reading=reading, seed=seed,
             **reading_as(None, as_number),
         )  # fmt: skip
         note_all(*estimate.warnings)

@@ -21,8 +21,7 @@ from preceptor.cli._console import (
     spinner,
 )
 from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import read_named_numbers
-from preceptor.cli._worlds import source_of
+from preceptor.cli._tables import read_named_numbers, source_of
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
@@ -70,7 +69,6 @@ def plan(
     participant: _options.Participant = None,
     log: _options.LogSoFar = None,
     drop: _options.Drop = None,
-    example: _options.Example = None,
     simple: Annotated[
         int | None,
         typer.Option(
@@ -142,7 +140,7 @@ def plan(
         found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
         with spinner("planning", keeps_best=True) as tell:
             advice = advise(
-                source_of(data, example),
+                source_of(data),
                 outcome,
                 unit=unit,
                 drop=drop or (),

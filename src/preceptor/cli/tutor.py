@@ -15,7 +15,7 @@ from preceptor._base.words import counted
 from preceptor.cli._app import app
 from preceptor.cli._console import check_target, note_all, readable_errors, say, spinner
 from preceptor.cli._reading import reads_table
-from preceptor.cli._worlds import source_of
+from preceptor.cli._tables import source_of
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
@@ -73,7 +73,6 @@ def tutor(
     learner: _options.LearnerFile = None,
     participant: _options.Participant = None,
     drop: _options.Drop = None,
-    example: _options.Example = None,
     seed: Annotated[int, typer.Option(help="Seed of the order of cases.", min=0)] = 0,
     *,
     reading: Reading,
@@ -101,7 +100,7 @@ def tutor(
         planned = None if plan is None else preceptor.Plan.load(plan).problem
         as_number = planned is not None and not planned.is_binary
         found = Cases.read(
-            source_of(data, example),
+            source_of(data),
             outcome,
             drop=drop or (),
             reading=reading,

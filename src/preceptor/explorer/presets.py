@@ -52,7 +52,7 @@ def _diabetes() -> Ground:
         "in a year.",
         fit_source(data, None).world,
         start={"half_life": 14.0, "tests": 3},
-        command=("preceptor", "plan", "--example", "diabetes"),
+        command=("preceptor", "plan"),
     )
 
 
