@@ -12,12 +12,13 @@ from preceptor._base.words import listed
 from preceptor.errors import NotApplicable
 from preceptor.evaluation.value import evaluate, losses_along
 from preceptor.model.sets import TestSet
+from preceptor.planning.candidate_sets import MANY_SETS
 from preceptor.policies import ExploreThenRepeat, Policy
 from preceptor.problem import Problem
 
-# Sets that are listed (fewer for people whose losses take longer), and those of them that are
-# weighed over all cases to come.
-_MOST_LISTED, _MOST_LISTED_PEOPLE, _MOST_WEIGHED = 2_000, 150, 40
+# Sets that are listed for people whose losses take long, and those of all that are weighed over all
+# cases to come.
+_MOST_PLAYED, _MOST_WEIGHED = 150, 40
 
 
 def best_at_hand(
@@ -77,7 +78,7 @@ def _within(now: Problem, available: Sequence[int], wanted: TestSet) -> Iterator
     weight = np.abs(now.world.coefficients) * np.sqrt(np.diag(now.world.covariance))
     blocks.sort(key=lambda block: (not set(block) & set(wanted), -float(weight[list(block)].sum())))
     most = len(now.budget.maximise(np.ones(now.size)))
-    limit = _MOST_LISTED if now.learns_by_showings else _MOST_LISTED_PEOPLE
+    limit = MANY_SETS if now.learns_by_showings else _MOST_PLAYED
     few = list(blocks)
     while sum(comb(len(few), k) for k in range(most + 1)) > limit:
         few.pop()

@@ -26,6 +26,7 @@ from preceptor.planning import solve
 from preceptor.planning.candidate_sets import first_candidates, neighbours, with_sets
 from preceptor.planning.crowd_plans import objective_of
 from preceptor.planning.objectives import Objective
+from preceptor.planning.price_descent import GAIN
 from preceptor.planning.price_search import search_prices, searched_rounds
 from preceptor.planning.search import expected_of, settled_policy
 from preceptor.policies import Policy, Stationary
@@ -37,8 +38,6 @@ _ALL, _USED, _FIXED = 30, 8, 8
 _LOOKED_AT, _PLAYED = 1_000, 40
 # The most that a plan for one choice of sets may take.
 _SEARCH_SECONDS = 1.0
-# A choice of sets is better if its plan costs this share less.
-_BETTER = 1e-9
 
 
 def check_simple(simple: int | None) -> None:
@@ -159,7 +158,7 @@ def _grow(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], Po
         if not options:
             break
         found = _cheapest(work, options, deadline)
-        if work.judge(found[1]) >= work.judge(best) * (1.0 - _BETTER):
+        if work.judge(found[1]) >= work.judge(best) * (1.0 - GAIN):
             break
         chosen, best = found
     return chosen, best
@@ -178,7 +177,7 @@ def _exchange(
             if not options or deadline.is_over:
                 continue
             sets, policy = _cheapest(work, options, deadline)
-            if work.judge(policy) < work.judge(best) * (1.0 - _BETTER):
+            if work.judge(policy) < work.judge(best) * (1.0 - GAIN):
                 chosen, best, improved = sets, policy, True
     return chosen, best
 

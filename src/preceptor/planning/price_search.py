@@ -19,7 +19,7 @@ from preceptor.people.expected import Expected, Tail
 from preceptor.planning.fixed_sets import FixedSets, as_numbers, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
-from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
+from preceptor.planning.priced_schedule import BETTER, BoolArray, PricedSchedule, Stop
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
 
@@ -151,9 +151,9 @@ def search_prices(
         search = _Search(descent, objective, np.random.default_rng(seed), improved)
         search.know_fixed(people, discount, fixed)
         begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-        begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
         if len(people) == 1:
             begun.append(search.greedy(people[0]))
+        begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
         return search.run(begun, followed, max_kicks)
 
 
@@ -369,7 +369,7 @@ class _Search:
         value = float(self.objective.value(priced.costs))
         bar = self.best[3]
         if np.isfinite(bar):
-            bar -= self.objective.margin(bar, 1e-12)
+            bar -= self.objective.margin(bar, BETTER)
         if not value < bar:
             return False
         self.best = (priced.schedule.copy(), priced.tail, priced.costs.copy(), value)
