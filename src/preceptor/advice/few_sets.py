@@ -26,6 +26,7 @@ from preceptor.planning import solve
 from preceptor.planning.candidate_sets import neighbours, with_sets
 from preceptor.planning.crowd_plans import objective_of
 from preceptor.planning.objectives import Objective
+from preceptor.planning.price_descent import GAIN
 from preceptor.planning.price_search import search_prices, searched_rounds
 from preceptor.planning.search import expected_of, settled_policy
 from preceptor.policies import Policy, Stationary
@@ -150,7 +151,7 @@ def _chosen(work: _Work, most: int, deadline: Deadline) -> tuple[list[TestSet], 
         if most == 1 or not options:
             break
         sets, policy = _cheapest(work, options, deadline)
-        if work.judge(policy) >= work.judge(best):
+        if work.judge(policy) >= work.judge(best) * (1.0 - GAIN):
             break
         chosen, best = sets, policy
     return chosen, best

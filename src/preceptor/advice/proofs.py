@@ -25,6 +25,7 @@ from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning import SOLVERS, solve
 from preceptor.planning.candidate_sets import has_many_sets
 from preceptor.planning.crowd_plans import STANDS_STILL
+from preceptor.planning.price_descent import GAIN
 from preceptor.planning.semidefinite import MOST_SETS, MOST_TESTS, semidefinite_bound
 from preceptor.planning.shape import shape_of
 from preceptor.policies import Policy
@@ -117,11 +118,11 @@ def _raised(
     row = f"plan for {regrets.people[i]}"
     if own is not None and row in regrets.policies:
         found = expected_costs(problem, own)
-        if found[i] < best[i]:
+        if found[i] < best[i] * (1.0 - GAIN):
             costs[regrets.policies.index(row)] = found
             best = np.minimum(best, found)
     bounds, kinds = np.array(regrets.bounds), list(regrets.bound_kinds)
-    if bound > bounds[i]:
+    if bound > bounds[i] * (1.0 + GAIN):
         bounds[i], kinds[i] = bound, kind
     return replace(
         regrets,

@@ -27,6 +27,7 @@ from preceptor.planning.fixed_sets import FixedSets, best_fixed, fixed_sets
 from preceptor.planning.maintenance import words_to_repeat
 from preceptor.planning.notes import accuracy_notes
 from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
+from preceptor.planning.price_descent import GAIN
 from preceptor.planning.price_search import (
     Found,
     Start,
@@ -38,8 +39,6 @@ from preceptor.planning.priced_schedule import Stop
 from preceptor.problem import Problem
 from preceptor.regrets import CONTRADICTED, OBJECTIVES, Regrets
 
-# A plan is better for somebody than their own if it saves this share.
-_BETTER = 1e-9
 # How often own plans may be replaced before the common search counts.
 _REPAIRS = 3
 # No cost is taken to be below this share of the largest: ratios would say nothing.
@@ -193,7 +192,7 @@ def _challenged(
     """
     costs = np.array([search.costs(plan.schedule, plan.tail) for plan in others])
     plans, best = list(own.plans), own.best.copy()
-    better = np.flatnonzero(costs.min(axis=0) < own.best * (1.0 - _BETTER))
+    better = np.flatnonzero(costs.min(axis=0) < own.best * (1.0 - GAIN))
     for i in better.tolist():
         other = others[int(np.argmin(costs[:, i]))]
         plans[i] = search.find(own.alone, 0, [other.start], who=i, stop=stop)

@@ -13,7 +13,7 @@ from preceptor._base.values import IntArray
 from preceptor.people.expected import Tail
 from preceptor.planning.priced_schedule import BoolArray, PricedSchedule
 
-# A search goes on while it gains this share.
+# A search goes on while it gains this share; plans and bounds are better by no less.
 GAIN = 1e-9
 # Stretches that change together in the first passes; what is no longer is short.
 LONGEST = 64

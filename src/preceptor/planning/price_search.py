@@ -19,7 +19,7 @@ from preceptor.people.expected import Expected, Tail
 from preceptor.planning.fixed_sets import FixedSets, as_numbers, fixed_sets
 from preceptor.planning.objectives import Cost, Objective
 from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
-from preceptor.planning.priced_schedule import BoolArray, PricedSchedule, Stop
+from preceptor.planning.priced_schedule import BETTER, BoolArray, PricedSchedule, Stop
 from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.problem import Problem
 
@@ -33,8 +33,6 @@ _LEAST_ROUNDS, _MOST_ROUNDS, _NEGLIGIBLE = 20, 400, 1e-4
 _SMALL = 3000
 # Fixed sets whose cost is computed in full.
 _RANKED = 12
-# Starts from which large problems are searched.
-_FOLLOWED = 3
 # A kicked schedule is given up if a pass makes up for less than this share of what is missing.
 _CATCH_UP = 0.2
 
@@ -91,7 +89,7 @@ def search_prices(
     sets: int,
     objective: Objective | None = None,
     starts: Iterable[Start] = (),
-    only_starts: bool = False,
+    followed: int = 3,
     tails: Sequence[Tail] = (),
     candidates: IntArray | None = None,
     fixed: FixedSets | None = None,
@@ -118,8 +116,8 @@ def search_prices(
         What to minimise; may be left out for one person: what the schedule costs.
     starts
         Schedules to begin with, besides fixed sets; cut or continued to the right length.
-    only_starts
-        Whether to begin with these alone.
+    followed
+        From how many of all starts, best first, a large problem is searched.
     tails
         Words worth trying after the searched rounds, besides single sets.
     candidates
@@ -153,12 +151,10 @@ def search_prices(
         search = _Search(descent, objective, np.random.default_rng(seed), improved)
         search.know_fixed(people, discount, fixed)
         begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-        if not only_starts:
-            few = [[s] for s in descent.fixed[:3]]
-            begun += [_fitted(each, (), rounds, infinite) for each in few]
-            if len(people) == 1:
-                begun.append(search.greedy(people[0]))
-        return search.run(begun, max_kicks)
+        if len(people) == 1:
+            begun.append(search.greedy(people[0]))
+        begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
+        return search.run(begun, followed, max_kicks)
 
 
 class _Search:
@@ -215,13 +211,13 @@ class _Search:
             hold = max(len(schedule), 1)
         return _fitted(schedule, (), self.rounds, self.descent.infinite)
 
-    def run(self, starts: list[tuple[IntArray, Tail]], max_kicks: int) -> Found:
+    def run(self, starts: list[tuple[IntArray, Tail]], followed: int, max_kicks: int) -> Found:
         """From the starts to the best."""
         priced = self.priced
         starts = self._ranked(starts)
         self._know(starts)
         stages = self._stages(starts[0])
-        self._follow(starts, stages[0])
+        self._follow(starts, followed, stages[0])
         for stage in stages[1:]:
             priced.aim(stage)
             self.descent.settle(self.descent.sample())
@@ -257,13 +253,13 @@ class _Search:
         self.priced.lay(*start)
         return self.objective.stages(self.priced.costs)
 
-    def _follow(self, starts: list[tuple[IntArray, Tail]], stage: Objective) -> None:
+    def _follow(self, starts: list[tuple[IntArray, Tail]], followed: int, stage: Objective) -> None:
         """Improve the most promising starts and stand at the best of them."""
         priced = self.priced
         small = self.rounds * self.descent.all.size * priced.costs.size <= _SMALL
         reached: list[tuple[float, IntArray, Tail]] = []
         priced.aim(stage)
-        for schedule, tail in starts if small else starts[:_FOLLOWED]:
+        for schedule, tail in starts if small else starts[:followed]:
             if reached and priced.stop():
                 break
             priced.lay(schedule, tail)
@@ -373,7 +369,7 @@ class _Search:
         value = float(self.objective.value(priced.costs))
         bar = self.best[3]
         if np.isfinite(bar):
-            bar -= self.objective.margin(bar, 1e-12)
+            bar -= self.objective.margin(bar, BETTER)
         if not value < bar:
             return False
         self.best = (priced.schedule.copy(), priced.tail, priced.costs.copy(), value)

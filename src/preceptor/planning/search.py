@@ -71,8 +71,8 @@ _ROUNDS_OF_GROWTH = 6
 _USED, _LEAST_SECONDS = 0.9, 0.05
 # Share of the time that looking at every set may take, and that finding candidates may.
 _FLOOR_SHARE, _CLIMB_SHARE = 0.4, 0.2
-# What a descent from a plan at hand may take.
-_IMPROVING_SECONDS = 1.0
+# What a descent from a plan at hand may take; most take a fifth of a second.
+_IMPROVING_SECONDS = 2.0
 
 
 def solve_search(
@@ -235,7 +235,9 @@ def search(
     return FoundPath(path, commit, found.kicks, found.finished)
 
 
-def improved(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
+def improved(
+    problem: Problem, policy: Policy, *, seconds: float = _IMPROVING_SECONDS, seed: int = 0
+) -> Policy:
     """A policy that costs at most what `policy` does, by one descent from it.
 
     Among promising sets and the policy's own where there are many.
@@ -247,9 +249,9 @@ def improved(problem: Problem, policy: Policy, *, seed: int = 0) -> Policy:
     first, word = (policy.schedule(rounds), []) if settled is None else settled
     schedule = [position[shown] for shown in first or word[:1]]
     start = (schedule, tuple(position[shown] for shown in word))
-    watch = Watch(_IMPROVING_SECONDS)
+    watch = Watch(seconds)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        found = _search(small, watch, watch.left, 0, seed, None, [start], only_starts=True)
+        found = _search(small, watch, watch.left, 0, seed, None, [start], followed=1)
     better = settled_policy(small, found)
     return better if evaluate(problem, better) < evaluate(problem, policy) else policy
 
@@ -263,7 +265,7 @@ def _search(
     progress: Progress | None,
     starts: Sequence[Start] = (),
     *,
-    only_starts: bool = False,
+    followed: int = 3,
 ) -> Found:
     """Search by prices for one person, all of whose sets can be priced."""
     until = watch.seconds + seconds
@@ -272,7 +274,7 @@ def _search(
         squared = problem.replace(risk=SquaredError(), loss=ClosedForm())
         share = _SQUARED_SHARE * seconds
         starts = [_search(squared, watch, share, max_kicks, seed, None).start]
-        only_starts = True
+        followed = 1
     kicks = max_kicks
     if kicks is None:
         kicks = 10**9 if problem.learns_by_showings else OWN_KICKS
@@ -283,7 +285,7 @@ def _search(
         infinite=problem.horizon is None,
         sets=len(problem.sets),
         starts=starts,
-        only_starts=only_starts,
+        followed=followed,
         tails=words_to_repeat([expected], problem.discount) if problem.horizon is None else (),
         seed=seed,
         max_kicks=kicks,
