@@ -18,8 +18,9 @@ import numpy as np
 from preceptor._base.values import FloatArray
 from preceptor.model.world import World
 from preceptor.people.person import Person
-from preceptor.verification.own_losses import ROUNDING
 
+# Relative difference that rounding may make between two ways to add up or average the same.
+ROUNDING = 1e-9
 # Up to so many points are those of Gauss and Hermite; more are spread over so many deviations. The
 # outcome moves weights in proportion to it, so that few are enough for it.
 _FEW, _REACH = 5, 8.5

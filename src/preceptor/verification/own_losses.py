@@ -32,8 +32,6 @@ from preceptor.problem import Problem
 _EPS = float(np.finfo(np.float64).eps)
 # Rounding of one loss, in units of eps times the number of tests: products, sums and a square.
 OPERATIONS = 64.0
-# Relative difference that rounding may make between two ways to add up or average the same.
-ROUNDING = 1e-9
 # Numbers that checkers write out at a time (32 MB), and all that they keep (some gigabytes).
 AT_A_TIME, MOST_NUMBERS = 4_000_000, 100_000_000
 # Risks whose expected charge is convex in the deviation and has a slope in closed form.

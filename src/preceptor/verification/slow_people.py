@@ -28,8 +28,8 @@ from preceptor.people.expected import Expected
 from preceptor.people.own_person import OwnPerson
 from preceptor.policies import Policy
 from preceptor.problem import Problem
-from preceptor.verification.case_maps import CaseMaps, case_maps, same_moments
-from preceptor.verification.own_losses import MOST_NUMBERS, ROUNDING, OwnLosses
+from preceptor.verification.case_maps import ROUNDING, CaseMaps, case_maps, same_moments
+from preceptor.verification.own_losses import MOST_NUMBERS, OwnLosses
 from preceptor.verification.played import STANDARD_ERRORS, Played, played_value
 from preceptor.verification.slow_value import (
     MOST_ROUNDS,

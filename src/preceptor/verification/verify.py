@@ -24,7 +24,7 @@ from preceptor.people.crowd import Crowd
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.problem import Problem
 from preceptor.regrets import Regrets
-from preceptor.verification.own_losses import ROUNDING
+from preceptor.verification.case_maps import ROUNDING
 from preceptor.verification.proofs import (
     INSTANT_KINDS,
     Hints,
