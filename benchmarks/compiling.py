@@ -18,7 +18,7 @@ for risk in (pr.SquaredError(), pr.Huber(1.0)):
     other = problem.replace(risk=risk)
     pr.solve(other, "search", max_kicks=1, time_limit=1.0)
     pr.solve(other, "beam", width=2, layers=2)
-    pr.solve(other, "lattice", edge_seconds=0.0)
+    pr.solve(other, "lattice")
     pr.solve(other.replace(horizon=3), "finite")
 """
 PROVING = """
