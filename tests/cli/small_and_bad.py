@@ -160,8 +160,8 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         plan(table_of(packed([2**25, 1], "|u1", 2**25))),
     ),
     "certificate": (
-        "certificate log_weight: the packed array is damaged",
-        plan({"certificate": {"log_weight": packed([10**9], "<f8", 2**20)}}),
+        "certificate potentials: the packed array is damaged",
+        plan({"certificate": {"potentials": packed([10**9], "<f8", 2**20)}}),
     ),
     "rounds": (
         "lists 150,000 rounds of 500 tests",

@@ -91,7 +91,7 @@ def test_no_command_overwrites_what_it_reads(run, reads, command, target, by):
         (("simulate", "plan.json", "--log", "log.txt"), "must end in .csv, .jsonl"),
         (("next", "plan.json", "--log", "log.csv", "--tutor", "--report", "r"), "in .html or .htm"),
         (("fit", "log.csv", "--data", "cases.csv", "--outcome", "y", "-o", "l"), "end in .json"),
-        (("diagnose", "cases.csv", "--outcome", "y", "-o", "b.txt"), "must end in .csv or .json"),
+        (("diagnose", "cases.csv", "--outcome", "y", "-o", "b.txt"), "must end in .csv"),
         (("examples", "--write", "diabetes", "-o", "d.doc"), "must end in .csv"),
         (("tutor", "cases.csv", "--outcome", "y", "--name", "a", "--report", "r"), "(--report)"),
     ],

@@ -203,7 +203,7 @@ def read_matrix(instance: DualInstance, S: int):
 def schedule_cost(instance: DualInstance, schedule):
     x = np.asarray(schedule)
     before = np.cumsum(instance.shown[x], axis=0) - instance.shown[x]
-    errors = instance.initial_error / instance.alpha**before
+    errors = instance.initial_error * (1.0 / instance.alpha) ** before
     matrices = np.array([read_matrix(instance, S) for S in range(instance.n_sets)])
     losses = instance.set_cost[x] + np.einsum("ti,tij,tj->t", errors, matrices[x], errors)
     return float(losses @ instance.discount ** np.arange(x.size))

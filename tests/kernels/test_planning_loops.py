@@ -158,14 +158,6 @@ def test_losses_along_a_row(risk, rng):
     assert_allclose(out, risk.expected(variance) + 0.1)
 
 
-def test_the_edge_takes_the_largest_bound(rng):
-    potentials, constants = rng.standard_normal((3, 2, 5)), rng.standard_normal(3)
-    out = np.empty(5)
-    lattice.edge_value(potentials, constants, np.array([0, 2]), out)
-    each = constants[:, None] + potentials[:, 1, 2][:, None] + potentials[:, 0]
-    assert_allclose(out, each.max(axis=0))
-
-
 @pytest.mark.parametrize("horizon", [None, 9])
 @pytest.mark.parametrize("curve", [pr.Geometric(1.4), pr.PowerLaw(0.8)], ids=str)
 def test_commitments_of_many_states(curve, horizon, rng):

@@ -83,6 +83,13 @@ class Deadline:
             return self._end
         return max(self._end - self._clock(), 0.0)
 
+    def halfway(self) -> Deadline:
+        """When half of what is left is over."""
+        sooner = Deadline(None, clock=self._clock)
+        if self._end < float("inf"):
+            sooner._end = self._end - self.left / 2.0
+        return sooner
+
     @property
     def is_over(self) -> bool:
         """Whether nothing is left."""

@@ -22,7 +22,7 @@ from preceptor.advice.choices import (
     time_from,
 )
 from preceptor.advice.comparing import compare
-from preceptor.advice.deciding import half_left, plan_for
+from preceptor.advice.deciding import plan_for
 from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.advice.from_here import from_here, remembering, so_far_from
 from preceptor.model.budgets import Budget
@@ -269,9 +269,7 @@ def advise(
         )
         if simple is not None:
             report(progress, "choosing few sets")
-            plan = plan_with_few_sets(
-                free, simple, deadline=Deadline(half_left(deadline)), seed=seed
-            )
+            plan = plan_with_few_sets(free, simple, deadline=deadline.halfway(), seed=seed)
     found = advice_on(
         plan,
         free=free,

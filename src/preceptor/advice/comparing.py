@@ -19,7 +19,6 @@ from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.words import counted, percent
 from preceptor.advice.alternatives import Alternative, alternatives
-from preceptor.advice.deciding import half_left
 from preceptor.advice.resampling import Gain, Resampled, crowd_gain, resample
 from preceptor.advice.sensitivity import Change, sensitivity_until
 from preceptor.evaluation.expectations import expected_costs
@@ -71,7 +70,7 @@ def compare(
     resampled = None
     if estimate is not None and fixed.policy is not None:
         report(progress, "drawing cases again")
-        contenders, until = _contenders(plan, rivals), Deadline(half_left(deadline))
+        contenders, until = _contenders(plan, rivals), deadline.halfway()
         resampled = resample(estimate, plan, fixed.policy, contenders, deadline=until, seed=seed)
         if resampled is None:
             notes.append(

@@ -15,7 +15,6 @@ import numpy as np
 
 from preceptor._base.deadline import Deadline
 from preceptor._base.values import FloatArray
-from preceptor.advice.deciding import half_left
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import expected_costs, family_of, people_of, weights_of
 from preceptor.evaluation.value import commit_value, evaluate
@@ -157,7 +156,7 @@ def resample(
     if fixed is None:
         return None
     try:
-        drawn = estimate.bootstrap(RESAMPLES, seed=seed, until=Deadline(half_left(deadline)))
+        drawn = estimate.bootstrap(RESAMPLES, seed=seed, until=deadline.halfway())
     except InvalidInput:
         return None
     among = list(dict.fromkeys([fixed, *contenders]))

@@ -10,7 +10,7 @@ import numpy as np
 from preceptor._base.words import listed, percent
 from preceptor.evaluation.expectations import people_of
 from preceptor.plan.reading import FIXED_SCHEDULES
-from preceptor.regrets import CONTRADICTED, Regrets
+from preceptor.regrets import Regrets
 from preceptor.report.phrases import table, wrap
 from preceptor.report.scale import per_case, scale_of
 
@@ -113,11 +113,14 @@ def proven(plan: Plan) -> list[str]:
     assert regrets is not None, "only a crowd has people to compare"
     with np.errstate(divide="ignore"):  # a bound of 0 says nothing
         gaps = regrets.costs[0] / regrets.bounds - 1.0
-    parts, little, fixed = [], [], []
+    parts, little, fixed, nothing = [], [], [], []
     for i in np.argsort(gaps, kind="stable"):
         name, kind, gap = f'"{regrets.people[i]}"', regrets.bound_kinds[i], float(gaps[i])
-        if kind in (_FLOOR, CONTRADICTED) and not gap <= _SAYS_LITTLE:
-            little.append(f"{name} ({percent(gap)})" if math.isfinite(gap) else name)
+        if not math.isfinite(gap):
+            nothing.append(name)
+            continue
+        if kind == _FLOOR and gap > _SAYS_LITTLE:
+            little.append(f"{name} ({percent(gap)})")
             continue
         above = "0%" if gap <= _ROUNDING else f"at most {percent(gap)}"
         parts.append(f"{above} for {name}")
@@ -132,6 +135,8 @@ def proven(plan: Plan) -> list[str]:
             f"For {listed(little)} the only bound is what a person who knows every weight would "
             "cost, which says little."
         )
+    if nothing:
+        said.append(f"For {listed(nothing)} nothing is proven.")
     return [
         *said,
         "The plan, everybody's own plan and so the regrets are found by search, not proven.",
