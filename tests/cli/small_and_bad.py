@@ -182,10 +182,10 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
     "counts-1e300": ("at most 1,000,000,000", counts('{"x1": 1e300}')),
     "counts-wide": ("field larger than", counts(f'name,count\n"{"x" * 200_000}",1\n', "c.csv")),
     "learner": (
-        "l.json, person, initial: [1, 2, 3]",
+        "l.json, person: learner: 3 initial coefficients, but the world has 2 tests",
         learner_file(LEARNER | {"initial": [1, 2, 3]}),
     ),
-    "learner-scales": ("l.json: scales: [1]", learner_file(LEARNER, scales=[1])),
+    "learner-scales": ("l.json: scales: must be a number for each of 2 tests", learner_file(LEARNER, scales=[1])),
     "learner-nobody": (
         "l.json, person: people: none",
         learner_file({"kind": "crowd", "members": []}),
