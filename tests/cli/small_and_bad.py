@@ -213,8 +213,4 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         with_table("fit", "participant,round\n" + "x" * 200_000 + ",1\n", "l.csv",
                    "l.csv", "--data", "cases.csv"),
     ),
-    "block": (
-        "nested more than 50",
-        with_table("diagnose", DEEP, "b.json", "b.json", "--read", "b.json", "--data", "cases.csv"),
-    ),
 }  # fmt: skip
