@@ -207,7 +207,7 @@ def test_answers_in_a_wrong_unit_still_give_numbers(record):
     assert_allclose(sum(weighed.families.values()), 1.0)
 
 
-def test_compiled_sums_over_widths_are_those_in_numpy():
+def test_sums_over_widths_are_those_of_brute_force_regression():
     rng = np.random.default_rng(0)
     rows, off = rng.normal(size=(3, 25, 10)), rng.normal(size=(3, 25))
     found = Gaussian().integrate(rows, np.zeros((3, 25)), off[0])

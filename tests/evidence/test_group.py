@@ -43,7 +43,7 @@ def test_a_population_is_found_as_by_hand():
     rng = np.random.default_rng(0)
     at = 0.4 + 0.5 * rng.normal(size=30)
     likelihoods = np.exp(-0.5 * ((axis - at[:, None]) / 0.03) ** 2)
-    found = fit_population(axis, likelihoods, np.zeros(30), Population(0.0, 3.0))
+    found = fit_population(axis, likelihoods, Population(0.0, 3.0))
     error = at.std(ddof=1) / np.sqrt(30)
     assert_allclose(found.mean.mean, at.mean(), atol=0.02)
     assert_allclose(found.mean[1:], at.mean() + 2.045 * error * np.array([-1, 1]), atol=0.04)
@@ -82,7 +82,7 @@ def test_the_population_of_rates_is_that_of_a_grid():
     evidence = -0.5 * ((axis - at[:, None]) / 0.3) ** 2
     drawn = draw_group(evidence[:, None, None, :], axis, np.ones(1, bool), np.zeros(1, int),
                        Population(-3.0, 1.1), np.random.default_rng(0))  # fmt: skip
-    grid = fit_population(axis, np.exp(evidence), np.zeros(15), Population(-3.0, 1.1))
+    grid = fit_population(axis, np.exp(evidence), Population(-3.0, 1.1))
     assert_allclose(drawn.mean.mean(), grid.mean.mean, atol=0.05)
     assert_allclose(np.quantile(drawn.mean, [0.025, 0.975]), grid.mean[1:], atol=0.1)
     assert_allclose(np.median(drawn.spread), grid.spread.mean, atol=0.15)

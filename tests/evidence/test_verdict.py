@@ -52,7 +52,6 @@ def test_an_open_case_is_a_crowd_with_a_doubt(record):
         assert_allclose(weight / who.person.weights[0],
                         who.shares[name] / who.shares[who.person.names[0]])  # fmt: skip
     assert "60 told rounds" in who.doubts[0]
-    assert not verdict(weighed, ordinary=False).doubts
     assert "plan for" in repr(who)
 
 
@@ -98,7 +97,7 @@ def test_a_crowd_has_the_shares_of_its_groups():
     kinds = [_Kind(f"a{i}", "by showings", 0.08, lambda: pr.NoLearning([0.0])) for i in range(7)]
     kinds += [_Kind(f"b{i}", "by outcomes", 0.015, lambda: pr.NoLearning([0.0])) for i in range(29)]
     kinds += [_Kind("c", "none", 0.005, lambda: pr.NoLearning([0.0]))]
-    crowd = _one_or_crowd(kinds, 0.9)
+    crowd = _one_or_crowd(kinds)
     assert isinstance(crowd, pr.Crowd)
     assert len(crowd.members) == 8
     outcomes = sum(m.weight for m in crowd.members if m.name.startswith("b"))

@@ -98,8 +98,6 @@ THROUGH = {
     "solve": "likeliest",
     "factor": "tests/evidence/test_laplace.py: sums over all weights",
     "likeliest": "tests/evidence/test_laplace.py: a general optimiser, sums over all weights",
-    "log_at_width": "sum_widths",
-    "sum_widths": "tests/evidence/test_evidence.py: brute-force regression, the same in NumPy",
     "exposure_rows": "tests/evidence/test_designs.py: following the person",
     "surprise_rows": "tests/evidence/test_designs.py: following the person, a plain loop",
     "certainty_rows": "tests/evidence/test_designs.py: following the person, a plain loop",

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import preceptor as pr
+from preceptor._base.words import WIDTH
 from preceptor.evaluation.value import losses_along
 from preceptor.report.phases import phases, runs
-from preceptor.report.phrases import WIDTH
 from preceptor.report.words import explain
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "s5"])

@@ -114,14 +114,6 @@ def test_intervals_hold_the_share_they_promise(tutor: pr.Tutor) -> None:
     assert inside == pytest.approx(0.8, abs=4 * np.sqrt(0.16 / 20_000))
 
 
-def test_awaited_answers_are_a_mixture(tutor: pr.Tutor) -> None:
-    mean, deviation = tutor.awaited(["bmi"], [1.5])
-    means, variances = tutor.bank.awaited((0,), np.array([1.5]))
-    shares = tutor.bank.kinds
-    assert mean == pytest.approx(shares @ means)
-    assert deviation**2 == pytest.approx(shares @ (variances + means**2) - mean**2)
-
-
 def test_it_finds_out_who_it_is_and_then_does_what_suits_them(problem: pr.Problem) -> None:
     for name, person in problem.learner.people.items():  # type: ignore[attr-defined]
         run = tutored(

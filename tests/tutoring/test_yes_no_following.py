@@ -144,32 +144,6 @@ def test_intervals_hold_the_weights_about_as_often_as_they_say(kind, decided):
     assert np.all(np.abs(rates - 0.9) < 4 * np.sqrt(0.9 * 0.1 / 200) + 0.02), rates
 
 
-def test_awaited_answers_are_those_of_people_drawn_from_what_is_known():
-    world, rng = world_of("logistic"), np.random.default_rng(4)
-    problem = pr.Problem(world, person_of("none"), budget=2, horizon=9, risk=pr.Brier())
-    tutor = pr.Tutor(problem, spread=SPREAD, none_of_these=0.0, level=False)
-    played, _ = rounds(world, "none", rng, decided=False, length=5)
-    for seen, values, answer, y, _filled, _shown in played:
-        tutor = tutor.after(seen, values, answer, y)
-    bank, people = tutor.bank, 20_000
-    answers = []
-    for scatter, share, each, spread in zip(
-        bank.scatters, bank.scatter, bank.followers[0].weights,
-        bank.followers[0].weights_covariance, strict=True,
-    ):  # fmt: skip
-        drawn = rng.multivariate_normal(each, spread, people)
-        noise = np.sqrt(scatter) * rng.standard_normal(people)
-        scores = world.base_score + drawn @ [1.0, -0.5] + noise
-        said = expit(scores)
-        answers.append((share, said.mean(), (said**2.0).mean()))
-    shares, means, squares = np.array(answers).T
-    awaited, deviation = tutor.awaited(["a", "b"], [1.0, -0.5])
-    mean = shares @ means
-    # The mixture over scatters is taken for one normal distribution of scores.
-    assert_allclose(awaited, mean, atol=0.02)
-    assert_allclose(deviation, np.sqrt(shares @ squares - mean**2), atol=0.05)
-
-
 def test_certainty_is_taken_for_half_a_percent_off():
     world, risk = world_of("probit"), pr.Brier()
     tutor = pr.Tutor(pr.Problem(world, person_of("none"), budget=1, horizon=5, risk=risk))
@@ -186,9 +160,6 @@ def test_a_tutor_follows_and_advises(risk):
     for x, y in zip(*world.sample(30, rng=6), strict=True):
         shown = tutor.next()
         answer = ann.predict(shown, x[list(shown)])
-        awaited, deviation = tutor.awaited(shown, x[list(shown)])
-        assert 0.0 <= awaited <= 1.0
-        assert 0.0 <= deviation <= 0.5
         tutor = tutor.after(shown, x[list(shown)], answer, y)
         ann.feedback(shown, x[list(shown)], y)
     assert max(tutor.kinds, key=tutor.kinds.get) == "delta" or risk.decides

@@ -144,6 +144,19 @@ def first_few(items: Sequence[str], most: int, noun: str = "more", *, separator:
     return f"{separator.join(items[:most])} and {len(items) - most:,} {noun}"
 
 
+def wrap(text: str, first: str, rest: str) -> list[str]:
+    """Lines of at most `WIDTH` characters; no word is broken."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace(TOGETHER, " ") for line in lines]
+
+
 def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """A title above labelled rows: how large values show themselves.
 

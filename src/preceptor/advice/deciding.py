@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from preceptor._base.deadline import Deadline
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.words import counted
@@ -25,12 +27,14 @@ MANY_SETS_SECONDS = 3.0
 _LEAST_SECONDS = 0.05
 
 
-def half_left(deadline: Deadline) -> float:
+def half_left(deadline: Deadline) -> float | None:
     """Seconds that a step of advice gets in its turn: half of those that are left.
 
     Planning comes first, then few sets if that was asked for, then drawing cases again; changed
-    assumptions take the rest.
+    assumptions take the rest. None where there is no end.
     """
+    if deadline.left == math.inf:
+        return None
     return max(deadline.left / 2.0, _LEAST_SECONDS)
 
 

@@ -21,7 +21,7 @@ from preceptor._base.deadline import Deadline
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput, NotSerializable
 from preceptor.evaluation.value import evaluate
-from preceptor.model.matrices import average_correlation
+from preceptor.model.matrices import average_correlation, correlations_of
 from preceptor.model.world import World
 from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
@@ -220,7 +220,7 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
     """
     world = problem.world
     scale = np.sqrt(np.diag(world.covariance))
-    correlation = world.covariance / np.outer(scale, scale)
+    correlation = correlations_of(world.covariance)
     target = factor * average_correlation(correlation)
     if target == 0.0:
         return None
@@ -244,23 +244,21 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
 
 
 def _with_average(correlation: FloatArray, target: float) -> FloatArray | None:
-    """The power of the matrix whose average correlation is the target, by bisection."""
+    """The power of the matrix whose average correlation is the target."""
+    from scipy.optimize import brentq
+
     values, vectors = np.linalg.eigh(correlation)
     most = np.log(_MOST_CONDITION) / np.log(values[-1] / values[0])
 
     def power(exponent: float) -> FloatArray:
-        raised = (vectors * values**exponent) @ vectors.T
-        deviations = np.sqrt(np.diag(raised))
-        whole: FloatArray = raised / np.outer(deviations, deviations)
-        return whole
+        return correlations_of((vectors * values**exponent) @ vectors.T)
 
-    low, high = 0.0, float(most)
-    if average_correlation(power(high)) < target:
+    def beyond(exponent: float) -> float:
+        return average_correlation(power(exponent)) - target
+
+    if beyond(most) < 0.0:
         return None
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if average_correlation(power(middle)) < target else (low, middle)
-    changed = power(high)
+    changed = power(brentq(beyond, 0.0, most))
     return (changed + changed.T) / 2
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from preceptor._base.executors import executor_of
 from preceptor._base.many import run_many
 from preceptor._base.progress import Progress
+from preceptor._base.words import first_few
 from preceptor.diagnosis.blocks import Block
 from preceptor.diagnosis.kind_posterior import (
     PersonReading,
@@ -161,6 +162,5 @@ def _departures(block: Block, log: Log) -> list[str]:
         (told, "Whether the outcome was told differs from the block for"),
     ):
         if found:
-            more = f" and {len(found) - 3} more" if len(found) > 3 else ""
-            doubts.append(f"Note: {said} {'; '.join(found[:3])}{more}.")
+            doubts.append(f"Note: {said} {first_few(found, 3, separator='; ')}.")
     return doubts

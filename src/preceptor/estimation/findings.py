@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from preceptor._base.words import first_few
+
 # Fewer cases say hardly anything: about a level, a rare value, a pair of columns.
 FEW_CASES = 5
 
@@ -62,6 +64,4 @@ def place(column: str, row: int) -> str:
 
 def few(words: Iterable[str], most: int = 5) -> str:
     """Words in quotes, the first few of many."""
-    listed = [repr(word) for word in words]
-    more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
-    return ", ".join(listed[:most]) + more
+    return first_few([repr(word) for word in words], most)

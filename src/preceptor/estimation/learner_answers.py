@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -67,16 +67,8 @@ class Answers:
 
     def rows(self, chosen: npt.NDArray[np.bool_] | IntArray) -> Answers:
         """Some of the rows; counts stay those of the whole log."""
-        return Answers(
-            self.world,
-            self.person[chosen],
-            self.shown[chosen],
-            self.features[chosen],
-            self.counts[chosen],
-            self.answers[chosen],
-            self.sides[chosen],
-            self.decided,
-        )
+        arrays = ("person", "shown", "features", "counts", "answers", "sides")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in arrays})
 
     @property
     def is_limited(self) -> bool:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from preceptor._base.values import plain
+from preceptor._base.words import wrap
 from preceptor.estimation.learner_model import FAMILIES
 from preceptor.evidence.words import kinds_data, kinds_in_words, shares_data
 
 if TYPE_CHECKING:
     from preceptor.estimation.learner import LearnerEstimator
-
-# Wide enough for the tables.
-_WIDTH = 88
 
 
 def summary_of(fitted: LearnerEstimator) -> str:
@@ -40,9 +38,7 @@ def _folded(sentences: list[str]) -> list[str]:
     lines = []
     for sentence in sentences:
         indent = " " * (len(sentence) - len(sentence.lstrip()))
-        lines += textwrap.wrap(
-            sentence, _WIDTH, subsequent_indent=f"{indent}  ", break_on_hyphens=False
-        )
+        lines += wrap(sentence.lstrip(), indent, f"{indent}  ")
     return lines
 
 
@@ -71,13 +67,7 @@ def data_of(fitted: LearnerEstimator) -> dict[str, Any]:
             for name, ends in fitted.intervals_.items()
         },
         "comparison": [
-            {
-                "family": score.family,
-                "parameters": score.parameters,
-                "log_likelihood": score.log_likelihood,
-                "aic": score.aic,
-                "held_out": score.held_out if np.isfinite(score.held_out) else None,
-            }
+            asdict(score) | {"held_out": score.held_out if np.isfinite(score.held_out) else None}
             for score in fitted.comparison_
         ],
         "baselines": dict(fitted.baselines_),

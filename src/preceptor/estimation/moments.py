@@ -21,6 +21,7 @@ from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.defaults import LedoitWolf, Ridge
 from preceptor.estimation.findings import FEW_CASES
 from preceptor.model.links import LOGISTIC, link_of
+from preceptor.model.matrices import correlations_of
 
 # Pairwise correlations may contradict each other; eigenvalues below this are raised to it.
 _LEAST_EIGENVALUE = 1e-4
@@ -199,10 +200,7 @@ def nearest_correlation(matrix: FloatArray) -> FloatArray:
     if eigenvalues[0] >= _LEAST_EIGENVALUE:
         return matrix
     least = max(_LEAST_EIGENVALUE, -float(eigenvalues[0]))
-    raised = (vectors * np.maximum(eigenvalues, least)) @ vectors.T
-    scale = np.sqrt(np.diag(raised))
-    found: FloatArray = raised / np.outer(scale, scale)
-    return found
+    return correlations_of((vectors * np.maximum(eigenvalues, least)) @ vectors.T)
 
 
 def _stand_ins(values: FloatArray, seed: int) -> tuple[FloatArray, float, FloatArray]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from preceptor._base.words import first_few
+
 if TYPE_CHECKING:
     from preceptor.estimation.world_estimate import WorldEstimate
 
@@ -84,16 +86,15 @@ def doubts_about(estimate: WorldEstimate) -> Iterator[str]:
         )
 
 
-def _about_signs(estimate: WorldEstimate, most: int = 3) -> str:
+def _about_signs(estimate: WorldEstimate) -> str:
     found = estimate.signs_that_disagree
-    listed = ", ".join(
+    columns = [
         f"{each.name} (weight {each.weight:.3g}, correlation {each.correlation:+.2f})"
-        for each in found[:most]
-    )
-    more = f" and {len(found) - most} more" if len(found) > most else ""
+        for each in found
+    ]
     weight = "has an estimated weight" if len(found) == 1 else "have estimated weights"
     return (
-        f"{listed}{more} {weight} of the opposite sign to the plain correlation with "
+        f"{first_few(columns, 3)} {weight} of the opposite sign to the plain correlation with "
         f"{estimate.design.outcome_name}: beside tests that say nearly the same, a weight alone "
         "means little."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 
 from preceptor._base.threads import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor._base.words import counted
+from preceptor._base.words import WIDTH, counted, wrap
 from preceptor.errors import InvalidInput
 from preceptor.estimation.binary_ridge import BinaryRidge
 from preceptor.estimation.encoding import Design
@@ -32,6 +31,7 @@ from preceptor.estimation.world_doubts import (
     signs_that_disagree,
 )
 from preceptor.model.links import Link
+from preceptor.model.matrices import correlations_of
 from preceptor.model.outcomes import Binary
 from preceptor.model.world import World
 
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from preceptor.estimation.bootstrap import WorldBootstrap
 
 _FOLDS = 10
-_WIDTH = 88
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +95,7 @@ class WorldEstimate:
     @property
     def correlation(self) -> FloatArray:
         """Correlations (n, n) of the columns, as estimated."""
-        scale = np.sqrt(np.diag(self.world.covariance))
-        found: FloatArray = self.world.covariance / np.outer(scale, scale)
-        return found
+        return correlations_of(self.world.covariance)
 
     @property
     def explained(self) -> float:
@@ -405,7 +402,7 @@ def _with_number(estimator: Any, what: str, number: float | None) -> str:
 
 
 def _wrapped(line: str) -> str:
-    if len(line) <= _WIDTH or "  " in line.strip():
+    if len(line) <= WIDTH or "  " in line.strip():
         return line
     indent = "  " if line.startswith("- ") else ""
-    return textwrap.fill(line, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return "\n".join(wrap(line, "", indent))

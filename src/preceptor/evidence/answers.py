@@ -77,8 +77,6 @@ class Gaussian:
 
     def integrate(self, rows: FloatArray, known: FloatArray, answers: FloatArray) -> Integrated:
         """Sum over widths around the likeliest one, cell by cell."""
-        from preceptor.evidence._width_kernels import sum_widths
-
         rounds = answers.size
         off = answers - known
         turned = rows.swapaxes(-1, -2)
@@ -87,12 +85,16 @@ class Gaussian:
         pulls = ((turned @ off[..., None]).swapaxes(-1, -2) @ turns)[..., 0, :]
         squares = np.sum(off * off, axis=-1)
 
-        scatter, logs = np.empty((2, squares.size, _NODES.size))
-        best = np.empty(squares.size)
-        sum_widths(
-            sizes, np.ascontiguousarray(pulls), squares, float(rounds), math.log(MEDIAN), SPREAD,
-            _START, _NODES, scatter, logs, best,
-        )  # fmt: skip
+        def log_posterior(log_widths: FloatArray) -> FloatArray:
+            s = np.exp(-2.0 * log_widths)
+            stretched = 1.0 + s[..., None] * sizes[:, None, :]
+            bent = np.einsum("cp,cwp->cw", pulls**2, 1.0 / stretched)
+            logs = np.log(stretched, out=stretched).sum(axis=-1)
+            logs += rounds * (2.0 * log_widths + _LN_2PI) + s * (squares[:, None] - s * bent)
+            return np.asarray(log_width_prior(log_widths) - 0.5 * logs)
+
+        bell = 1.0 / math.sqrt(2.0 * rounds + 4.0)
+        scatter, logs, best = sum_over_widths(log_posterior, squares.size, bell, _START, _NODES)
         total = logsumexp_rows(logs)
         s = np.exp(-2.0 * best)[:, None]
         shrunk = 1.0 / (1.0 + s * sizes)

@@ -90,15 +90,13 @@ def rounds_needed(variance: float, scatter: float) -> float:
     return ENOUGH * scatter**2 / variance if variance > 0 else math.inf
 
 
-def rounds_to_show(needed: float, probes: int = PROBES) -> float:
+def rounds_to_show(needed: float) -> float:
     """Rounds to show a set if one must learn first, with probes at the end.
 
     Parameters
     ----------
     needed
         Rounds that would be enough once everything is learned (`rounds_needed`).
-    probes
-        Rounds at the end from which nothing is learned.
 
     Returns
     -------
@@ -114,7 +112,7 @@ def rounds_to_show(needed: float, probes: int = PROBES) -> float:
     if not needed < _FOREVER:
         return needed
     kept, told, rounds = 1.0, 0.0, 0
-    while told + probes * (1.0 - kept) ** 2 < needed:
+    while told + PROBES * (1.0 - kept) ** 2 < needed:
         told += (1.0 - kept) ** 2
         kept *= 1.0 - RATE.usual[1]
         rounds += 1

@@ -181,7 +181,7 @@ def _scatters(everybody: list[Weighed]) -> PopulationFit:
         own = Population(float(np.log(weighed.scatter.mean)), float(max((high - low) / 3.92, 0.02)))
         logs = own.log_density(axis) - prior.log_density(axis)
         likelihoods.append(np.exp(logs - logs.max()))
-    return fit_population(axis, np.array(likelihoods), np.zeros(len(everybody)), prior)
+    return fit_population(axis, np.array(likelihoods), prior)
 
 
 def _estimates(draws: FloatArray) -> list[Estimate]:

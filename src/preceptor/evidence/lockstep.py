@@ -72,15 +72,11 @@ def surprises(world: World, rounds: Rounds) -> FloatArray:
     Where outcomes are yes or no, the reader foresees the chance of yes, and a surprise counts as
     what it would take in scores.
     """
-    added_up = np.sum(best_reading(world, rounds.shown) * rounds.values, axis=1)
+    reading = best_reading(world, rounds.shown)
+    added_up = np.sum(reading * rounds.values, axis=1)
     if world.outcome is None:
         return np.asarray(rounds.outcomes - added_up)
-    hidden = np.empty(added_up.size)
-    covariance, target = world.covariance, world.covariance @ world.coefficients
-    for pattern in np.unique(rounds.shown, axis=0):
-        seen = np.flatnonzero(pattern)
-        known = target[seen] @ np.linalg.solve(covariance[np.ix_(seen, seen)], target[seen])
-        hidden[np.all(rounds.shown == pattern, axis=1)] = world.score_variance - known
+    hidden = world.score_variance - reading @ world.covariance @ world.coefficients
     link = world.outcome.from_score
     chance = link.mean_probability(world.base_score + added_up, np.maximum(hidden, 0.0))
     return np.asarray((rounds.outcomes - chance) / mean_slope(world))

@@ -135,9 +135,7 @@ class PopulationFit(NamedTuple):
     predictive: Population
 
 
-def fit_population(
-    axis: FloatArray, likelihoods: FloatArray, besides: FloatArray, prior: Population
-) -> PopulationFit:
+def fit_population(axis: FloatArray, likelihoods: FloatArray, prior: Population) -> PopulationFit:
     """Mean and spread of people whose own position is only known up to a likelihood.
 
     Parameters
@@ -146,9 +144,6 @@ def fit_population(
         Positions (points,), evenly spaced.
     likelihoods
         Of each person at each of them, shape (people, points).
-    besides
-        Likelihood (people,) of what has no position on this axis: they may be of a kind that
-        does not have this parameter.
     prior
         Of the mean. The spread has a flat prior in its logarithm, cut off softly above 1.
 
@@ -163,7 +158,7 @@ def fit_population(
     bells /= bells.sum(axis=-1, keepdims=True)
     logs = prior.log_density(means)[:, None] - 0.5 * _SPREADS**2
     with np.errstate(divide="ignore"):
-        each = np.log(bells.reshape(-1, axis.size) @ likelihoods.T + besides)
+        each = np.log(bells.reshape(-1, axis.size) @ likelihoods.T)
     logs = logs + each.sum(axis=1).reshape(logs.shape)
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()

@@ -66,18 +66,13 @@ class Verdict:
         return labelled("Verdict", rows + [("doubt", doubt) for doubt in self.doubts])
 
 
-def verdict(weighed: Weighed, *, sure: float = SURE, ordinary: bool = True) -> Verdict:
+def verdict(weighed: Weighed) -> Verdict:
     """Who to plan for after one person was weighed.
 
     Parameters
     ----------
     weighed
         What their rounds say.
-    sure
-        Probability from which on one kind is planned for alone.
-    ordinary
-        Whether the rounds were ordinary practice. Rounds that were designed to tell kinds apart
-        need not be so many.
 
     Returns
     -------
@@ -100,7 +95,7 @@ def verdict(weighed: Weighed, *, sure: float = SURE, ordinary: bool = True) -> V
         return Verdict(None, refusal, (), shares)
     doubts = []
     told = int(weighed.setting.rounds.record.told.sum())
-    if ordinary and told < ORDINARY:
+    if told < ORDINARY:
         doubts.append(
             f"one person's kind from {counted(told, 'told round')}: wrong in one of five cases or "
             f"more; go on to {ORDINARY}, or run a diagnostic block"
@@ -108,18 +103,16 @@ def verdict(weighed: Weighed, *, sure: float = SURE, ordinary: bool = True) -> V
     if not weighed.setting.rounds.record.hides:
         doubts.append("how hidden tests are filled in cannot be told: nothing was ever hidden")
     doubts += _scatter_doubts(weighed)
-    return Verdict(_planned_for([weighed], sure), "", tuple(doubts), shares)
+    return Verdict(_planned_for([weighed]), "", tuple(doubts), shares)
 
 
-def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
+def group_verdict(group: GroupWeighed) -> Verdict:
     """Who to plan for when the next person is one like those who were weighed.
 
     Parameters
     ----------
     group
         What everybody's rounds say together.
-    sure
-        Probability from which on one kind is planned for alone.
 
     Returns
     -------
@@ -157,7 +150,7 @@ def group_verdict(group: GroupWeighed, *, sure: float = SURE) -> Verdict:
         doubts.append(f"{some} left out: {next(reason for reason in refusals if reason)}")
     if len(kept) == 1:
         doubts.append("one participant only: how much people differ is not known")
-    return Verdict(_planned_for(kept, sure), "", tuple(doubts), shares)
+    return Verdict(_planned_for(kept), "", tuple(doubts), shares)
 
 
 def refusal_of(weighed: Weighed) -> str:
@@ -252,27 +245,29 @@ class _Kind(NamedTuple):
     make: Callable[[], Person]
 
 
-def _planned_for(people: list[Weighed], sure: float) -> Person:
+def _planned_for(people: list[Weighed]) -> Person:
     """Somebody like these people, whose kinds are as common as they are likely among them."""
     joint, one = np.array([weighed.joint for weighed in people]), people[0]
-    found = []
+    found: dict[str, _Kind] = {}
     for position, cells in enumerate(one.cells):
         for dial, kappa in enumerate(cells.dials.tolist()):
             weights, family = joint[:, position, dial], cells.family
             make = functools.partial(_averaged, people, weights, family.name, kappa)
-            name = one.name_of(family.name, kappa)
-            found.append(_Kind(name, family.group, float(weights.mean()), make))
-    return _one_or_crowd(found, sure)
+            name, share = one.name_of(family.name, kappa), float(weights.mean())
+            # κ does not matter to some: then kinds have the same name, and are one.
+            kind = found.setdefault(name, _Kind(name, family.group, 0.0, make))
+            found[name] = kind._replace(share=kind.share + share)
+    return _one_or_crowd(list(found.values()))
 
 
-def _one_or_crowd(found: list[_Kind], sure: float) -> Person:
+def _one_or_crowd(found: list[_Kind]) -> Person:
     """Whoever is nearly certain, or a crowd in which every group has the share that it has.
 
     Plans take as long as a crowd is large, so only the likeliest kinds of each group are in it,
     and stand for the others of their group.
     """
-    likeliest = sorted(_merged(found), key=lambda kind: -kind.share)
-    if likeliest[0].share >= sure:
+    likeliest = sorted(found, key=lambda kind: -kind.share)
+    if likeliest[0].share >= SURE:
         return likeliest[0].make()
     groups = {kind.group: 0.0 for kind in likeliest}
     for kind in likeliest:
@@ -284,17 +279,6 @@ def _one_or_crowd(found: list[_Kind], sure: float) -> Person:
     chosen = sorted([*firsts, *enough[: _MOST - len(firsts)]], key=lambda kind: -kind.share)
     inside = {name: sum(k.share for k in chosen if k.group == name) for name in counted_groups}
     return Crowd({k.name: (k.make(), groups[k.group] * k.share / inside[k.group]) for k in chosen})
-
-
-def _merged(found: list[_Kind]) -> list[_Kind]:
-    """Kinds of the same name (κ does not matter to some) as one."""
-    merged: dict[str, _Kind] = {}
-    for kind in found:
-        before = merged.get(kind.name)
-        merged[kind.name] = (
-            kind if before is None else before._replace(share=before.share + kind.share)
-        )
-    return list(merged.values())
 
 
 def _averaged(people: list[Weighed], weights: FloatArray, family: str, kappa: float) -> Person:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from preceptor._base.words import listed
+from preceptor._base.words import first_few, listed
 from preceptor.evidence.cells import Estimate
 from preceptor.evidence.families import NONE
 from preceptor.evidence.group import GroupWeighed
 from preceptor.evidence.verdict import Verdict
 from preceptor.people.crowd import Crowd
 
+_Name = TypeVar("_Name", str, float)
 _NAMED = 3
 # Smaller shares are not worth a word.
 _SMALL = 0.005
@@ -34,28 +35,26 @@ def kinds_in_words(found: GroupWeighed, who: Verdict) -> list[str]:
     list of str
         A sentence each.
     """
-    one = next(iter(found.alone.values())) if len(found.alone) == 1 else None
-    if one is not None:
-        groups = ", ".join(f"{name} {share:.2f}" for name, share in one.groups.items())
-        families, dials = one.families, one.dials
-    else:
-        groups = ", ".join(
-            f"{name} {share.mean:.2f} ({share.low:.2f} to {share.high:.2f})"
-            for name, share in found.groups.items()
-        )
-        families = _means(found.families)
-        dials = {dial: share.mean for dial, share in found.dials.items()}
-    how = "How likely each way of learning is" if one else "How common each way of learning is"
+    groups, families, dials = _shares(found)
+    alone = len(found.alone) == 1
+    how = "How likely each way of learning is" if alone else "How common each way of learning is"
+    said = [f"{name} {share:.2f}" for name, share in groups.items()]
+    if not alone:
+        ends = found.groups.values()
+        said = [
+            f"{text} ({each.low:.2f} to {each.high:.2f})"
+            for text, each in zip(said, ends, strict=True)
+        ]
     best = sorted(families, key=lambda name: -families[name])[:_NAMED]
     lines = [
-        f"{how} (all three equally likely before): {groups}.",
+        f"{how} (all three equally likely before): {', '.join(said)}.",
         f"  Mostly {listed([f'{name} {families[name]:.2f}' for name in best])}.",
     ]
     hides = any(weighed.setting.rounds.record.hides for weighed in found.alone.values())
     if hides and len(dials) > 1:
         shares = ", ".join(f"{dial:g}: {share:.2f}" for dial, share in dials.items())
         lines.append(f"  Filling in what is hidden, from 0 (knows) to 1 (ignores): {shares}.")
-    if one is None:
+    if not alone:
         rate = [f"{np.exp(end):.2g}" for end in found.rate.mean]
         lines.append(
             f"  A showing removes a share of {rate[0]} of an error ({rate[1]} to {rate[2]}) in the "
@@ -84,17 +83,11 @@ def kinds_data(found: GroupWeighed, who: Verdict) -> dict[str, Any]:
     dict
         Numbers, text, lists and tables.
     """
-    one = next(iter(found.alone.values())) if len(found.alone) == 1 else None
-    families = one.families if one else _means(found.families)
+    groups, families, dials = _shares(found)
     return {
-        "groups": dict(one.groups) if one else _means(found.groups),
+        "groups": dict(groups),
         "families": dict(families),
-        "imputation": {
-            f"{dial:g}": share
-            for dial, share in (
-                one.dials.items() if one else ((d, s.mean) for d, s in found.dials.items())
-            )
-        },
+        "imputation": {f"{dial:g}": share for dial, share in dials.items()},
         "people": {name: dict(weighed.groups) for name, weighed in found.people.items()},
         "log_evidence": dict(found.log_evidence),
         "held_out": dict(found.held_out),
@@ -128,15 +121,21 @@ def _left_out(who: Verdict) -> list[str]:
     if not gone:
         return []
     names = [f"{_called(name)} ({share:.2f})" for name, share in gone.items()]
-    shown = names[: 2 * _NAMED]
-    rest = "" if len(names) == len(shown) else f" and {len(names) - len(shown)} more"
     return [
         f"  Left out, {sum(gone.values()):.2f} together (likelier kinds that learn in the same way "
-        f"stand for them): {'; '.join(shown)}{rest}."
+        f"stand for them): {first_few(names, 2 * _NAMED, separator='; ')}."
     ]
 
 
-def _means(shares: Mapping[str, Estimate]) -> dict[str, float]:
+def _shares(found: GroupWeighed) -> tuple[dict[str, float], dict[str, float], dict[float, float]]:
+    """Shares of groups, families and κ: how likely for one person, how common among several."""
+    if len(found.alone) == 1:
+        one = next(iter(found.alone.values()))
+        return one.groups, one.families, one.dials
+    return _means(found.groups), _means(found.families), _means(found.dials)
+
+
+def _means(shares: Mapping[_Name, Estimate]) -> dict[_Name, float]:
     return {name: share.mean for name, share in shares.items()}
 
 
@@ -159,10 +158,8 @@ def _learning(who: Verdict) -> str:
         name, share = next(iter(who.shares.items()))
         return f"like {_called(name)} ({share:.2f})"
     names = [f"{_called(each.name)} ({each.weight:.2f})" for each in who.person.members]
-    shown = names[: 2 * _NAMED]
-    rest = "" if len(names) == len(shown) else f" and {len(names) - len(shown)} more"
     # Names of kinds have commas of their own.
-    return f"like one of these: {'; '.join(shown)}{rest}"
+    return f"like one of these: {first_few(names, 2 * _NAMED, separator='; ')}"
 
 
 def _called(name: str) -> str:

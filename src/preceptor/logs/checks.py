@@ -15,6 +15,7 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray
 from preceptor._base.words import repeated
 from preceptor.logs.cells import FIRST_DAY, LAST_DAY, as_moment, as_yes_no, in_iso
+from preceptor.tables.columns import first_faults
 
 MOMENT = np.dtype("datetime64[us]")
 # May be left out of a file and are then left out when it is written again.
@@ -33,16 +34,6 @@ _KINDS: dict[str, tuple[Any, str]] = {
     "prediction": (np.float64, "numbers"),
     "outcome": (np.float64, "numbers"),
 }
-
-# A file with one mistake in every row is told about it a few times, not a thousand.
-MOST_FAULTS = 10
-
-
-def shorten(faults: Sequence[str]) -> list[str]:
-    """The first few faults, and how many more there are."""
-    if len(faults) <= MOST_FAULTS:
-        return list(faults)
-    return [*faults[:MOST_FAULTS], f"and {len(faults) - MOST_FAULTS} more like these"]
 
 
 def array_faults(names: Sequence[str], arrays: Mapping[str, npt.NDArray[Any]]) -> list[str]:
@@ -83,7 +74,7 @@ def row_faults(
             "be 1 (yes) or 0 (no)"
             for row in _where(~np.isin(answers, (0.0, 1.0)) & np.isfinite(answers))
         ]
-    return shorten(faults)
+    return first_faults(faults)
 
 
 def _row_faults(

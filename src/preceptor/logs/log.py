@@ -15,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray, Value, frozen_array
+from preceptor._base.words import first_few
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.logs.checks import FIELDS, array_faults, given_columns, row_faults, shorten
+from preceptor.logs.checks import FIELDS, array_faults, given_columns, row_faults
 from preceptor.logs.levels import Tests
 from preceptor.logs.yes_no import are_decisions
 from preceptor.model.world import World
 from preceptor.tables import Reading
+from preceptor.tables.columns import first_faults
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +106,7 @@ class Log(Value):
         labels = tuple(str(name) for name in names)
         given = (participant, rounds, shown, values, prediction, outcome, feedback, when)
         arrays, faults = given_columns(dict(zip(FIELDS, given, strict=True)))
-        InvalidInput.raise_if(shorten(faults))
+        InvalidInput.raise_if(first_faults(faults))
         InvalidInput.raise_if(array_faults(labels, arrays))
         InvalidInput.raise_if(row_faults(labels, arrays, lambda row: f"row {row}", decided=decided))
         first_seen = np.unique(arrays["participant"], return_index=True, return_inverse=True)
@@ -328,7 +330,7 @@ class Log(Value):
         if unknown or not who:
             raise InvalidInput(
                 f"participant: {', '.join(map(repr, unknown)) or 'nobody'} is not in the log; "
-                f"in it are {_some(self.participants)}"
+                f"in it are {first_few(self.participants, 8)}"
             )
         return self._rows(np.isin(self.participant, who))
 
@@ -410,8 +412,3 @@ class Log(Value):
 
 
 _WITH_NAN = ("values", "prediction", "outcome", "when")
-
-
-def _some(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

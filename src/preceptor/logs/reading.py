@@ -29,11 +29,11 @@ from preceptor.logs.checks import (
     feedback_of,
     moments_of,
     row_faults,
-    shorten,
 )
 from preceptor.logs.levels import Category, Tests
 from preceptor.logs.log import Log
 from preceptor.tables import Cells, Reading, read_cells
+from preceptor.tables.columns import first_faults
 
 # Columns that every log must have.
 _NEEDED = ("participant", "round", "prediction")
@@ -95,7 +95,7 @@ def log_from_rows(rows: Sequence[Any], names: tuple[str, ...]) -> Log:
     wrong = [
         f"row {i}: expected a table with names" for i, r in enumerate(rows) if type(r) is not dict
     ]
-    InvalidInput.raise_if(shorten(wrong))
+    InvalidInput.raise_if(first_faults(wrong))
     keys = dict.fromkeys(key for row in rows for key in row)
     cells = {key: [row.get(key) for row in rows] for key in keys}
     return log_from_table(Cells(cells, [f"row {i}" for i in range(len(rows))]), Tests(names))
@@ -134,7 +134,7 @@ def log_from_table(table: Cells, tests: Tests, columns: Mapping[str, str] | None
         faults = row_faults(
             names, arrays, lambda row: table.places[row], found.name, decided=decided
         )
-    InvalidInput.raise_if(shorten(faults))
+    InvalidInput.raise_if(first_faults(faults))
     return Log(names, *(arrays[field] for field in FIELDS), decided=decided)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.words import counted, listed, percent
+from preceptor._base.words import counted, listed, percent, wrap
 from preceptor.advice.comparing import WORTH_HAVING
 from preceptor.evaluation.mistakes import Mistakes, decides
 from preceptor.model.yes_no_risks import Decision
@@ -19,7 +19,7 @@ from preceptor.report.mistake_words import (
     still_wrong,
 )
 from preceptor.report.people_words import worst_off
-from preceptor.report.phrases import cases, joined, section, table, wrap
+from preceptor.report.phrases import cases, joined, section, table
 from preceptor.report.scale import per_case, scale_of
 from preceptor.report.showing import repeated_word, rounds_shown, settles_after
 from preceptor.report.tables import rival_rows

@@ -11,6 +11,7 @@ from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, sentence
 from preceptor.evaluation.mistakes import Mistakes
 from preceptor.evaluation.value import losses_along, running_counts
+from preceptor.model.matrices import correlations_of
 from preceptor.model.sets import TestSet
 from preceptor.plan import Plan
 from preceptor.report import palette
@@ -190,7 +191,7 @@ def learning(plan: Plan) -> str:
     problem = plan.problem
     rounds = rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    counts = running_counts(problem, schedule)[:-1]
+    counts = running_counts(problem, schedule)
     deviations = np.sqrt(np.diag(problem.world.covariance))
     beliefs = problem.by_showings.beliefs(problem.world, counts) * deviations
     truth = problem.world.coefficients * deviations
@@ -200,7 +201,7 @@ def learning(plan: Plan) -> str:
         Line(
             problem.world.labels[test],
             range(1, rounds + 1),
-            beliefs[:, test].tolist(),
+            beliefs[:-1, test].tolist(),
             colours[test],
             # Columns of one test share its colour; no two lines share their dashes.
             DASHES[position % len(DASHES)],
@@ -214,7 +215,7 @@ def learning(plan: Plan) -> str:
         unit = " of the score"
     return line_chart(
         "learning",
-        learning_heard(plan, schedule, kept),
+        learning_heard(problem.world, beliefs, truth, kept),
         lines,
         x_axis=cases_axis(rounds),
         x_label="case",
@@ -276,11 +277,8 @@ def colours_at(correlation: float) -> tuple[str, str]:
     return max(_INKS, key=lambda ink: palette.contrast(ink, ground)), ground
 
 
-def _correlation(plan: Plan) -> np.ndarray:
-    covariance = plan.problem.world.covariance
-    deviations = np.sqrt(np.diag(covariance))
-    found: np.ndarray = covariance / np.outer(deviations, deviations)
-    return found
+def _correlation(plan: Plan) -> FloatArray:
+    return correlations_of(plan.problem.world.covariance)
 
 
 def sensitivities(changes: Sequence[Change]) -> str:

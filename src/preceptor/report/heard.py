@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from preceptor._base.values import FloatArray
 from preceptor._base.words import counted, listed
-from preceptor.evaluation.value import running_counts
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
-from preceptor.plan import Plan
 from preceptor.report.svg import shortened
 
 # Things that are told one by one; of more, only the first are.
@@ -51,21 +50,14 @@ def lines_heard(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: i
     return f"{what}, from the first to number {last:,}: {listed(parts) if parts else 'nothing'}."
 
 
-def learning_heard(plan: Plan, schedule: Sequence[TestSet], tests: Sequence[int]) -> str:
-    """Where the weight of each test begins and ends, and what would be right."""
-    problem = plan.problem
-    deviations = np.sqrt(np.diag(problem.world.covariance))
-    counts = running_counts(problem, list(schedule))
-    first, last = (
-        problem.by_showings.beliefs(problem.world, counts[i]) * deviations for i in (0, -1)
-    )
-    truth = problem.world.coefficients * deviations
+def learning_heard(world: World, weights: FloatArray, truth: FloatArray, tests: list[int]) -> str:
+    """Where the weights (cases + 1, n) of some tests begin and end, and what would be right."""
     parts = [
-        f"{shortened(problem.world.labels[test])} from {first[test]:.2g} to {last[test]:.2g} "
+        f"{shortened(world.labels[test])} from {weights[0, test]:.2g} to {weights[-1, test]:.2g} "
         f"(right would be {truth[test]:.2g})"
         for test in tests
     ]
-    return f"The person's weights over {counted(len(schedule), 'case')}: {some(parts, 'test')}."
+    return f"The person's weights over {counted(len(weights) - 1, 'case')}: {some(parts, 'test')}."
 
 
 def correlations_heard(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from preceptor._base.words import listed, percent
+from preceptor._base.words import listed, percent, wrap
 from preceptor.evaluation.expectations import people_of
 from preceptor.plan.reading import FIXED_SCHEDULES
 from preceptor.regrets import Regrets
-from preceptor.report.phrases import table, wrap
+from preceptor.report.phrases import table
 from preceptor.report.scale import per_case, scale_of
 
 if TYPE_CHECKING:

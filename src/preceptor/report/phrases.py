@@ -1,18 +1,15 @@
-"""Small words: lists, counts, shares and wrapped paragraphs."""
+"""Small words about plans: lists of tests, counts of cases, paragraphs and tables."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from preceptor._base.words import TOGETHER, counted, listed
+from preceptor._base.words import TOGETHER, WIDTH, counted, listed, wrap
 from preceptor.model.sets import TestSet
 
 if TYPE_CHECKING:
     from preceptor.plan import Plan
-
-WIDTH = 88
 
 Row = tuple[str, str]  # of a table: label and text
 
@@ -29,19 +26,6 @@ def section(title: str, body: Sequence[str | Row]) -> str:
         else:
             lines += wrap(part, indent, indent)
     return "\n".join(lines)
-
-
-def wrap(text: str, first: str, rest: str) -> list[str]:
-    """Lines of at most `WIDTH` characters; no word is broken."""
-    lines = textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=rest,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace(TOGETHER, " ") for line in lines]
 
 
 def joined(plan: Plan, shown: TestSet) -> str:

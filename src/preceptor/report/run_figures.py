@@ -82,57 +82,39 @@ def shown(tutor: Tutor) -> str:
     )
 
 
-def mistakes(tutor: Tutor, past: Run) -> str:
-    """Of yes-or-no answers: how many were wrong, or their Brier score, and what was possible."""
-    rounds = range(1, past.rounds + 1)
-    has_error = np.isfinite(past.errors)
-    decided = isinstance(tutor.problem.risk, Decision)
-    per = 100.0 if decided else 1.0
-    own, least = (
-        (per * running(np.where(has_error, values, np.nan), OVER) ** 2).tolist()
-        for values in (past.errors, past.least)
+def errors(tutor: Tutor, past: Run) -> str:
+    """How far off the person was, beside what was expected and what was possible.
+
+    Of yes-or-no answers: how many were wrong, or their Brier score, and what was possible.
+    """
+    problem, units = tutor.problem, tutor.problem.world.units
+    unit = f" ({shortened(units.outcome)})" if units is not None else ""
+    # Averages of the same rounds, or they could not be compared.
+    own, expected, least = (
+        running(np.where(np.isfinite(past.errors), values, np.nan), OVER)
+        for values in (past.errors, past.expected, past.least)
     )
-    what = "wrong decisions, %," if decided else "Brier score"
+    what, called = f"Root-mean-square error{unit}", "off by"
+    if problem.is_binary:
+        what, called, own, least = "Brier score", "this person", own**2, least**2
+    if isinstance(problem.risk, Decision):
+        what, own, least = "Wrong decisions, %,", 100.0 * own, 100.0 * least
+    rounds = range(1, past.rounds + 1)
     lines = [
-        Line("this person", rounds, own, INK, width=2.2),
-        Line("with the right weights", rounds, least, _GREY, DASHES[2]),
+        Line(called, rounds, own.tolist(), INK, width=2.2),
+        Line("with the right weights", rounds, least.tolist(), _GREY, DASHES[2]),
     ]
-    told = f"{what[0].upper()}{what[1:]} of the last {OVER} answers, round by round"
+    if not problem.is_binary:
+        look = (palette.ACCENT.light, DASHES[1])
+        lines.insert(1, Line("expected beforehand", rounds, expected.tolist(), *look))
+    told = f"{what} of the last {OVER} answers, round by round"
     return line_chart(
         "errors",
         lines_heard(told, [(line.name, line.y) for line in lines], past.rounds),
         lines,
         x_axis=Axis.counting(0.5, past.rounds + 0.5),
         x_label="round",
-        y_label=f"{what} of the last {OVER} rounds",
-    )
-
-
-def errors(tutor: Tutor, past: Run) -> str:
-    """How far off the person was, beside what was expected and what was possible."""
-    if tutor.problem.is_binary:
-        return mistakes(tutor, past)
-    rounds = range(1, past.rounds + 1)
-    has_error = np.isfinite(past.errors)
-    # Averages of the same rounds, or they could not be compared.
-    expected, least = (
-        running(np.where(has_error, values, np.nan), OVER) for values in (past.expected, past.least)
-    )
-    lines = [
-        Line("off by", rounds, running(past.errors, OVER).tolist(), INK, width=2.2),
-        Line("expected beforehand", rounds, expected.tolist(), palette.ACCENT.light, DASHES[1]),
-        Line("with the right weights", rounds, least.tolist(), _GREY, DASHES[2]),
-    ]
-    units = tutor.problem.world.units
-    unit = f" ({shortened(units.outcome)})" if units is not None else ""
-    what = f"Root-mean-square error{unit} of the last {OVER} answers, round by round"
-    return line_chart(
-        "errors",
-        lines_heard(what, [(line.name, line.y) for line in lines], past.rounds),
-        lines,
-        x_axis=Axis.counting(0.5, past.rounds + 0.5),
-        x_label="round",
-        y_label=f"root-mean-square error of the last {OVER} rounds{unit}",
+        y_label=f"{what[0].lower()}{what[1:]} of the last {OVER} rounds",
     )
 
 

@@ -69,9 +69,7 @@ def text(
     words: str, x: float, y: float, *, room: float = math.inf, **attributes: str | float
 ) -> str:
     """Words at a place; those that need more than `room` are cut, and whole when pointed at."""
-    size = attributes.get("font_size", FONT_SIZE)
-    assert not isinstance(size, str), "sizes are numbers, or nothing could be measured"
-    kept = fitted(words, room, size)
+    kept = fitted(words, room)
     whole = element("title", escaped(words)) if kept != words else ""
     return element("text", escaped(kept) + whole, x=x, y=y, **attributes)
 
@@ -91,12 +89,12 @@ def escaped(words: str) -> str:
     return html.escape(writable(words))
 
 
-def text_width(words: str, size: float = FONT_SIZE) -> float:
+def text_width(words: str) -> float:
     """How wide words are at most, near enough, in the fonts that systems come with."""
-    return size * sum(_letter_width(letter) for letter in words)
+    return FONT_SIZE * sum(_letter_width(letter) for letter in words)
 
 
-def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
+def fitted(words: str, room: float) -> str:
     """The words, or as much of both ends as there is room for.
 
     A level of a category matters more than the category's name.
@@ -106,29 +104,29 @@ def fitted(words: str, room: float, size: float = FONT_SIZE) -> str:
     >>> fitted("chapter=neoplasms", 110.0)
     'ch…neoplasms'
     """
-    if text_width(words, size) <= room:
+    if text_width(words) <= room:
         return words
     _, equals, level = words.partition("=")
-    beside = 1.0 - text_width(f"…{equals}{level}", size) / room
+    beside = 1.0 - text_width(f"…{equals}{level}") / room
     first = max(beside, 0.2) if equals else 0.55
-    return both_ends(words, room, lambda part: text_width(part, size), first=first)
+    return both_ends(words, room, text_width, first=first)
 
 
-def wrapped(words: str, room: float, size: float = FONT_SIZE) -> list[str]:
+def wrapped(words: str, room: float) -> list[str]:
     """Lines that fit into the room, as far as words let themselves be parted."""
     lines: list[str] = []
     for word in words.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and text_width(longer, size) <= room:
+        if lines and text_width(longer) <= room:
             lines[-1] = longer
         else:
             lines.append(word)
     return lines
 
 
-def widest(names: Sequence[str], most: float, size: float = FONT_SIZE) -> float:
+def widest(names: Sequence[str], most: float) -> float:
     """Room for the widest of some names, though never more than `most`."""
-    return min(max((text_width(name, size) for name in names), default=0.0), most)
+    return min(max(map(text_width, names), default=0.0), most)
 
 
 def _letter_width(letter: str) -> float:

@@ -19,8 +19,6 @@ from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 
-# Of a Gauss-Hermite sum over scores.
-_NODES = 41
 # Numbers further off than so many standard deviations are slips of the keyboard, or in other units.
 _FARTHEST = 1e6
 
@@ -114,49 +112,6 @@ def outcome_read(world: World, outcome: float) -> float:
         With mean 0 in the population.
     """
     return float(outcome if world.units is None else world.units.centre(outcome))
-
-
-def outcome_told(world: World, outcome: float) -> float:
-    """An outcome of the world in the units that people read.
-
-    Parameters
-    ----------
-    world
-        Whose outcome it is.
-    outcome
-        With mean 0 in the population.
-
-    Returns
-    -------
-    float
-        In the units that people read.
-    """
-    return float(outcome if world.units is None else world.units.uncentre(outcome))
-
-
-def chance_told(world: World, mean: float, variance: float) -> tuple[float, float]:
-    """Mean and standard deviation of the probability that a normal score stands for.
-
-    Parameters
-    ----------
-    world
-        With an outcome that is yes or no.
-    mean
-        Of the score, without the base score.
-    variance
-        Of the same.
-
-    Returns
-    -------
-    tuple of two floats
-        Both from 0 to 1.
-    """
-    assert world.outcome is not None
-    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    scores = world.base_score + mean + np.sqrt(variance) * nodes
-    chances, shares = world.outcome.from_score.probability(scores), weights / weights.sum()
-    middle = float(shares @ chances)
-    return middle, float(np.sqrt(shares @ (chances - middle) ** 2))
 
 
 def yes_no_fault(name: str, given: float | None, *, decided: bool = False) -> list[str]:

@@ -30,9 +30,7 @@ from preceptor.tutoring.lookout import (
 )
 from preceptor.tutoring.rounds import (
     Round,
-    chance_told,
     check_size,
-    outcome_told,
     round_faults,
     tests_shown,
 )
@@ -318,46 +316,6 @@ class Tutor(Value):
     def scatter(self) -> float:
         """Standard deviation of answers around what weights say, in units of the outcome."""
         return float(np.exp(self.bank.scatter @ np.log(np.sqrt(self.bank.scatters))))
-
-    def awaited(self, shown: Sequence[int | str], values: npt.ArrayLike) -> tuple[float, float]:
-        """The answer that is awaited to a case, and its standard deviation.
-
-        Parameters
-        ----------
-        shown
-            Tests by name or index.
-        values
-            Their results, in the same order and in the units that the person reads.
-
-        Returns
-        -------
-        tuple of two floats
-            In the units that the person reads; of decisions, the probability of yes.
-        """
-        world = self.problem.world
-        case = Round.checked(world, shown, values, None)
-        means, variances = self.bank.awaited(case.shown, case.results(world))
-        shares = self.bank.kinds
-        if world.is_binary:
-            return self._awaited_answer(shares, means, variances)
-        mean = float(shares @ means)
-        spread = float(shares @ (variances + (means - mean) ** 2))
-        return outcome_told(world, mean), float(np.sqrt(spread))
-
-    def _awaited_answer(
-        self, shares: FloatArray, means: FloatArray, variances: FloatArray
-    ) -> tuple[float, float]:
-        """The awaited probability, or that of deciding for yes, from scores kind by kind."""
-        world, above = self.problem.world, self.bank.yes_above(1.0)
-        if above is None:
-            chances = [chance_told(world, *pair) for pair in zip(means, variances, strict=True)]
-            middles, deviations = np.array(chances).T
-            mean = float(shares @ middles)
-            return mean, float(np.sqrt(shares @ (deviations**2 + (middles - mean) ** 2)))
-        from scipy.special import ndtr
-
-        mean = float(shares @ ndtr((world.base_score + means - above) / np.sqrt(variances)))
-        return mean, float(np.sqrt(mean * (1.0 - mean)))
 
     # --- what to do ---
 
