@@ -185,7 +185,10 @@ BAD_FILES: dict[str, tuple[str, Writer]] = {
         "l.json, person: learner: 3 initial coefficients, but the world has 2 tests",
         learner_file(LEARNER | {"initial": [1, 2, 3]}),
     ),
-    "learner-scales": ("l.json: scales: must be a number for each of 2 tests", learner_file(LEARNER, scales=[1])),
+    "learner-scales": (
+        "l.json: scales: must be a number for each of 2 tests",
+        learner_file(LEARNER, scales=[1]),
+    ),
     "learner-nobody": (
         "l.json, person: people: none",
         learner_file({"kind": "crowd", "members": []}),
