@@ -149,8 +149,8 @@ def test_gradients_are_those_of_finite_differences(budget):
     rng = np.random.default_rng(4)
     theta, step = 0.1 * rng.standard_normal((4, 2, 3)), rng.standard_normal((4, 2, 3))
     theta[3] = step[3] = 0.0
-    smooth = ascent.evaluate(theta, 0.05, 1)
-    up, down = (ascent.evaluate(theta + h * step, 0.05, 0).merit for h in (1e-5, -1e-5))
+    smooth = ascent.evaluate(theta, 0.05, second=True)
+    up, down = (ascent.evaluate(theta + h * step, 0.05).merit for h in (1e-5, -1e-5))
     slope = (smooth.gradient * step.reshape(4, 6)).sum()
     assert_allclose(slope, (up - down) / 2e-5, rtol=1e-4)
 

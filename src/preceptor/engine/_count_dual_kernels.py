@@ -40,10 +40,10 @@ def add_outer(H, v, scale):
 @jit
 def soft_pieces(
     first, stop, now, later, reach, theta, psi, err, low, high, caps, grid, delta, floor, shift,
-    reading, prices, code, tau, knots, shown, lists, sizes, temp, wide, order, y0, soft, best,
+    reading, prices, code, tau, knots, shown, lists, sizes, temp, wide, second, y0, soft, best,
     grad, hess, halt,
 ):  # fmt: skip
-    """Soft minimum of pieces first..stop-1 over their listed sets; derivatives up to `order`.
+    """Soft minimum of pieces first..stop-1 over their listed sets, with derivatives if `second`.
 
     temp is the temperature of the sets and twice that of the counts; curvature is read at `wide`
     times both. soft (R,), best (R,) the least one's place in its list, grad (R, 6n), hess
@@ -112,18 +112,17 @@ def soft_pieces(
             if share >= SMALL:
                 total_wide += share
         soft[p] = least - temp * math.log(total)
-        if order == 0:
+        if not second:
             continue
         g, H = grad[p], hess[p]
         g[:] = 0.0
         psi_all[:] = 0.0
-        if order > 1:
-            H[:, :] = 0.0
+        H[:, :] = 0.0
         for c in range(C):
             S = lists[p, c]
             w = math.exp(-(value[c] - least) / temp) / total
             share = math.exp(-(value[c] - least) / (wide * temp))
-            if w < 1e-9 and (share < SMALL or order < 2):
+            if w < 1e-9 and share < SMALL:
                 continue
             set_bound(
                 y0[p, c], floor[S], shift[S], reading[S], prices[S], code, tau, knots, shown[S], e,
@@ -141,12 +140,12 @@ def soft_pieces(
                         for z in range(counts[i, s]):
                             x += weight[z] * X[i, s, z, a]
                         g[(a // 3) * 3 * n + 3 * i + a % 3] += w * x
-                if order > 1 and share >= SMALL:
+                if share >= SMALL:
                     _, spread[i] = count_moments(
                         e[i, s], f[i, s], X[i, s], counts[i, s], tilt, wide * tc, weight,
                         centres[i], crosses[i], covs[i],
                     )  # fmt: skip
-            if order > 1 and share >= SMALL:
+            if share >= SMALL:
                 share /= total_wide
                 bend_parts(y0[p, c], floor[S], reading[S], code, tau, knots, spread, root, W, B)
                 for i in range(n):
@@ -166,8 +165,7 @@ def soft_pieces(
                         for a in range(6):
                             psi_set[(a // 3) * 3 * n + 3 * i + a % 3] = W[j, i] * crosses[i, a]
                     add_outer(H, psi_set, -share)
-        if order > 1:
-            add_outer(H, psi_all, -1.0 / (wide * temp))
+        add_outer(H, psi_all, -1.0 / (wide * temp))
 
 
 @jit

@@ -205,7 +205,7 @@ def assembled(
     merit: float,
     weight: FloatArray,
     grad: FloatArray,
-    hess: FloatArray | None,
+    hess: FloatArray,
     stops: FloatArray,
     stop_grad: FloatArray | None,
     stop_curve: FloatArray | None,
@@ -219,13 +219,10 @@ def assembled(
     """
     rows, m = times.rows, grad.shape[1] // 2
     gradient = np.zeros((rows, m)) if stop_grad is None else stops[:, None] * stop_grad
-    size = m if hess is not None else 0
-    diagonal, below = np.zeros((rows, size, size)), np.zeros((rows - 1, size, size))
+    diagonal, below = np.zeros((rows, m, m)), np.zeros((rows - 1, m, m))
     for p, (now, later) in enumerate(zip(times.now, times.later, strict=True)):
         gradient[now] += weight[p] * grad[p, :m]
         gradient[later] += weight[p] * grad[p, m:]
-        if hess is None:
-            continue
         curve = weight[p] * hess[p]
         mixed = curve[m:, :m]
         diagonal[now] += curve[:m, :m]
@@ -234,8 +231,6 @@ def assembled(
             diagonal[now] += mixed + mixed.T
         else:
             below[now] += mixed
-    if hess is None:
-        return Smooth(merit, gradient, diagonal, below)
     if stop_curve is not None:
         for a in range(3):
             for b in range(a + 1):

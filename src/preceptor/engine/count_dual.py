@@ -98,7 +98,7 @@ class CountDual:
     def step(self, temp: float, damping: float) -> tuple[float, float]:
         """A step damped by what it changes in all rounds."""
         dual, theta, instance = self.smoothed, self.theta, self.instance
-        smooth = dual.evaluate(theta, temp, 2)
+        smooth = dual.evaluate(theta, temp, second=True)
         free = np.tile(np.repeat(instance.moving, 3), (dual.times.rows, 1))
         if not instance.has_tail:
             free[-1] = False
@@ -121,7 +121,7 @@ class CountDual:
             for size in (1.0, 0.3):
                 trial = theta + size * flat.reshape(theta.shape)
                 dual.admit(trial, temp)
-                merit = dual.evaluate(trial, temp, 0).merit
+                merit = dual.evaluate(trial, temp).merit
                 if self.halt[0]:
                     return predicted, damping
                 share = (merit - smooth.merit) / (size * slope) if slope > 0.0 else -1.0
@@ -223,17 +223,17 @@ class SmoothedDual:
             places = np.searchsorted(self.instance.actions, self.lists[p, :size])
             self.exact.y0[p, places] = self.y0[p, :size]
 
-    def evaluate(self, theta: FloatArray, temp: float, order: int) -> Smooth:
-        """Smoothed dual at theta (rows, n, 3), with derivatives up to `order`."""
+    def evaluate(self, theta: FloatArray, temp: float, *, second: bool = False) -> Smooth:
+        """Smoothed dual at theta (rows, n, 3), with derivatives if `second`."""
         from preceptor.engine._count_dual_kernels import soft_pieces
 
         instance, times = self.instance, self.times
         R, n = times.now.size, instance.n_tests
         soft, grad = np.zeros(R), np.zeros((R, 6 * n))
-        hess = np.zeros((R, 6 * n, 6 * n)) if order > 1 else np.empty((R, 1, 1))
+        hess = np.zeros((R, 6 * n, 6 * n)) if second else np.empty((R, 1, 1))
         arguments = (
             times.now, times.later, times.reach, theta, *instance.count_arrays, self.grid,
-            instance.discount, *instance.loss_arrays, self.lists, self.sizes, temp, WIDE, order,
+            instance.discount, *instance.loss_arrays, self.lists, self.sizes, temp, WIDE, second,
             self.y0, soft, self.best, grad, hess, self.halt,
         )  # fmt: skip
         in_threads(lambda part: soft_pieces(part.start, part.stop, *arguments), R, ROUNDS_A_PIECE)
@@ -242,11 +242,10 @@ class SmoothedDual:
         stop = stopping(instance, times, theta, self.grid, heat, grad_stop, curve_stop)
         value, weight, stops = add_up(times, instance.discount, soft, stop, heat)
         merit = value + start_value(instance, theta)
-        if order == 0:
+        if not second:
             return Smooth(merit, grad, hess, hess)
         place = np.arange(3 * n).reshape(n, 3)
-        second = hess if order > 1 else None
-        return assembled(times, merit, weight, grad, second, stops, grad_stop, curve_stop, place)
+        return assembled(times, merit, weight, grad, hess, stops, grad_stop, curve_stop, place)
 
 
 class Exact:
