@@ -7,6 +7,8 @@ says by how much its tightest inequality holds.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from preceptor._base.deadline import counted_seconds
@@ -41,9 +43,9 @@ def solve_program(
     ys, zs = [], []
     strict, strict_small = (stricter * space.vector(np.eye(space.size)) for space in (whole, small))
     for s in range(sets):
-        carried = discount * whole.operator(lambda Q, s=s: rounds.carried(s, Q), whole)  # type: ignore[misc]
-        scattered = discount * small.operator(lambda R, s=s: rounds.scattered(s, R), whole)  # type: ignore[misc]
-        kept = discount * small.operator(lambda R, s=s: rounds.spread(s, R), small)  # type: ignore[misc]
+        carried = discount * whole.operator(partial(rounds.carried, s), whole)
+        scattered = discount * small.operator(partial(rounds.scattered, s), whole)
+        kept = discount * small.operator(partial(rounds.spread, s), small)
         if free:
             carried = carried + scattered @ turned.errors_only
         charge = whole.vector(rounds.charge[s]) - strict
@@ -122,18 +124,13 @@ class _Turned:
     def __init__(self, small: Symmetric, whole: Symmetric, limits: Limits | None) -> None:
         n = small.size
 
-        def padded(matrices: FloatArray) -> FloatArray:
-            wide = np.zeros((*matrices.shape[:-2], n + 1, n + 1))
-            wide[..., :n, :n] = matrices
-            return wide
-
         self.errors_only = whole.operator(lambda Q: Q[..., :n, :n], small)
         if limits is None:
             return
         basis = np.eye(n)[:, :, None] * np.eye(n)[:, None, :] if limits.is_box else small.basis
         forms = np.array([limited(Y, limits.centre, limits.reach) for Y in basis])
         self.mean = whole.vector(forms).T
-        corner = whole.vector(padded(np.zeros((n, n))) + np.diag(np.append(np.zeros(n), 1.0)))
+        corner = whole.vector(np.diag(np.append(np.zeros(n), 1.0)))
         self.spread = -np.outer(corner, small.vector(limits.spread))
 
 
