@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -95,11 +93,6 @@ class Regrets(Value):
     def __getitem__(self, person: str) -> float:
         """The plan's regret for one person."""
         return self.of_plan[person]
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Regrets:
-        """Rebuild what `to_dict` gave."""
-        return super().from_dict(dict(data))
 
     def __repr__(self) -> str:
         from preceptor._base.words import labelled

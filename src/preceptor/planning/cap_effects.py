@@ -57,35 +57,29 @@ class CapEffects:
 
     def error(self, caps: IntArray) -> float:
         """Σ_i min(w_i D_i, largest) δ^(M_i + 1)/(1 - δ)."""
-        total = 0.0
-        discount = self.problem.discount
-        for i, cap in self._capped_tests(caps):
-            moved = self._moved(i, np.array([cap]))[0]
-            total += moved * discount ** (cap + 1) / (1.0 - discount)
-        return float(total)
+        total, discount = 0.0, self.problem.discount
+        for i in self._counted:
+            cap = caps[[self.coordinate[i]]]
+            total += float(self._moved(i, cap)[0] * discount ** (cap[0] + 1) / (1.0 - discount))
+        return total
 
     def caps_for(self, wanted: float) -> IntArray:
         """Per coordinate, the smallest cap at which its tests use up their share of the error."""
         caps = np.ones(self.dimensions, dtype=np.int64)
-        share = wanted / max(int(np.sum(self.coordinate != ABSENT)), 1)
+        share = wanted / max(self._counted.size, 1)
         counts = np.arange(1, self._matters() + 1)
         worth = self.problem.discount ** (counts + 1.0) / (1.0 - self.problem.discount)
-        for i in range(self.problem.size):
-            c = self.coordinate[i]
-            if c == ABSENT:
-                continue
+        for i in self._counted:
             enough = np.flatnonzero(self._moved(i, counts) * worth <= share)
             cap = counts[enough[0]] if enough.size else counts[-1]
-            caps[c] = max(caps[c], int(cap))
+            caps[self.coordinate[i]] = max(caps[self.coordinate[i]], cap)
         return caps
 
     def given_caps(self, caps: list[int] | int) -> IntArray:
         """A user's caps, one number or one for each test, by coordinate."""
         per_test = np.broadcast_to(np.asarray(caps, dtype=np.int64), (self.problem.size,))
         chosen = np.ones(self.dimensions, dtype=np.int64)
-        for i in range(self.problem.size):
-            if self.coordinate[i] != ABSENT:
-                chosen[self.coordinate[i]] = max(chosen[self.coordinate[i]], per_test[i])
+        np.maximum.at(chosen, self.coordinate[self._counted], per_test[self._counted])
         return chosen
 
     def bytes_needed(self, caps: IntArray) -> int:
@@ -119,21 +113,16 @@ class CapEffects:
                 bytes_needed=needed,
             )
 
-    def _capped_tests(self, caps: IntArray) -> list[tuple[int, int]]:
-        tests = range(self.problem.size)
-        return [(i, int(caps[self.coordinate[i]])) for i in tests if self.coordinate[i] != ABSENT]
-
-    def _left(self, test: int, counts: IntArray) -> FloatArray:
-        """How far the retention of test `test` can still move after `counts` showings."""
-        start = self.problem.start_counts[test]
-        return self.problem.by_showings.curve_of[test].to_move(start + counts)
+    @property
+    def _counted(self) -> IntArray:
+        """Tests that some set shows."""
+        return np.flatnonzero(self.coordinate != ABSENT)
 
     def _moved(self, test: int, counts: IntArray) -> FloatArray:
         """How much a round's loss can still change if the count of a test is capped there."""
-        left = self._left(test, counts)
-        moved = np.zeros(left.shape)
-        np.multiply(self.weight[test], left, out=moved, where=left != 0.0)
-        return np.minimum(moved, self.largest)
+        start = self.problem.start_counts[test]
+        left = self.problem.by_showings.curve_of[test].to_move(start + counts)
+        return np.minimum(_scaled(self.weight[test], left), self.largest)
 
     def _matters(self) -> int:
         """Rounds after which nothing weighs anything."""
@@ -164,7 +153,7 @@ def _loss_per_error(problem: Problem) -> FloatArray:
     return weights
 
 
-def _scaled(slopes: FloatArray, sizes: FloatArray) -> FloatArray:
+def _scaled(slopes: FloatArray | float, sizes: FloatArray) -> FloatArray:
     """Slope times size, where no size means no loss, however steep."""
     product: FloatArray = np.zeros(sizes.shape)
     np.multiply(slopes, sizes, out=product, where=sizes != 0.0)

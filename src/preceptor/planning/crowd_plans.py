@@ -82,11 +82,6 @@ class OwnPlans:
     best: FloatArray
     alone: FixedSets
 
-    @property
-    def fixed(self) -> FloatArray:
-        """About what each set costs each person if always shown (sets, people)."""
-        return self.alone.costs
-
 
 @dataclass(frozen=True, eq=False)
 class CrowdPlan:
@@ -386,7 +381,7 @@ def _regrets_of(
     everybody, names = search.people, tuple(people_of(problem))
     predictive = int(np.argmin(problem.oracle.floors()))
     fixed = best_fixed(
-        problem, lambda costs: np.max(costs / found.own.best, axis=1), found.own.fixed
+        problem, lambda costs: np.max(costs / found.own.best, axis=1), found.own.alone.costs
     )
     rivals: dict[str, tuple[IntArray, Tail]] = {
         PLAN: (found.plan.schedule, found.plan.tail),

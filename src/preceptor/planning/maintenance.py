@@ -78,7 +78,7 @@ def best_mixes(expected: Exposures) -> list[Mix]:
         At least one.
     """
     program = _Program(expected)
-    alone = np.array([program.loss_alone(s) for s in range(program.count)])
+    alone = np.array([expected.orbit_losses((s,))[0] for s in range(program.count)])
     order = np.argsort(alone, kind="stable")
     found: list[Mix] = []
     for start in _starts(order):
@@ -156,10 +156,6 @@ class _Program:
         positions = tuple(int(s) for s in order)
         return Mix(positions, kept[order], exposures, self.loss(kept)[0])
 
-    def loss_alone(self, position: int) -> float:
-        """What a round costs in the long run if one set is always shown."""
-        return float(self.expected.orbit_losses((position,))[0])
-
     def loss(self, shares: FloatArray) -> tuple[float, FloatArray]:
         """Loss of a mix, and its slope in every share (sets,)."""
         f = self.expected.forgetting
@@ -217,7 +213,7 @@ def _solve(program: _Program, active: list[int], shares: FloatArray) -> FloatArr
     if len(active) == 1:
         return np.ones(1)
     with UNCOUNTED.within():
-        from scipy.optimize import minimize
+        from scipy.optimize import LinearConstraint, minimize
 
     def loss(x: FloatArray) -> tuple[float, FloatArray]:
         value, slopes = program.loss(_spread(program.count, active, x))
@@ -225,16 +221,12 @@ def _solve(program: _Program, active: list[int], shares: FloatArray) -> FloatArr
 
     result: Any = minimize(
         loss, shares, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * len(active),
-        constraints=[{"type": "eq", "fun": _excess, "jac": np.ones_like}],
+        constraints=[LinearConstraint(np.ones(len(active)), 1.0, 1.0)],
         options={"maxiter": 200, "ftol": 1e-10},
     )  # fmt: skip
     found = np.clip(np.nan_to_num(result.x), 0.0, None)
     total = float(found.sum())
     return np.asarray(found / total) if total > 0.0 else shares
-
-
-def _excess(shares: FloatArray) -> float:
-    return float(shares.sum()) - 1.0
 
 
 def _spread(count: int, active: list[int], shares: FloatArray) -> FloatArray:

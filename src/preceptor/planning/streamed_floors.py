@@ -52,19 +52,24 @@ def floor_over_all_sets(problem: Problem, seconds: float | None = None) -> float
 
     Over every set one by one if that takes no more than `seconds`, else from eigenvalues.
     """
+    if not _falls_with_knowledge(problem):
+        return 0.0
     least = least_round(problem) if seconds is None else least_round(problem, seconds)
     if least is None:
         least = _least_by_eigenvalues(problem)
     return float(total_weight(problem.discount, problem.horizon) * least)
 
 
+def _falls_with_knowledge(problem: Problem) -> bool:
+    """Whether losses are in closed form, and whoever knows more never pays more."""
+    risk = problem.risk
+    falls = not isinstance(risk, NumberRisk) or risk.is_increasing
+    return isinstance(problem.loss, ClosedForm) and falls
+
+
 def _least_by_eigenvalues(problem: Problem) -> float:
-    """A floor of all rounds in no time, at any size; 0 where losses are not in closed form."""
-    world, risk = problem.world, problem.risk
-    if not isinstance(problem.loss, ClosedForm):
-        return 0.0
-    if isinstance(risk, NumberRisk) and not risk.is_increasing:
-        return 0.0
+    """A floor of all rounds in no time, at any size."""
+    world = problem.world
     scale = np.sqrt(np.diag(world.covariance))
     correlation = world.covariance / np.outer(scale, scale)
     own = 0.999999 * float(np.linalg.eigvalsh(correlation)[0])  # a hair less, for rounding
@@ -84,14 +89,12 @@ def least_round(problem: Problem, seconds: float = _MOST_SECONDS) -> float | Non
     It cannot if it would take longer than `seconds`, or if nothing is known but the budget's own
     word on which sets it allows.
     """
-    risk, family = problem.risk, _family(problem)
+    family = _family(problem)
     if family is None or family.seconds > min(seconds, _MOST_SECONDS):
         return None
-    if not isinstance(problem.loss, ClosedForm):
+    if not _falls_with_knowledge(problem):
         return None
-    if isinstance(risk, NumberRisk) and not risk.is_increasing:
-        return None
-    within = isinstance(risk, SquaredError)  # prices are in the units of what is streamed
+    within = isinstance(problem.risk, SquaredError)  # prices are in the units of what is streamed
     left = _least_left(
         problem.world, family, family.price if within else np.zeros_like(family.price)
     )
@@ -151,17 +154,9 @@ def _least_left(world: World, family: _Family, price: FloatArray) -> FloatArray 
 
     Infinite where no set has so many. Worked out once for each world.
     """
-    known: dict[tuple[object, ...], FloatArray | None] = remembered(world, "least left", dict)
-    key = (
-        family.order.tobytes(),
-        family.cost.tobytes(),
-        family.limit,
-        family.most,
-        price.tobytes(),
-    )
-    if key not in known:
-        known[key] = _streamed(world, family, price)
-    return known[key]
+    name = b"".join(part.tobytes() for part in (family.order, family.cost, price)).hex()
+    name = f"least left of {family.most} within {family.limit}: {name}"
+    return remembered(world, name, lambda: _streamed(world, family, price))
 
 
 def _streamed(world: World, family: _Family, price: FloatArray) -> FloatArray | None:

@@ -85,35 +85,31 @@ def _panels(cuts: list[float], panels: int) -> tuple[FloatArray, FloatArray]:
 
 
 def _chance(problem: Problem, score: FloatArray) -> FloatArray:
-    assert problem.world.outcome is not None
-    if problem.world.outcome.link == "probit":
-        from scipy.special import erfc
+    from scipy.special import expit, ndtr
 
-        return np.asarray(0.5 * erfc(-score / math.sqrt(2.0)))
-    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -700.0, 700.0))))
+    assert problem.world.outcome is not None
+    return np.asarray(ndtr(score) if problem.world.outcome.link == "probit" else expit(score))
 
 
 def _score_of(problem: Problem, chance: float) -> float:
-    assert problem.world.outcome is not None
-    if problem.world.outcome.link == "probit":
-        from statistics import NormalDist
+    from scipy.special import logit, ndtri
 
-        return NormalDist().inv_cdf(chance)
-    return math.log(chance / (1.0 - chance))
+    assert problem.world.outcome is not None
+    return float(ndtri(chance) if problem.world.outcome.link == "probit" else logit(chance))
 
 
 def _base_score(problem: Problem, prevalence: float, spread: float) -> float:
-    """By bisection of the average chance; every round of a problem asks for the same."""
-    return remembered(
-        problem, f"slow base {prevalence!r}", lambda: _bisected(problem, prevalence, spread)
-    )
+    """At which the average chance is the prevalence; every round of a problem asks for the same."""
 
+    def solved() -> float:
+        from scipy.optimize import brentq
 
-def _bisected(problem: Problem, prevalence: float, spread: float) -> float:
-    z, weight = _panels([-_REACH, _REACH], max(24, math.ceil(6.0 * math.sqrt(spread))))
-    low, high = -60.0 * (1.0 + math.sqrt(spread)), 60.0 * (1.0 + math.sqrt(spread))
-    for _ in range(80):
-        middle = 0.5 * (low + high)
-        mean = float(_chance(problem, middle + math.sqrt(spread) * z) @ weight)
-        low, high = (middle, high) if mean < prevalence else (low, middle)
-    return 0.5 * (low + high)
+        z, weight = _panels([-_REACH, _REACH], max(24, math.ceil(6.0 * math.sqrt(spread))))
+        scores, far = math.sqrt(spread) * z, 60.0 * (1.0 + math.sqrt(spread))
+
+        def off(base: float) -> float:
+            return float(_chance(problem, base + scores) @ weight) - prevalence
+
+        return float(brentq(off, -far, far, xtol=1e-15))
+
+    return remembered(problem, f"slow base {prevalence!r}", solved)
