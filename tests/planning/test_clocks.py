@@ -11,9 +11,9 @@ from preceptor._base.deadline import UNCOUNTED, counted_seconds
 from preceptor.planning.anytime import OutOfTime, Watch, watching
 from preceptor.planning.auto import solve_auto
 from preceptor.planning.bounds import instant_bound, projection_bound
-from preceptor.planning.finite import finite_plan
-from preceptor.planning.lattice import lattice_plan
-from preceptor.planning.truncated import truncated_plan
+from preceptor.planning.finite import solve_finite
+from preceptor.planning.lattice import solve_lattice
+from preceptor.planning.truncated import solve_truncated
 
 OWN = pr.ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r))
 
@@ -26,13 +26,13 @@ def seeded(size, k, rho=0.8, **changes):
 
 
 def test_compiling_stops_the_clock():
-    watch, began = Watch(10.0), counted_seconds()
+    watch, began, before = Watch(10.0), counted_seconds(), UNCOUNTED.so_far
     UNCOUNTED.begin()
     time.sleep(0.02)
-    assert watch.compiled >= 0.02
+    assert UNCOUNTED.so_far - before >= 0.02
     assert counted_seconds() - began < 0.02
     UNCOUNTED.end()
-    assert watch.compiled >= 0.02
+    assert UNCOUNTED.so_far - before >= 0.02
     assert watch.seconds < 0.02
     with watch.proving():
         time.sleep(0.01)
@@ -70,11 +70,11 @@ def test_a_loop_is_halted_by_ctrl_c():
 @pytest.mark.parametrize(
     "work",
     [
-        lambda watch: lattice_plan(seeded(3, 2), watch),
-        lambda watch: lattice_plan(seeded(2, 1, risk=OWN), watch),
-        lambda watch: finite_plan(seeded(5, 2, horizon=30), 2**30, watch),
-        lambda watch: finite_plan(seeded(3, 1, risk=OWN, horizon=30), 2**30, watch),
-        lambda watch: truncated_plan(seeded(5, 2), watch, length=30),
+        lambda watch: solve_lattice(seeded(3, 2), watch),
+        lambda watch: solve_lattice(seeded(2, 1, risk=OWN), watch),
+        lambda watch: solve_finite(seeded(5, 2, horizon=30), watch),
+        lambda watch: solve_finite(seeded(3, 1, risk=OWN, horizon=30), watch),
+        lambda watch: solve_truncated(seeded(5, 2), watch, length=30),
     ],
 )
 def test_exact_work_is_given_up(work):

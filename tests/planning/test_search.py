@@ -175,8 +175,8 @@ def test_other_risks_and_samples_are_planned_for_as_well(risk, horizon):
 def schedule(problem, **options):
     """What a search for a proof finds, and what it costs."""
     options = {"max_kicks": 5, "seed": 0, "progress": None} | options
-    found = search(problem, Watch(None), **options)
-    return found.path, pr.evaluate(problem, as_policy(problem, found.path, found.commit))
+    path, commit = search(problem, Watch(None), **options)
+    return path, pr.evaluate(problem, as_policy(problem, path, commit))
 
 
 def test_a_plan_to_begin_with_is_not_lost():

@@ -16,7 +16,7 @@ from types import FrameType
 
 import numpy as np
 
-from preceptor._base.deadline import UNCOUNTED, check_time_limit, counted_seconds
+from preceptor._base.deadline import check_time_limit, counted_seconds
 from preceptor._base.progress import Status
 from preceptor._base.values import IntArray
 
@@ -39,7 +39,7 @@ class Watch:
 
     def __init__(self, time_limit: float | None) -> None:
         check_time_limit(time_limit)
-        self._started, self._compiled = counted_seconds(), UNCOUNTED.so_far
+        self._started = counted_seconds()
         self._limit = float("inf") if time_limit is None else float(time_limit)
         self._heard: socket.socket | None = None
         self.interrupted = False
@@ -49,11 +49,6 @@ class Watch:
     def seconds(self) -> float:
         """Since the start, without compiling."""
         return counted_seconds() - self._started
-
-    @property
-    def compiled(self) -> float:
-        """Seconds of compiling since the start."""
-        return UNCOUNTED.so_far - self._compiled
 
     @property
     def left(self) -> float:

@@ -12,14 +12,14 @@ from preceptor.plan import FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.certified import check_bound_holds_for, solve_certified, why_not_proven
 from preceptor.planning.certified_person import may_be_proven
-from preceptor.planning.finite import DEFAULT_MEMORY, FINITE, finite_plan
+from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
 from preceptor.planning.independent import solve_independent
-from preceptor.planning.lattice import LATTICE, lattice_plan
+from preceptor.planning.lattice import LATTICE
 from preceptor.planning.search import check_search_options, solve_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
 from preceptor.planning.stationary import solve_stationary
-from preceptor.planning.truncated import truncated_plan
+from preceptor.planning.truncated import solve_truncated
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 10.0
@@ -103,14 +103,11 @@ def solve_auto(
     most = _EXACT_WORK if compiled else _EXACT_WORK // _SLOWER
     if work.bytes <= memory_limit and work.states * len(problem.sets) <= most:
         with suppress(OutOfTime, TooLarge):
-            if problem.horizon is not None:
-                plan = finite_plan(problem, memory_limit, watch)
-            else:
-                plan = lattice_plan(problem, watch, memory_limit=memory_limit)
+            plan = exact.solve(problem, watch, memory_limit=memory_limit)
             return replace(plan, reason=f"{work.words} are few enough to be exact")
     if why_not_proven(problem):
         try:
-            plan = truncated_plan(problem, watch, memory_limit=memory_limit)
+            plan = solve_truncated(problem, watch, memory_limit=memory_limit)
         except OutOfTime:
             plan = solve_stationary(problem)
         return replace(plan, seconds=watch.seconds, reason="there are too many rounds to search")

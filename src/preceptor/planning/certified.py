@@ -35,14 +35,14 @@ from preceptor.planning.anytime import Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.certified_person import certify_person, why_not_certified
 from preceptor.planning.counting import to_counts, why_not_counted
-from preceptor.planning.finite import DEFAULT_MEMORY, finite_plan
-from preceptor.planning.lattice import DEFAULT_TOLERANCE, lattice_plan, states_needed
+from preceptor.planning.finite import DEFAULT_MEMORY, solve_finite
+from preceptor.planning.lattice import DEFAULT_TOLERANCE, solve_lattice, states_needed
 from preceptor.planning.proof import Proof
 from preceptor.planning.reduction import to_instance
 from preceptor.planning.search import check_search_options, solve_search, why_not_search
 from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.truncated import truncated_plan
+from preceptor.planning.truncated import solve_truncated
 from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 30.0
@@ -137,11 +137,7 @@ def solve_certified(
     with watching(time_limit) as watch, one_blas_thread():
         if shape.too_many_sets:
             plan = solve_search(
-                problem,
-                time_limit=time_limit,
-                max_kicks=max_iterations,
-                seed=seed,
-                progress=progress,
+                problem, watch, max_kicks=max_iterations, seed=seed, progress=progress
             )
             return replace(plan, method="certified")
         work = Proof(
@@ -228,11 +224,8 @@ def sweep_if_small(work: Proof) -> None:
 
 def _sweep(work: Proof, budget: int) -> None:
     """Every state, or over infinitely many rounds as many as fit."""
-    problem, watch = work.problem, work.watch
-    if problem.horizon is not None:
-        work.take_plan(lambda: finite_plan(problem, budget, watch))
-    else:
-        work.take_plan(lambda: lattice_plan(problem, watch, memory_limit=budget))
+    solve = solve_lattice if work.problem.horizon is None else solve_finite
+    work.take_plan(solve, memory_limit=budget)
 
 
 def prove_without_dual(work: Proof, why_not: str) -> None:
@@ -245,16 +238,9 @@ def prove_without_dual(work: Proof, why_not: str) -> None:
     if not work.done() and not watch.stop():
         rate = _STATES_A_SECOND[3 if problem.oracle.forms() is not None else -1]
         budget = affordable_bytes(problem, watch, work.memory_limit, 1.0)
+        most = int(min(watch.left, 1e6) * rate)
         # the paper's rule for the suffix: weighing every end state can take minutes
-        work.take_plan(
-            lambda: truncated_plan(
-                problem,
-                watch,
-                suffix="last",
-                memory_limit=budget,
-                most_work=int(min(watch.left, 1e6) * rate),
-            )
-        )
+        work.take_plan(solve_truncated, most, suffix="last", memory_limit=budget)
     if not work.done() and not watch.stop() and work.max_iterations is None:
         with suppress(NotApplicable):
             work.look_for_plans(watch.left, start=work.path())

@@ -16,7 +16,7 @@ from preceptor.people.quadratic import quadratic_rounds
 from preceptor.plan import ALL_POLICIES, FIXED_SCHEDULES, Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.conic import has_solver
-from preceptor.planning.search import searched_plan
+from preceptor.planning.search import solve_search
 from preceptor.planning.semidefinite import (
     MOST_SETS,
     MOST_TESTS,
@@ -60,7 +60,7 @@ def certify_person(
 ) -> Plan:
     """The best schedule found, and the best bound that there is for this kind of person."""
     hurry = Watch(None if watch.left == float("inf") else max(_SEARCH * watch.left, 1e-3))
-    plan = searched_plan(problem, hurry, max_kicks=max_iterations, seed=seed, progress=progress)
+    plan = solve_search(problem, hurry, max_kicks=max_iterations, seed=seed, progress=progress)
     report(progress, "proving", value=plan.value)
     (expected,) = expectations(problem)
     seconds = max(min(watch.left, _MOST_SECONDS), 1e-3)

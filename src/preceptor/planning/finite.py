@@ -7,6 +7,7 @@ which nothing is shown come last (`planned_sets.py`), so a plan may also end in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,13 +33,17 @@ DEFAULT_MEMORY = 4 * 2**30
 BATCH_NUMBERS = 5_000
 
 
-def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Plan:
+def solve_finite(
+    problem: Problem, watch: Watch | None = None, *, memory_limit: int = DEFAULT_MEMORY
+) -> Plan:
     """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory.
 
     Parameters
     ----------
     problem
         What to plan, with a horizon.
+    watch
+        Raises `OutOfTime` when it stops; left out, nothing does.
     memory_limit
         Bytes that it may use.
 
@@ -54,11 +59,7 @@ def solve_finite(problem: Problem, *, memory_limit: int = DEFAULT_MEMORY) -> Pla
     TooLarge
         The table does not fit in `memory_limit`.
     """
-    return finite_plan(problem, memory_limit, Watch(None))
-
-
-def finite_plan(problem: Problem, memory_limit: int, watch: Watch) -> Plan:
-    """As `solve_finite`; raises `OutOfTime` when the watch stops it."""
+    watch = watch or Watch(None)
     started = watch.seconds
     why_not = why_not_finite(problem)
     if why_not:
@@ -233,18 +234,27 @@ def _fill_by_batches(
 
 
 def layer_losses(planned: PlannedSets, space: CountSpace, t: int, watch: Watch) -> FloatArray:
-    """Losses (sets, states) of a whole layer, asked for in batches."""
-    problem, sets = planned.problem, len(planned.family)
-    by_count, pad = padded_errors(problem, space)
-    counts = layer_counts(problem, space, t)
-    losses = np.empty((sets, counts.shape[0]))
-    step = max(1, BATCH_NUMBERS // sets)
-    tests = np.arange(problem.size)
-    for start in range(0, counts.shape[0], step):
+    """Losses (sets, states) of a whole layer."""
+    by_count, pad = padded_errors(planned.problem, space)
+    counts = pad + layer_counts(planned.problem, space, t)
+    return asked_losses(planned.losses, by_count, counts, len(planned.family), watch)
+
+
+def asked_losses(
+    losses_at: Callable[[FloatArray], FloatArray],
+    by_count: FloatArray,
+    counts: IntArray,
+    sets: int,
+    watch: Watch,
+) -> FloatArray:
+    """Losses (sets, states) for counts (states, n), asked in batches; `by_count` holds errors."""
+    losses = np.empty((sets, len(counts)))
+    step, tests = max(1, BATCH_NUMBERS // sets), np.arange(len(by_count))
+    for start in range(0, len(counts), step):
         if watch.stop():
             raise OutOfTime
-        errors = by_count[tests, pad + counts[start : start + step]]
-        losses[:, start : start + step] = planned.losses(errors).T
+        errors = by_count[tests, counts[start : start + step]]
+        losses[:, start : start + step] = losses_at(errors).T
     return losses
 
 

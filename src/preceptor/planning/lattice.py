@@ -29,7 +29,7 @@ from preceptor.planning.anytime import OutOfTime, Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.cap_effects import CapEffects, first_errors
 from preceptor.planning.count_space import ABSENT, coordinates
-from preceptor.planning.finite import BATCH_NUMBERS, DEFAULT_MEMORY, parent_type
+from preceptor.planning.finite import DEFAULT_MEMORY, asked_losses, parent_type
 from preceptor.planning.solver import Solver, Work
 from preceptor.policies import CountPolicy
 from preceptor.problem import Problem
@@ -42,14 +42,13 @@ _ROUGH_STATES = 100_000
 _FEW_STATES = 1_000
 # Planes that need not wait for each other are shared out in so many pieces.
 _PIECES = 8
-# Two values each of so many counts are more states than any memory holds.
-_HOPELESS = 36
-# and so many states x sets more than anybody waits for.
+# Nobody waits for so many states x sets.
 _HOPELESS_WORK = 1e12
 
 
 def solve_lattice(
     problem: Problem,
+    watch: Watch | None = None,
     *,
     tolerance: float = DEFAULT_TOLERANCE,
     caps: list[int] | int | None = None,
@@ -64,6 +63,8 @@ def solve_lattice(
     ----------
     problem
         What to plan, without a horizon.
+    watch
+        Raises `OutOfTime` when it stops; left out, nothing does.
     tolerance
         The wanted relative error from capping counts, from which the caps follow.
     caps
@@ -85,24 +86,7 @@ def solve_lattice(
     TooLarge
         The box with these `caps` does not fit in `memory_limit`.
     """
-    return lattice_plan(
-        problem,
-        Watch(None),
-        tolerance=tolerance,
-        caps=caps,
-        memory_limit=memory_limit,
-    )
-
-
-def lattice_plan(
-    problem: Problem,
-    watch: Watch,
-    *,
-    tolerance: float = DEFAULT_TOLERANCE,
-    caps: list[int] | int | None = None,
-    memory_limit: int = DEFAULT_MEMORY,
-) -> Plan:
-    """As `solve_lattice`; raises `OutOfTime` when the watch stops it."""
+    watch = watch or Watch(None)
     started = watch.seconds
     _check(problem, tolerance, caps)
     _refuse_if_hopeless(problem, memory_limit)
@@ -169,7 +153,9 @@ def sweep(
     forms = problem.oracle.forms()
     losses = np.empty((0, 0))
     if forms is None:
-        losses = _loss_table(problem, coordinate, shape, errors, watch)
+        places = np.stack(np.unravel_index(np.arange(states), shape, order="F"), axis=1)
+        counts = np.where(coordinate == ABSENT, 0, places[:, coordinate])
+        losses = asked_losses(problem.oracle.losses, errors, counts, len(problem.sets), watch)
         forms = _no_forms(len(problem.sets), problem.size)
     fast_part = _contributions(forms.reading, errors, coordinate, shape, 0)
     values = np.empty(states)
@@ -252,31 +238,6 @@ def _as_policy(
     return CountPolicy(box.reshape(lengths), tuple(problem.sets), problem.start)
 
 
-def _loss_table(
-    problem: Problem,
-    coordinate: IntArray,
-    shape: tuple[int, ...],
-    errors: FloatArray,
-    watch: Watch,
-) -> FloatArray:
-    """Losses (sets, states) asked from the oracle, some states at a time."""
-    states = math.prod(shape)
-    losses = np.empty((len(problem.sets), states))
-    tests = np.arange(problem.size)
-    step = max(1, BATCH_NUMBERS // len(problem.sets))
-    for start in range(0, states, step):
-        if watch.stop():
-            raise OutOfTime
-        index = np.arange(start, min(start + step, states))
-        counts = np.zeros((index.size, problem.size), dtype=np.int64)
-        rest = index
-        for c, length in enumerate(shape):
-            counts[:, coordinate == c] = (rest % length)[:, None]
-            rest = rest // length
-        losses[:, index] = problem.oracle.losses(errors[tests, counts]).T
-    return losses
-
-
 def _no_forms(sets: int, tests: int) -> DeviationForms:
     zeros = np.zeros(sets)
     unused = CompiledRisk.of_number(SquaredError())
@@ -301,18 +262,13 @@ def _check(problem: Problem, tolerance: float, caps: list[int] | int | None) -> 
 
 def _refuse_if_hopeless(problem: Problem, memory_limit: int) -> None:
     """Raise `TooLarge` if even two values of every count do not fit, or no table has the axes."""
-    if problem.size > _MOST_AXES:
-        raise TooLarge(
-            f"lattice: {problem.size} tests, but its table of what to show has an axis for each, "
-            f"and arrays have at most {_MOST_AXES}; use method='search' or 'certified'",
-            bytes_needed=0,
-        )
     counted = coordinates(problem.sets)[1].shape[1]
     needed = 9 * 2**counted
-    if needed > memory_limit:
+    if needed > memory_limit or problem.size > _MOST_AXES:
         raise TooLarge(
-            f"lattice: {counted} counts have at least {2**counted:,} states, more than fit in "
-            f"{memory_limit / 2**30:,.1f} GiB; use method='search' or 'certified'",
+            f"lattice: {problem.size} tests with {counted} counts have at least {2**counted:,} "
+            f"states, more than fit in {memory_limit / 2**30:,.1f} GiB, or need an array with more "
+            f"than {_MOST_AXES} axes; use method='search' or 'certified'",
             bytes_needed=needed,
         )
 
@@ -333,7 +289,7 @@ def _work(problem: Problem) -> Work:
     # Every count of a test has two values at least. Where that alone is out of reach, the sets need
     # not be looked through, of which there may be a hundred thousand.
     counted = coordinates(problem.sets)[1].shape[1]
-    if counted > _HOPELESS or 2.0**counted * len(problem.sets) > _HOPELESS_WORK:
+    if 2.0**counted * len(problem.sets) > _HOPELESS_WORK:
         states = 2.0**counted
         return Work(states, 8.0 * states, f"more than {many(states)} states")
     states, needed = states_needed(problem, DEFAULT_TOLERANCE)

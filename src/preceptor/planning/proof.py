@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class Proof:
 
     def look_for_plans(self, seconds: float, start: IntArray | None = None) -> tuple[IntArray, int]:
         """Search for so long, and keep what it finds."""
-        found = search(
+        path, commit = search(
             self.problem,
             self.watch,
             max_kicks=self.max_iterations,
@@ -176,8 +176,8 @@ class Proof:
             seconds=seconds,
             start=start,
         )
-        self.take(found.path, found.commit)
-        return found.path, found.commit
+        self.take(path, commit)
+        return path, commit
 
     def take_best_fixed(self) -> None:
         """Some plan, should there be no time for any other: a set that reads well, forever."""
@@ -186,11 +186,11 @@ class Proof:
         for chosen in {int(now.argmin()), int(problem.oracle.floors().argmin())}:
             self.take(np.array([chosen], dtype=np.int64), chosen)
 
-    def take_plan(self, solve: Callable[[], Plan]) -> None:
+    def take_plan(self, solve: Callable[..., Plan], *work: int, **options: Any) -> None:
         """Keep bound and plan of another method, if it fits and there is time for it."""
         try:
             with self.watch.proving():
-                plan = solve()
+                plan = solve(self.problem, self.watch, *work, **options)
         except TooLarge:
             return
         except OutOfTime:

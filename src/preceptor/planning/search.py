@@ -10,7 +10,8 @@ searched, then the neighbours of those that the plan uses, until nothing gets be
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 
@@ -77,6 +78,7 @@ _IMPROVING_SECONDS = 2.0
 
 def solve_search(
     problem: Problem,
+    watch: Watch | None = None,
     *,
     time_limit: float | None = DEFAULT_SECONDS,
     max_kicks: int | None = None,
@@ -93,6 +95,8 @@ def solve_search(
     ----------
     problem
         What to plan.
+    watch
+        Whose time it has, in place of `time_limit`.
     time_limit
         Seconds; None for no limit.
     max_kicks
@@ -119,27 +123,6 @@ def solve_search(
     """
     check_search_options(time_limit, max_kicks, seed)
     check_objective(problem, objective)
-    with watching(time_limit) as watch:
-        return searched_plan(
-            problem,
-            watch,
-            max_kicks=max_kicks,
-            seed=seed,
-            objective=objective,
-            progress=progress,
-        )
-
-
-def searched_plan(
-    problem: Problem,
-    watch: Watch,
-    *,
-    max_kicks: int | None,
-    seed: int,
-    objective: str | None = None,
-    progress: Progress | None = None,
-) -> Plan:
-    """The same within the time of a watch."""
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
@@ -147,15 +130,19 @@ def searched_plan(
     def plan_within(small: Problem, seconds: float) -> Plan:
         if isinstance(problem.learner, Crowd):
             return solve_for_crowd(
-                small, watch, seconds, max_kicks, seed, objective or "regret", progress
+                small, clock, seconds, max_kicks, seed, objective or "regret", progress
             )
-        return _plan_for_one(small, watch, seconds, max_kicks, seed, progress)
+        return _plan_for_one(small, clock, seconds, max_kicks, seed, progress)
 
-    # Whoever diverges makes infinities on the way; they are never chosen if anything else can be.
-    with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
+    with (
+        watching(time_limit) if watch is None else nullcontext(watch) as clock,
+        one_blas_thread(),
+        # Whoever diverges makes infinities on the way; they are never chosen if anything else can.
+        np.errstate(over="ignore", invalid="ignore"),
+    ):
         if has_many_sets(problem):
-            return plan_among_candidates(problem, plan_within, watch, progress)
-        return plan_within(problem, watch.left)
+            return plan_among_candidates(problem, plan_within, clock, progress)
+        return plan_within(problem, clock.left)
 
 
 def _plan_for_one(
@@ -191,16 +178,6 @@ def _plan_for_one(
     ).settled()
 
 
-@dataclass(frozen=True)
-class FoundPath:
-    """Positions of the sets shown, the set after them, and how the search ended."""
-
-    path: IntArray
-    commit: int
-    kicks: int
-    finished: bool
-
-
 def search(
     problem: Problem,
     watch: Watch,
@@ -210,8 +187,8 @@ def search(
     progress: Progress | None,
     seconds: float | None = None,
     start: IntArray | None = None,
-) -> FoundPath:
-    """For a person who learns by showings, as a schedule that ends with one set.
+) -> tuple[IntArray, int]:
+    """For a person who learns by showings: positions of the sets shown, and of the set after them.
 
     It ends when the watch stops it, `seconds` have passed or the kicks are used up.
     """
@@ -232,7 +209,7 @@ def search(
         where = {s: problem.sets.index(small.sets[s]) for s in {*path.tolist(), commit}}
         path = np.array([where[s] for s in path.tolist()], dtype=np.int64)
         commit = where[commit]
-    return FoundPath(path, commit, found.kicks, found.finished)
+    return path, commit
 
 
 def improved(

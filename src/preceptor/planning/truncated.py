@@ -46,6 +46,8 @@ _MAX_SLOW_ENDS = 200
 
 def solve_truncated(
     problem: Problem,
+    watch: Watch | None = None,
+    most_work: int = _DEFAULT_WORK,
     *,
     length: int | None = None,
     suffix: str = "best",
@@ -57,6 +59,10 @@ def solve_truncated(
     ----------
     problem
         What to plan.
+    watch
+        Raises `OutOfTime` when it stops; left out, nothing does.
+    most_work
+        States x sets, where `length` is left out.
     length
         Rounds to plan exactly; as many as matter and can be planned in some seconds if left out.
     suffix
@@ -76,21 +82,7 @@ def solve_truncated(
     TooLarge
         So many rounds do not fit in `memory_limit`.
     """
-    return truncated_plan(
-        problem, Watch(None), length=length, suffix=suffix, memory_limit=memory_limit
-    )
-
-
-def truncated_plan(
-    problem: Problem,
-    watch: Watch,
-    *,
-    length: int | None = None,
-    suffix: str = "best",
-    memory_limit: int = DEFAULT_MEMORY,
-    most_work: int = _DEFAULT_WORK,
-) -> Plan:
-    """As `solve_truncated`, of `most_work` states x sets; raises `OutOfTime` when stopped."""
+    watch = watch or Watch(None)
     started = watch.seconds
     _check_options(length, suffix)
     rounds = default_length(problem, memory_limit, most_work) if length is None else length
