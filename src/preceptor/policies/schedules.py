@@ -2,29 +2,94 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
-import numpy as np
-
-from preceptor._base.values import IntArray
 from preceptor.errors import InvalidFile, InvalidPolicy
 from preceptor.model.sets import TestSet
+from preceptor.policies.planned_counts import PlannedCounts
 from preceptor.policies.policy import Policy
 from preceptor.policies.showings import (
     as_set,
     as_sets,
     checked_rounds,
-    running_counts,
     showings_since,
     start_counts,
 )
 
 
 @dataclass(frozen=True, eq=False)
-class Stationary(Policy):
+class Scheduled(Policy):
+    """Base of policies that go through some sets first and then repeat a word of sets forever."""
+
+    @abstractmethod
+    def settles(self) -> tuple[list[TestSet], list[TestSet]]:
+        """What is shown first, and what is then repeated forever."""
+
+    @property
+    def commit(self) -> TestSet | None:
+        """None, unless the repeated word holds one set only."""
+        _, word = self.settles()
+        return word[0] if len(set(word)) == 1 else None
+
+    @property
+    def exploration_length(self) -> int | None:
+        """Rounds before `commit` is all that is shown; None if it never is."""
+        prefix, commit = self.settles()[0], self.commit
+        if commit is None:
+            return None
+        while prefix and prefix[-1] == commit:
+            prefix.pop()
+        return len(prefix)
+
+    def schedule(self, rounds: int) -> list[TestSet]:
+        """The sets of the first rounds, then the word, repeated and cut."""
+        prefix, word = self.settles()
+        head = prefix[: checked_rounds(rounds)]
+        return head + [word[t % len(word)] for t in range(rounds - len(head))]
+
+    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
+        """What comes next on the plan.
+
+        With a round, that round's set. With counts alone, the set after the longest part of the
+        plan that this person has already been shown in full. So somebody who skipped a test is
+        taught it, and somebody who saw more than planned is not kept waiting. (Rounds in which
+        nothing is shown leave no trace in the counts and are passed over.)
+
+        Parameters
+        ----------
+        counts
+            How often this person has been shown each test so far, n of them.
+        round
+            The round that comes next, where it is known.
+
+        Returns
+        -------
+        tuple of int
+            The set to show.
+
+        Examples
+        --------
+        >>> ExploreThenCommit([(1,), (1,)], commit=(0,)).recommend([0, 1])
+        (1,)
+        """
+        prefix, word = self.settles()
+        if round is not None:
+            return prefix[round] if round < len(prefix) else word[(round - len(prefix)) % len(word)]
+        seen = showings_since(counts, getattr(self, "start", None))
+        planned = PlannedCounts(prefix, word, seen.size)
+        return planned.shown(planned.place(seen)[0])
+
+    def used_sets(self) -> list[TestSet]:
+        """Every set that is shown first or repeated."""
+        prefix, word = self.settles()
+        return list(dict.fromkeys([*prefix, *word]))
+
+
+@dataclass(frozen=True, eq=False)
+class Stationary(Scheduled):
     """The same set in every round.
 
     Parameters
@@ -45,32 +110,13 @@ class Stationary(Policy):
     def __post_init__(self) -> None:
         object.__setattr__(self, "shown", as_set(self.shown))
 
-    @property
-    def commit(self) -> TestSet:
-        """The set."""
-        return self.shown
-
-    @property
-    def exploration_length(self) -> int:
-        """0: there is no exploration."""
-        return 0
-
-    def schedule(self, rounds: int) -> list[TestSet]:
-        """The set, repeated."""
-        return [self.shown] * checked_rounds(rounds)
-
-    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
-        """The set."""
-        showings_since(counts, None)
-        return self.shown
-
-    def used_sets(self) -> list[TestSet]:
-        """The set."""
-        return [self.shown]
+    def settles(self) -> tuple[list[TestSet], list[TestSet]]:
+        """The set, from the first round on."""
+        return [], [self.shown]
 
 
 @dataclass(frozen=True, eq=False)
-class Alternating(Policy):
+class Alternating(Scheduled):
     """Goes round a fixed cycle of sets forever, as in the symmetric two-test case.
 
     Parameters
@@ -97,47 +143,13 @@ class Alternating(Policy):
         if not self.cycle:
             raise InvalidPolicy("cycle: empty, must have at least one set")
 
-    @property
-    def commit(self) -> TestSet | None:
-        """None, unless the cycle holds one set only."""
-        return self.cycle[0] if len(set(self.cycle)) == 1 else None
-
-    @property
-    def exploration_length(self) -> int | None:
-        """None: it never commits (0 if the cycle holds one set only)."""
-        return 0 if self.commit is not None else None
-
-    def settles(self) -> tuple[list[TestSet], list[TestSet]] | None:
+    def settles(self) -> tuple[list[TestSet], list[TestSet]]:
         """The cycle, from the first round on."""
         return [], list(self.cycle)
 
-    def schedule(self, rounds: int) -> list[TestSet]:
-        """The cycle, repeated and cut."""
-        return [self.cycle[t % len(self.cycle)] for t in range(checked_rounds(rounds))]
-
-    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
-        """The set whose turn it is; without a round, the first set that lags behind its turn."""
-        if round is not None:
-            return self.cycle[round % len(self.cycle)]
-        own = running_counts(self.cycle, len(counts))
-        seen = showings_since(counts, self.start)
-        per_cycle = own[-1]
-        rates = per_cycle > 0
-        if not rates.any():
-            return self.cycle[0]
-        # Whole cycles that are behind this person, then the furthest point within the next one.
-        cycles = int(np.min(seen[rates] // per_cycle[rates]))
-        rest = seen - cycles * per_cycle
-        done = np.flatnonzero(np.all(own[:, rates] <= rest[rates], axis=1))
-        return self.cycle[int(done[-1]) % len(self.cycle)]
-
-    def used_sets(self) -> list[TestSet]:
-        """The sets of the cycle."""
-        return list(dict.fromkeys(self.cycle))
-
 
 @dataclass(frozen=True, eq=False)
-class ExploreThenCommit(Policy):
+class ExploreThenCommit(Scheduled):
     """A list of sets to go through first, then one set forever: the shape of an optimal plan.
 
     Parameters
@@ -188,63 +200,17 @@ class ExploreThenCommit(Policy):
         return cls(fields["prefix"], fields["final"], fields.get("start"))
 
     @property
-    def commit(self) -> TestSet:
-        """The set shown after the prefix, from then on."""
-        return self.final
-
-    @property
     def exploration_length(self) -> int:
         """Length of the prefix; a tail of it that equals `commit` does not count."""
         return len(self.prefix)
 
-    def schedule(self, rounds: int) -> list[TestSet]:
+    def settles(self) -> tuple[list[TestSet], list[TestSet]]:
         """The prefix, then the commit set."""
-        head = list(self.prefix[: checked_rounds(rounds)])
-        return head + [self.final] * (rounds - len(head))
-
-    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
-        """What comes next on the plan.
-
-        With a round, that round's set. With counts alone, the set after the longest part of the
-        prefix that this person has already been shown in full. So somebody who skipped a test is
-        taught it, and somebody who saw more than planned is not kept waiting. (Rounds in which
-        nothing is shown leave no trace in the counts and are passed over.)
-
-        Parameters
-        ----------
-        counts
-            How often this person has been shown each test so far, n of them.
-        round
-            The round that comes next, where it is known.
-
-        Returns
-        -------
-        tuple of int
-            The set to show.
-
-        Examples
-        --------
-        >>> ExploreThenCommit([(1,), (1,)], commit=(0,)).recommend([0, 1])
-        (1,)
-        """
-        if round is not None:
-            return self.prefix[round] if round < len(self.prefix) else self.final
-        seen = showings_since(counts, self.start)[: self._running.shape[1]]
-        done = int(np.flatnonzero(np.all(self._running <= seen, axis=1))[-1])
-        return self.prefix[done] if done < len(self.prefix) else self.final
-
-    def used_sets(self) -> list[TestSet]:
-        """Every set of the prefix, and the commit set."""
-        return list(dict.fromkeys((*self.prefix, self.final)))
-
-    @cached_property
-    def _running(self) -> IntArray:
-        tests = 1 + max((max(s, default=-1) for s in self.used_sets()), default=-1)
-        return running_counts(self.prefix, tests)
+        return list(self.prefix), [self.final]
 
 
 @dataclass(frozen=True, eq=False)
-class ExploreThenRepeat(Policy):
+class ExploreThenRepeat(Scheduled):
     """A list of sets to go through first, then a word of sets, over and over.
 
     What people who forget need: whatever they are not shown for long fades, so the last sets take
@@ -284,47 +250,6 @@ class ExploreThenRepeat(Policy):
         if not self.word:
             raise InvalidPolicy("word: empty, must have at least one set")
 
-    @property
-    def commit(self) -> TestSet | None:
-        """None, unless the word holds one set only."""
-        return self.word[0] if len(set(self.word)) == 1 else None
-
-    @property
-    def exploration_length(self) -> int | None:
-        """None: it never commits (the prefix's length if the word holds one set only)."""
-        if self.commit is None:
-            return None
-        length = len(self.prefix)
-        while length and self.prefix[length - 1] == self.commit:
-            length -= 1
-        return length
-
-    def settles(self) -> tuple[list[TestSet], list[TestSet]] | None:
+    def settles(self) -> tuple[list[TestSet], list[TestSet]]:
         """The prefix, then the word."""
         return list(self.prefix), list(self.word)
-
-    def schedule(self, rounds: int) -> list[TestSet]:
-        """The prefix, then the word, repeated and cut."""
-        head = list(self.prefix[: checked_rounds(rounds)])
-        return head + [self.word[t % len(self.word)] for t in range(rounds - len(head))]
-
-    def recommend(self, counts: Sequence[int], round: int | None = None) -> TestSet:
-        """What comes next on the plan.
-
-        With a round, that round's set. With counts alone, the first set of the plan that this
-        person has not been shown in full, as for `ExploreThenCommit`.
-        """
-        if round is not None:
-            if round < len(self.prefix):
-                return self.prefix[round]
-            return self.word[(round - len(self.prefix)) % len(self.word)]
-        seen = showings_since(counts, self.start)
-        own = running_counts(self.prefix, seen.size)
-        done = int(np.flatnonzero(np.all(own <= seen, axis=1))[-1])
-        if done < len(self.prefix):
-            return self.prefix[done]
-        return Alternating(self.word).recommend((seen - own[-1]).tolist())
-
-    def used_sets(self) -> list[TestSet]:
-        """Every set of the prefix and of the word."""
-        return list(dict.fromkeys((*self.prefix, *self.word)))
