@@ -74,9 +74,8 @@ def test_who_always_has_the_same_score_always_says_the_same():
     for risk, wanted in ((pr.Decision(), 0.3), (pr.Decision(9, 1), 0.7)):
         problem = pr.Problem(world, novice, budget=1, risk=risk)
         assert_allclose(problem.oracle.losses(problem.initial_errors[None, :]), wanted, rtol=1e-6)
-    even = pr.Problem(world.standardised(), novice, budget=1)
-    fair = pr.World(even.world.coefficients, even.world.covariance, outcome=pr.Binary(0.5))
-    problem = even.replace(world=fair)  # the score is its own limit, and not above it: no
+    fair = pr.World(world.coefficients, world.covariance, outcome=pr.Binary(0.5))
+    problem = pr.Problem(fair, novice, budget=1)  # the score is its own limit, not above it: no
     assert_allclose(problem.oracle.losses(problem.initial_errors[None, :]), 0.5, rtol=1e-12)
 
 

@@ -55,10 +55,9 @@ def test_a_single_column_can_be_meant_by_its_own_name():
         world().columns_of(["sight"])
 
 
-def test_groups_survive_files_and_standardising():
+def test_groups_survive_files():
     assert pr.World.from_json(world().to_json()) == world()
     assert world().to_dict()["groups"] == {"site": [1, 3]}
-    assert world().standardised().groups == world().groups
     assert world() != world(groups=None)
 
 

@@ -77,10 +77,3 @@ def test_beta_copula_has_beta_marginals_and_the_covariance_it_claims(rho):
     law = stats.beta(2, 5)
     standard = (law.ppf([0.1, 0.5, 0.9]) - law.mean()) / law.std()
     assert_allclose(np.quantile(draws[:, 0], [0.1, 0.5, 0.9]), standard, atol=0.02)
-
-
-def test_standardised_predicts_the_same():
-    world = pr.World([1.0, -0.5], [[4.0, 0.6], [0.6, 0.25]])
-    unit = world.standardised()
-    assert_allclose(np.diag(unit.covariance), 1.0)
-    assert_allclose(unit.outcome_variance, world.outcome_variance)

@@ -461,43 +461,6 @@ class World(Value):
         off = self.covariance - np.diag(np.diag(self.covariance))
         return not np.any(off)
 
-    def standardised(self) -> World:
-        """The same world in units of each test's standard deviation.
-
-        Returns
-        -------
-        World
-            Unit variances; weights are per standard deviation. Losses are unchanged.
-
-        Examples
-        --------
-        >>> World([1.0], [[4.0]]).standardised().coefficients
-        array([2.])
-        """
-        scale = np.sqrt(np.diag(self.covariance))
-        units = self.units
-        if units is not None:
-            scales = units.scales * scale
-            units = Units(
-                units.means,
-                scales,
-                units.outcome,
-                units.outcome_mean,
-                levels=units.levels,
-                outcome_levels=units.outcome_levels,
-            )
-        return World(
-            self.coefficients * scale,
-            self.covariance / np.outer(scale, scale),
-            self.noise_variance,
-            self.names,
-            self.beta_shape,
-            self.latent_correlation,
-            units,
-            self.groups,
-            self.outcome,
-        )
-
     def sample(self, cases: int, rng: np.random.Generator | int | None = None) -> Cases:
         """Draw cases with their outcomes.
 
