@@ -77,7 +77,7 @@ def test_they_say_so():
     ("make", "words"),
     [
         (lambda: pr.DeltaRule(INITIAL, 0.1, leak=1.5), "leak: 1.5"),
-        (lambda: pr.DeltaRule(INITIAL, 0.1, leak=0.1, home=[1.0]), "home: 1 weights for 3"),
+        (lambda: pr.DeltaRule(INITIAL, 0.1, leak=0.1, home=[1.0]), "home: 1 numbers for 3"),
         (lambda: pr.Bayesian(INITIAL, 1.0, 1.0, drift=-1.0), "drift: -1.0"),
     ],
 )

@@ -213,7 +213,7 @@ def test_no_forgetting_with_half_a_showing_in_mind():
     ("make", "words"),
     [
         (lambda: pr.DeltaRule(INITIAL, 0.1, rounds=-1), "rounds: -1"),
-        (lambda: pr.Drifting(INITIAL, pr.OneShot(), home=[1.0]), "home: 1 weights for 3"),
+        (lambda: pr.Drifting(INITIAL, pr.OneShot(), home=[1.0]), "home: 1 numbers for 3"),
         (lambda: pr.Forgetful(INITIAL, pr.OneShot(), exposure=[1.0, -2.0, 0.0]), "exposure: -2"),
         (lambda: pr.Forgetful(INITIAL, pr.OneShot(), exposure=[1.0]), "exposure: 1 numbers"),
         (lambda: pr.Bayesian(INITIAL, np.eye(2), 0.5), "prior_variance"),

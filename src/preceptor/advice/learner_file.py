@@ -103,7 +103,7 @@ def read_known(
         )
     try:
         person = Person.from_dict(chosen)
-        InvalidInput.raise_if(size_faults(person, world))
+        InvalidInput.raise_if(size_faults(person.size, world.size))
     except InvalidInput as error:
         raise InvalidFile([f"{path}, {place}: {fault}" for fault in error.faults]) from None
     ratio = _scales(world) / np.array(data["scales"], dtype=np.float64)

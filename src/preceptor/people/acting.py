@@ -96,7 +96,7 @@ class Acting:
         response_noise: float = 0.0,
         risk: Risk | None = None,
     ) -> None:
-        faults = size_faults(person, world)
+        faults = size_faults(person.size, world.size)
         counts = None if start is None else tuple(start)
         if counts is not None and not (
             len(counts) == world.size and all(is_count(c, least=0) for c in counts)

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray
+from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
+from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.expected import positions_of
 from preceptor.people.first_order_walk import Stepwise
-from preceptor.people.scores import Scores
+from preceptor.people.scores import scores_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +95,14 @@ class CertainAnswers(Stepwise):
         How a round moves the state.
     """
 
-    def __init__(self, world: World, scores: Scores, moved: Moved) -> None:
-        self.sets = scores.sets
+    def __init__(
+        self, world: World, sets: SetFamily, omega: FloatArray, risk: YesNoRisk, moved: Moved
+    ) -> None:
+        self.sets = sets
         self.start = moved.start
         self._truth = world.coefficients
-        self._scores, self._moved = scores, moved
+        self._scores = scores_of(world, sets, omega, risk)
+        self._moved = moved
 
     def floors(self) -> FloatArray:
         """What the best reader of each set is charged, price included."""

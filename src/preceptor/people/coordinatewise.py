@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class Weighted(Person):
     def weights_of(self, world: World, state: FloatArray) -> FloatArray:
         """The state."""
         return state
+
+    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Person:
+        """The same person with these weights: nothing else has been kept."""
+        changed: dict[str, Any] = {"initial": weights}
+        return replace(self, **changed)
 
 
 class Kept(NamedTuple):
@@ -98,10 +103,8 @@ class Coordinatewise(Weighted):
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
         from preceptor.people.certain_answers import CertainAnswers, Moved
-        from preceptor.people.scores import scores_of
 
         weights = self.weights_of(world, self.fresh(world, (), start))
         keep, shift = self.kept(world, sets.membership)
         moved = Moved.by_weights(weights, keep, (1.0 - keep) * world.coefficients - shift)
-        scores = scores_of(world, sets, self.imputing_covariance(world), risk)
-        return CertainAnswers(world, scores, moved)
+        return CertainAnswers(world, sets, self.imputing_covariance(world), risk, moved)

@@ -21,15 +21,22 @@ import numpy.typing as npt
 
 from preceptor._base.checks import is_count, is_number
 from preceptor._base.fields import Index, Limits, NonNegative, Positive, Share, Vector
-from preceptor._base.values import FloatArray, frozen_array
+from preceptor._base.values import FloatArray
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
-from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.answering import foreseen, foreseen_slope
-from preceptor.people.person import RATE, Affine, Imputation, Parameter, Person
+from preceptor.people.person import (
+    RATE,
+    Affine,
+    Imputation,
+    Parameter,
+    Person,
+    share_faults,
+    weights_or_none,
+)
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -139,14 +146,8 @@ class DeltaRule(Person):
             faults.append(f"cap: {cap!r}, must be a positive number, or left out")
         if not is_count(rounds, least=0):
             faults.append(f"rounds: {rounds!r}, must be a whole number of at least 0")
-        if not is_number(leak) or not 0 <= leak <= 1:
-            faults.append(
-                f"leak: {leak!r}, must be a share between 0 and 1 of the way back to the first "
-                "beliefs"
-            )
-        back = None if home is None else read_numbers("home", home, 1, faults)
-        if back is not None and self.size and back.size != self.size:
-            faults.append(f"home: {back.size} weights for {self.size} tests; give one for each")
+        faults += share_faults("leak", leak, "the way back to the first beliefs")
+        back = weights_or_none(self, "home", home, faults)
         InvalidProblem.raise_if(faults)
         set_field = object.__setattr__
         set_field(self, "rate", float(rate))
@@ -155,7 +156,7 @@ class DeltaRule(Person):
         set_field(self, "cap", None if cap is None else float(cap))
         set_field(self, "rounds", int(rounds))
         set_field(self, "leak", float(leak))
-        set_field(self, "home", None if back is None else frozen_array(back))
+        set_field(self, "home", back)
 
     @property
     def leaks_to(self) -> FloatArray:

@@ -13,17 +13,15 @@ from typing import Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
-from preceptor._base.values import FloatArray, frozen_array
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import Shown
 from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import RATE, Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter, share_faults, weights_or_none
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,17 +87,11 @@ class Drifting(Coordinatewise, Curved):
         home: npt.ArrayLike | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_steady_curves(curves)
-        if not is_number(drift) or not 0 <= drift <= 1:
-            faults.append(
-                f"drift: {drift!r}, must be a share between 0 and 1 of the way back to the first "
-                "belief"
-            )
-        back = None if home is None else read_numbers("home", home, 1, faults)
-        if back is not None and self.size and back.size != self.size:
-            faults.append(f"home: {back.size} weights for {self.size} tests; give one for each")
+        faults += share_faults("drift", drift, "the way back to the first belief")
+        back = weights_or_none(self, "home", home, faults)
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "drift", float(drift))
-        object.__setattr__(self, "home", None if back is None else frozen_array(back))
+        object.__setattr__(self, "home", back)
 
     @property
     def drifts_to(self) -> FloatArray:

@@ -108,14 +108,12 @@ class Exposed(Curved):
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
         from preceptor.people.certain_answers import CertainAnswers, Moved
-        from preceptor.people.scores import scores_of
 
         exposure = self.fresh(world, (), start)
         moved = Moved.by_exposure(
             exposure, lambda states: self.beliefs(world, states), self.exposure_kept
         )
-        scores = scores_of(world, sets, self.imputing_covariance(world), risk)
-        return CertainAnswers(world, scores, moved)
+        return CertainAnswers(world, sets, self.imputing_covariance(world), risk, moved)
 
     def moves(
         self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray

@@ -119,7 +119,7 @@ class Exposures:
         start: Sequence[int] | FloatArray | None = None,
         forgetting: float = 0.0,
     ) -> None:
-        faults = size_faults(person, world)
+        faults = size_faults(person.size, world.size)
         if not (is_number(forgetting) and 0.0 <= forgetting <= 1.0):
             faults.append(f"forgetting: {forgetting!r}, must be a share of exposure from 0 to 1")
         if start is not None and len(start) != world.size:

@@ -8,13 +8,12 @@ which is where learning from outcomes leads (`delta_rule.py`), without its noise
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
@@ -24,7 +23,7 @@ from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.coordinatewise import Weighted
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import RATE, Affine, Imputation, Parameter
+from preceptor.people.person import RATE, Affine, Imputation, Parameter, share_faults
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -85,12 +84,7 @@ class Folding(Weighted, Curved):
         imputation: float | npt.ArrayLike = 0.0,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_steady_curves(curves)
-        if not is_number(folding) or not 0 <= folding <= 1:
-            faults.append(
-                f"folding: {folding!r}, must be a number from 0 (shown weights ignore what is "
-                "hidden) to 1 (they take up all of it)"
-            )
-        InvalidProblem.raise_if(faults)
+        InvalidProblem.raise_if(faults + share_faults("folding", folding, "what is hidden"))
         object.__setattr__(self, "folding", float(folding))
 
     def learn(
@@ -125,10 +119,6 @@ class Folding(Weighted, Curved):
         whole[rows, -1] = step[:, 0] * ((1.0 - self.folding) * truth[rows] + self.folding * slopes)
         return whole
 
-    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Folding:
-        """The same person with these weights: nothing else has been kept."""
-        return replace(self, initial=weights)
-
     def expected(
         self, world: World, sets: SetFamily, start: Sequence[int] | None = None
     ) -> Expected:
@@ -142,7 +132,6 @@ class Folding(Weighted, Curved):
     ) -> Expected:
         """Exact: their weights move by what is shown alone."""
         from preceptor.people.certain_answers import CertainAnswers, Moved
-        from preceptor.people.scores import scores_of
 
         omega = self.imputing_covariance(world)
         count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
@@ -153,7 +142,7 @@ class Folding(Weighted, Curved):
             keep[s, list(shown)], push[s, list(shown)] = 0.0, whole[:, -1]
             rows[s, : len(shown)] = whole[:, :-1]
         moved = Moved.by_weights(self.initial, keep, push, rows)
-        return CertainAnswers(world, scores_of(world, sets, omega, risk), moved)
+        return CertainAnswers(world, sets, omega, risk, moved)
 
     def learning_in_words(self) -> str:
         """How far hidden tests are taken up, and the curve."""

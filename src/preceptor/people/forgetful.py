@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.fields import Limits, Share, Vector
-from preceptor._base.values import FloatArray, frozen_array
+from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.matrices import read_numbers
 from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
 from preceptor.people.curved import Curves
 from preceptor.people.curves import Curve
 from preceptor.people.exposed import Exposed
-from preceptor.people.person import RATE, Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter, share_faults, weights_or_none
 
 if TYPE_CHECKING:
     from preceptor.people.expected import Expected
@@ -94,11 +92,7 @@ class Forgetful(Exposed):
         exposure: npt.ArrayLike | None = None,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_curves(curves)
-        if not is_number(forgetting) or not 0 <= forgetting <= 1:
-            faults.append(
-                f"forgetting: {forgetting!r}, must be a share of exposure between 0 and 1 "
-                "that is lost in a round"
-            )
+        faults += share_faults("forgetting", forgetting, "exposure, lost in a round")
         # A sign belongs to a whole number of showings, and fading leaves fractions.
         turning = {} if faults else {curve: None for curve in self.curve_of if not curve.keeps_sign}
         faults += [
@@ -106,15 +100,12 @@ class Forgetful(Exposed):
             "Forgetful keeps fractions of them; use Learner, or the curve of sizes alone"
             for curve in turning
         ]
-        before = None if exposure is None else read_numbers("exposure", exposure, 1, faults)
-        if before is not None:
-            if self.size and before.size != self.size:
-                faults.append(f"exposure: {before.size} numbers for {self.size} tests")
-            if before.min() < 0:
-                faults.append(f"exposure: {before.min():g}, must be numbers of at least 0")
+        before = weights_or_none(self, "exposure", exposure, faults)
+        if before is not None and before.min() < 0:
+            faults.append(f"exposure: {before.min():g}, must be numbers of at least 0")
         InvalidProblem.raise_if(faults)
         object.__setattr__(self, "forgetting", float(forgetting))
-        object.__setattr__(self, "exposure", None if before is None else frozen_array(before))
+        object.__setattr__(self, "exposure", before)
 
     def fresh(
         self, world: World, people: tuple[int, ...], start: Sequence[int] | None

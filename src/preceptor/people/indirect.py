@@ -8,13 +8,12 @@ ones tell of it (1). Hidden weights go toward the truth; nothing is folded into 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
 from preceptor._base.fields import Share, Vector
 from preceptor._base.values import FloatArray, remembered
 from preceptor.errors import InvalidProblem
@@ -23,7 +22,7 @@ from preceptor.model.world import World
 from preceptor.people.coordinatewise import Coordinatewise, Kept
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import RATE, Imputation, Parameter
+from preceptor.people.person import RATE, Imputation, Parameter, share_faults
 
 # Shares of a test's variance below this are rounding: somebody who learns a weight in one showing
 # would otherwise learn it from tests that tell nothing.
@@ -87,9 +86,7 @@ class Indirect(Coordinatewise, Curved):
         imputation: float | npt.ArrayLike = 0.0,
     ) -> None:
         faults = self.fill_in(initial, imputation) + self.fill_in_steady_curves(curves)
-        if not is_number(indirect) or not 0 <= indirect <= 1:
-            faults.append(f"indirect: {indirect!r}, must be a share of a showing between 0 and 1")
-        InvalidProblem.raise_if(faults)
+        InvalidProblem.raise_if(faults + share_faults("indirect", indirect, "a showing"))
         object.__setattr__(self, "indirect", float(indirect))
 
     def kept(self, world: World, shown: Shown) -> Kept:
@@ -98,10 +95,6 @@ class Indirect(Coordinatewise, Curved):
         told = for_each_set(shown, lambda one: _share_told(world, one, known))
         showings = np.where(shown, 1.0, self.indirect * told)
         return Kept(self.ratios**showings, np.zeros(shown.shape))
-
-    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Indirect:
-        """The same person with these weights: nothing else has been kept."""
-        return replace(self, initial=weights)
 
     def learning_in_words(self) -> str:
         """What is learned of hidden tests, and the curve."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.fields import Vector
-from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
 from preceptor.model.sets import Shown
 from preceptor.model.world import World
@@ -57,10 +56,6 @@ class NoLearning(Coordinatewise):
     def kept(self, world: World, shown: Shown) -> Kept:
         """Everything."""
         return Kept(np.ones(shown.shape), np.zeros(shown.shape))
-
-    def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> NoLearning:
-        """The same person with these weights: nothing else has been kept."""
-        return replace(self, initial=weights)
 
     def learning_in_words(self) -> str:
         """That there is none."""

@@ -131,7 +131,7 @@ class OwnPerson(Person):
         InvalidProblem
             Showings or slips were asked for, or the sizes differ.
         """
-        faults = size_faults(self, world) + self.start_faults(start)
+        faults = size_faults(self.size, world.size) + self.start_faults(start)
         if response_noise:
             faults.append(
                 f"response_noise: {response_noise!r}, but slips are the person's own business; "
@@ -170,7 +170,7 @@ class OwnPerson(Person):
         """
         from preceptor.people.sampled import Sampled
 
-        InvalidProblem.raise_if(size_faults(self, world) + self.start_faults(start))
+        InvalidProblem.raise_if(size_faults(self.size, world.size) + self.start_faults(start))
         return Sampled(self.human, world, sets, self.copies, self.seed)
 
     def expected_answers(
@@ -179,7 +179,7 @@ class OwnPerson(Person):
         """What the answers of a crowd of copies cost."""
         from preceptor.people.sampled import Sampled
 
-        InvalidProblem.raise_if(size_faults(self, world) + self.start_faults(start))
+        InvalidProblem.raise_if(size_faults(self.size, world.size) + self.start_faults(start))
         return Sampled(self.human, world, sets, self.copies, self.seed, risk)
 
     def fresh(self, world: World, people: tuple[int, ...], start: Sequence[int] | None) -> Never:

@@ -476,14 +476,33 @@ class Person(Kind):
         return labelled(about, rows)
 
 
-def size_faults(person: Person, world: World) -> list[str]:
+def size_faults(beliefs: int, tests: int) -> list[str]:
     """Whether somebody has beliefs about as many tests as there are."""
-    if person.size == world.size:
+    if beliefs == tests:
         return []
     return [
-        f"learner: {person.size} initial coefficients, but the world has {world.size} "
-        "tests; lengths must agree"
+        f"learner: {beliefs} initial coefficients, but the world has {tests} tests; lengths must "
+        "agree"
     ]
+
+
+def share_faults(name: str, value: Any, of: str) -> list[str]:
+    """Whether this is a share, and of what it must be one."""
+    if is_number(value) and 0.0 <= value <= 1.0:
+        return []
+    return [f"{name}: {value!r}, must be a share between 0 and 1 of {of}"]
+
+
+def weights_or_none(
+    person: Person, name: str, given: npt.ArrayLike | None, faults: list[str]
+) -> FloatArray | None:
+    """One number for each test, for a field that may be left out."""
+    numbers = None if given is None else read_numbers(name, given, 1, faults)
+    if numbers is None:
+        return None
+    if person.size and numbers.size != person.size:
+        faults.append(f"{name}: {numbers.size} numbers for {person.size} tests; give one for each")
+    return frozen_array(numbers)
 
 
 def _imputation(

@@ -19,14 +19,6 @@ MOST_ROUNDS = 100_000
 MOST_SHOWINGS = 1_000_000_000
 
 
-def other_length(people: int, tests: int) -> str:
-    """Why this person does not fit that world."""
-    return (
-        f"learner: {people} initial coefficients, but the world has {tests} tests; lengths must "
-        "agree"
-    )
-
-
 def over_tests(budget: Budget, world: World) -> Budget:
     """Budgets count tests, sets hold columns: translate where a test has several columns."""
     if all(len(block) == 1 for block in world.blocks):

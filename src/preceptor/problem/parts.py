@@ -13,7 +13,8 @@ from preceptor.errors import InvalidFile, InvalidInput, InvalidProblem
 from preceptor.model.budgets import Budget, as_budget
 from preceptor.model.matrices import equicorrelation
 from preceptor.model.world import World
-from preceptor.problem.checks import checked_start, discount_faults, horizon_faults, other_length
+from preceptor.people.person import size_faults
+from preceptor.problem.checks import checked_start, discount_faults, horizon_faults
 
 # A file of 80 kB may ask for so many tests that their covariance alone takes gigabytes.
 _MOST_TESTS = 1_000
@@ -51,8 +52,8 @@ class Parts(Gathered):
         learner, budget = fields["learner"], fields["budget"]
         faults = []
         people = learner.size if learner else length_of(self.fields.get("learner"), "initial")
-        if size and people and size != people:
-            faults.append(other_length(people, size))
+        if size and people:
+            faults += size_faults(people, size)
         if size and isinstance(budget, Budget) and not length_of(world, "groups"):
             faults += budget.size_faults(size)
         horizon = fields.get("horizon")

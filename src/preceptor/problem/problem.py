@@ -124,7 +124,7 @@ class Problem(Value):
             faults += allowed.size_faults(world.size)
         except InvalidInput as error:
             faults += error.faults
-        faults += size_faults(learner, world)
+        faults += size_faults(learner.size, world.size)
         faults += horizon_faults(horizon) + discount_faults(discount, horizon)
         if np.abs(learner.initial).max() > 1e50:
             faults.append(
