@@ -22,10 +22,8 @@ from preceptor.loss.oracle import DeviationForms, LossModel, SetForm, Setting
 from preceptor.model.budgets import MAX_LISTED_SETS
 from preceptor.model.compiled_risks import CompiledRisk
 from preceptor.model.risks import NumberRisk, SquaredError
-from preceptor.model.sets import MOST_NUMBERS, SetFamily
+from preceptor.model.sets import BLOCK_NUMBERS, MOST_NUMBERS, SetFamily
 
-# Residuals are computed for so many (case, state) pairs at a time: 32 MB.
-_BLOCK = 4_000_000
 # Beyond so many cases a loss has more digits than anybody needs.
 _MOST_SAMPLES = 1_000_000
 
@@ -174,7 +172,7 @@ class EmpiricalOracle:
         """Mean charge (states,) of the residuals y - ŷ."""
         errors = np.atleast_2d(np.asarray(errors, dtype=np.float64))
         sample = self._sample_of(shown)
-        step = max(1, _BLOCK // sample.base.size)
+        step = max(1, BLOCK_NUMBERS // sample.base.size)
         parts = []
         for start in range(0, errors.shape[0], step):
             residuals = sample.base[:, None] + sample.filled @ errors[start : start + step].T

@@ -52,14 +52,6 @@ class SetTree:
         inner = begins[np.minimum(np.searchsorted(begins, wanted), begins.size - 1)]
         return np.unique(np.concatenate([[0], inner, [self.depth.size]])).astype(np.int64)
 
-    @cached_property
-    def node_of(self) -> IntArray:
-        """The node of each set of the family."""
-        nodes = np.empty(int(self.set_index.max()) + 1, dtype=np.int64)
-        is_set = self.set_index >= 0
-        nodes[self.set_index[is_set]] = np.flatnonzero(is_set)
-        return nodes
-
     def least_below(self, of_set: FloatArray) -> FloatArray:
         """For each node, the least of these numbers (sets,) among the sets at or below it."""
         least = np.where(self.set_index >= 0, of_set[self.set_index], np.inf)

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
 from preceptor.model.links import Link
+from preceptor.model.sets import BLOCK_NUMBERS
 
 # Integrals over a score are sums over equally spaced points, which converge very fast: to rounding
 # once the spacing is half of what the integrand needs to change. Steeper scores need more points;
@@ -31,8 +32,6 @@ _REACH, _SPACING, _STEEPEST = 9.0, 0.5, 128.0
 _STILL = 1e-7
 # Scores further out than so many standard deviations weigh less than rounding.
 FAR = 8.3
-# Numbers that are held at a time: 16 MB.
-_BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,16 +136,12 @@ class ScorePair:
         for times in np.unique(finer):
             points, weights = standard_scores(int(times))
             every = np.flatnonzero(finer == times)
-            step = max(1, _BLOCK // (points.size * self.link.scales.size))
+            step = max(1, BLOCK_NUMBERS // (points.size * self.link.scales.size))
             for start in range(0, every.size, step):
                 part = every[start : start + step]
                 scores, chance = self._along(believed[part], shared[part], own[part], points)
                 out[part] = charge(scores, chance) @ weights
         return out.reshape(arrays[0].shape)
-
-    def mean_of_chance(self, charge: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """E[charge(chance of yes given the score)] for each state."""
-        return self.mean(lambda scores, chance: charge(chance))
 
     def _along(
         self, believed: FloatArray, shared: FloatArray, own: FloatArray, points: FloatArray

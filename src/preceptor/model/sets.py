@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 
+# Of many numbers, so many are worked on at a time: 16 MB an array.
+BLOCK_NUMBERS = 2_000_000
 # Numbers that are held at once, for each round, case or person: 400 MB an array.
 MOST_NUMBERS = 50_000_000
 # Indices of tests in rising order; the empty tuple shows nothing.

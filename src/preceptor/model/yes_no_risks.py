@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -58,7 +58,7 @@ class YesNoRisk(Risk):
     # Whether an answer is yes or no; otherwise it is a probability.
     decides: ClassVar[bool] = False
 
-    believed_prevalence: Belief = None
+    believed_prevalence: Belief = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         faults = self._faults()
@@ -181,22 +181,6 @@ class Decision(YesNoRisk):
         "Probability above which the person says yes. Left out: what suits the costs.",
     ] = None
 
-    def __init__(
-        self,
-        miss: float = 1.0,
-        false_alarm: float = 1.0,
-        threshold: float | None = None,
-        believed_prevalence: float | None = None,
-    ) -> None:
-        for name, value in (
-            ("miss", miss),
-            ("false_alarm", false_alarm),
-            ("threshold", threshold),
-            ("believed_prevalence", believed_prevalence),
-        ):
-            object.__setattr__(self, name, value)
-        self.__post_init__()
-
     def _faults(self) -> list[str]:
         faults = [
             f"{name}: {cost!r}, must be a cost above 0"
@@ -305,7 +289,7 @@ class ProbabilityRisk(YesNoRisk):
 
     def best(self, pair: ScorePair) -> FloatArray:
         """Answers that are right on average: the chance itself."""
-        return pair.mean_of_chance(self._at_best)
+        return pair.mean(lambda scores, chance: self._at_best(chance))
 
     @abstractmethod
     def _at_best(self, chance: FloatArray) -> FloatArray:

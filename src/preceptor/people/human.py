@@ -20,6 +20,9 @@ from preceptor.model.sets import TestSet
 from preceptor.model.world import Cases
 
 Seed = np.random.Generator | int | None
+# Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds
+# leaves the earlier ones as they were.
+ROUNDS_DRAWN = 64
 
 
 @runtime_checkable

@@ -22,11 +22,14 @@ from preceptor.model.surfaces import best_charges
 from preceptor.model.world import Cases, World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.expected import Tail
-from preceptor.people.human import BatchHuman, Human, Sessions, check_yes_no_answers
+from preceptor.people.human import (
+    ROUNDS_DRAWN,
+    BatchHuman,
+    Human,
+    Sessions,
+    check_yes_no_answers,
+)
 
-# Cases are drawn so many rounds at a time, whole blocks always, so that asking for more rounds
-# leaves the earlier ones as they were.
-_BLOCK = 64
 # A tail is played until what is left of it weighs less than this share of all rounds. Then the
 # average of its last rounds, whole passes and at least so many, stands for the rest.
 _NEGLIGIBLE, _LAST, _LONGEST_TAIL = 1e-3, 32, 3000
@@ -216,17 +219,17 @@ class Sampled:
 
     def _cases(self, first: int, end: int) -> Cases:
         """Features (copies, rounds, n) and outcomes (copies, rounds) of some rounds."""
-        while len(self._blocks) * _BLOCK < end:
+        while len(self._blocks) * ROUNDS_DRAWN < end:
             chance = np.random.SeedSequence(self._seed, spawn_key=(0, len(self._blocks)))
-            drawn = self._world.sample(self._copies * _BLOCK, np.random.default_rng(chance))
-            shape = self._copies, _BLOCK
+            drawn = self._world.sample(self._copies * ROUNDS_DRAWN, np.random.default_rng(chance))
+            shape = self._copies, ROUNDS_DRAWN
             self._blocks.append(
                 Cases(drawn.features.reshape(*shape, -1), drawn.outcomes.reshape(shape))
             )
-        used = self._blocks[first // _BLOCK : -(-end // _BLOCK)]
+        used = self._blocks[first // ROUNDS_DRAWN : -(-end // ROUNDS_DRAWN)]
         if not used:
             return Cases(np.empty((self._copies, 0, self._world.size)), np.empty((self._copies, 0)))
-        part = slice(first % _BLOCK, first % _BLOCK + end - first)
+        part = slice(first % ROUNDS_DRAWN, first % ROUNDS_DRAWN + end - first)
         features = np.concatenate([block.features for block in used], axis=1)
         outcomes = np.concatenate([block.outcomes for block in used], axis=1)
         return Cases(features[:, part], outcomes[:, part])

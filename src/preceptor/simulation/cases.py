@@ -15,11 +15,7 @@ from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.model.world import Cases, World
-from preceptor.people.human import Seed
-
-# Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds
-# leaves the earlier ones as they were.
-_BLOCK = 64
+from preceptor.people.human import ROUNDS_DRAWN, Seed
 
 
 class Stream(IntEnum):
@@ -60,9 +56,9 @@ def cases_of(world: World, rounds: int, person: int, seed: int) -> Cases:
     features: FloatArray = np.empty((rounds, world.size))
     outcomes: FloatArray = np.empty(rounds)
     rng = stream(seed, person, Stream.CASES)
-    for begin in range(0, rounds, _BLOCK):
-        drawn = world.sample(_BLOCK, rng)
-        end = min(begin + _BLOCK, rounds)
+    for begin in range(0, rounds, ROUNDS_DRAWN):
+        drawn = world.sample(ROUNDS_DRAWN, rng)
+        end = min(begin + ROUNDS_DRAWN, rounds)
         features[begin:end] = drawn.features[: end - begin]
         outcomes[begin:end] = drawn.outcomes[: end - begin]
     return Cases(features, outcomes)

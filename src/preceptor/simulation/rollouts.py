@@ -16,7 +16,7 @@ from preceptor._base.words import counted
 from preceptor.errors import InvalidInput
 from preceptor.logs import Log
 from preceptor.model.risks import NumberRisk
-from preceptor.model.sets import MOST_NUMBERS
+from preceptor.model.sets import BLOCK_NUMBERS, MOST_NUMBERS
 from preceptor.model.world import Cases
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.acting import Acting
@@ -33,9 +33,6 @@ from preceptor.problem import Problem
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 from preceptor.simulation.cast import acting_in
 from preceptor.simulation.choosing import Chooser, schedules
-
-# A crowd is asked in groups of so many numbers (people x rounds x tests): 16 MB an array.
-_GROUP = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +220,7 @@ def play(
     sets, which = schedules(problem, policy, rounds, people, seed)
     sessions = Sessions.hiding(sets, which, cases)
     predictions = np.empty((people, rounds))
-    group = max(1, _GROUP // (rounds * problem.size)) if isinstance(human, BatchHuman) else 1
+    group = max(1, BLOCK_NUMBERS // (rounds * problem.size)) if isinstance(human, BatchHuman) else 1
     for first in range(0, people, group):
         last = min(first + group, people)
         rngs = [stream(seed, person, Stream.ANSWERS) for person in range(first, last)]
