@@ -76,7 +76,7 @@ def test_the_seed_travels_with_the_result():
 
 def test_large_crowds_are_asked_in_groups(monkeypatch):
     whole = rollout(PROBLEM, CYCLE, 5, 10, rng=1)
-    monkeypatch.setattr("preceptor.simulation.rollouts._GROUP", 45)
+    monkeypatch.setattr("preceptor.simulation.rollouts.BLOCK_NUMBERS", 45)
     assert_allclose(
         rollout(PROBLEM, CYCLE, 5, 10, rng=1).predictions, whole.predictions, atol=1e-14
     )
