@@ -2,8 +2,8 @@
 
 Two tests, at most one shown, α = 1.05, δ = .99, T = 600. The paper does not print its instance; it
 describes one that is stationary up to ρ = .5, explores for 49 rounds at ρ = .6, and for more than
-150 at ρ = .99. `look_for_instances` goes through random draws of the usual kind (uniform, rounded
-to two digits) and keeps those that are stationary up to .5 and explore beyond round 150 at .99.
+150 at ρ = .99. Of random draws of the usual kind (uniform, rounded to two digits), those were kept
+that are stationary up to .5 and explore beyond round 150 at .99.
 There are 257 in the first 10,000 draws of seed 0; at .6 they explore not at all (71 of them) or for
 55 rounds and more. The instance drawn here is the first with 55. Most of those that explore at .6
 lie on a line: T_d(.99) = T_d(.6) + 96 in 130 of 186, one round less in 51, about 70 more in the
@@ -14,8 +14,7 @@ more than 150) lies just off it.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +24,9 @@ from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import as_usual, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import USUAL, Draw, best_plan, budget_of, draw, instance
+from preceptor.experiments.instances import USUAL, Draw, best_plan, budget_of, instance
 from preceptor.experiments.statistics import Mean
 from preceptor.experiments.sweep import Row, Setting, Sweep
-from preceptor.plan import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,15 +36,6 @@ CHOSEN = Draw(np.array([0.95, 0.12]), np.array([0.01, 0.61]))
 CORRELATIONS = (*(round(0.02 * i, 2) for i in range(50)), 0.99)
 ROUNDS_DRAWN = 200
 _CHOSEN_SO = "no comparison: the instance was chosen because it is so; the paper's is not printed"
-
-
-class Candidate(NamedTuple):
-    """An instance like the paper's: which draw, and how long it explores at ρ = .6 and .99."""
-
-    number: int
-    instance: Draw
-    at_sixty: int
-    at_high: int
 
 
 def sweeps(scale: Scale) -> tuple[Sweep, ...]:
@@ -62,38 +51,13 @@ def sweeps(scale: Scale) -> tuple[Sweep, ...]:
 
 def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The set shown in each of the first rounds (0: none), and T_d."""
-    told = given(setting, "alpha", "discount", "floor", "imputation", "budget", "horizon")
-    plan = _plan(CHOSEN, setting["rho"], **told)
-    schedule = plan.policy.schedule(min(ROUNDS_DRAWN, plan.problem.horizon or ROUNDS_DRAWN))
+    kind = "exactly" if str(setting.get("budget")).startswith("exactly") else "at most"
+    told = given(setting, "discount", "floor", "imputation", "horizon")
+    alpha, rounds = setting.get("alpha", USUAL.slow), told.get("horizon", USUAL.horizon)
+    plan = best_plan(instance(CHOSEN, setting["rho"], alpha, budget_of(kind, 1), **told))
+    schedule = plan.policy.schedule(min(ROUNDS_DRAWN, rounds))
     actions = "".join(str(shown[0] + 1) if shown else "0" for shown in schedule)
     return [{"length": plan.exploration_length, "actions": actions}]
-
-
-def _plan(
-    drawn: Draw,
-    rho: float,
-    *,
-    alpha: float = USUAL.slow,
-    budget: int | str = 1,
-    horizon: int = USUAL.horizon,
-    **more: float,
-) -> Plan:
-    kind = "exactly" if str(budget).startswith("exactly") else "at most"
-    allowed = budget_of(kind, 1)
-    return best_plan(instance(drawn, rho, alpha, allowed, horizon=horizon, **more))
-
-
-def look_for_instances(draws: int, seed: int = 0) -> Iterator[Candidate]:
-    """Draws that are stationary up to ρ = .5 and explore beyond round 150 at ρ = .99."""
-    for number in range(draws):
-        exact = draw(2, np.random.SeedSequence(seed, spawn_key=(number,)))
-        drawn = Draw(np.round(exact.coefficients, 2), np.round(exact.initial, 2))
-        high = _plan(drawn, 0.99).exploration_length
-        if high is None or high <= paper.MAP_AT_HIGH.value:
-            continue
-        if any(_plan(drawn, rho).exploration_length for rho in (0.5, 0.4, 0.3, 0.2, 0.1, 0.0)):
-            continue
-        yield Candidate(number, drawn, _plan(drawn, 0.6).exploration_length or 0, high)
 
 
 def figure(frame: pd.DataFrame) -> Figure:

@@ -167,19 +167,14 @@ def _against_correlation(ax: Axes, frame: pd.DataFrame, part: str) -> None:
     for horizon, name in ((used, f"T = {used}"), (0, "endless")):
         for budget in chosen["budget"].unique():
             rows = chosen[(chosen["horizon"] == horizon) & (chosen["budget"] == budget)]
-            if rows.empty:
-                continue
-            table = means(rows, ["rho"], "length")
-            look.draw_means(ax, table["rho"], table, label=f"{name}, {budget} {k}", style=style)
-            style += 1
+            if len(rows):
+                label = f"{name}, {budget} {k}"
+                look.draw_means(ax, rows, "rho", "length", label=label, style=style)
+                style += 1
     certified = frame[(frame["part"] == "certificates") & (frame["n"] == n) & (frame["k"] == k)]
-    if len(certified):
-        table = means(certified, ["rho"], "certified")
-        name = "proof's inequality, if all tests recur"
-        look.draw_means(ax, table["rho"], table, label=name, style=style, dash="--")
-        ax.set_ylim(-8, max(400, 1.05 * float(table["mean"].max())))
-    else:
-        ax.set_ylim(-8, None)
+    name = "proof's inequality, if all tests recur"
+    look.draw_means(ax, certified, "rho", "certified", label=name, style=style, dash="--")
+    ax.set_ylim(-8, max(400, ax.get_ylim()[1]) if len(certified) else None)
     title = f"(n, k) = ({n}, {k})"
     look.named_axes(ax, "correlation ρ between the tests", "exploration $T_d$ (rounds)", title)
     look.legend_below(ax)
@@ -194,10 +189,8 @@ def _against_horizon(ax: Axes, frame: pd.DataFrame) -> None:
         return
     for style, budget in enumerate(named["budget"].unique()):
         rows = frame[frame["budget"] == budget]
-        table = means(rows[rows["part"] == "horizons"], ["horizon"], "length")
-        if len(table):
-            label = f"{budget} {k}, horizon T"
-            look.draw_means(ax, table["horizon"], table, label=label, style=style)
+        longer, label = rows[rows["part"] == "horizons"], f"{budget} {k}, horizon T"
+        look.draw_means(ax, longer, "horizon", "length", label=label, style=style)
         limit = mean_where(rows, "length", part="named points", horizon=0)
         if not limit.draws:
             continue

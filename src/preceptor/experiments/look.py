@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_bytes
 from preceptor.errors import MissingExtra
+from preceptor.experiments.statistics import means
 from preceptor.report.plots import OKABE_ITO
 
 if TYPE_CHECKING:
@@ -37,20 +38,19 @@ def new_figure(columns: int, rows: int = 1, *, height: float = _PANEL[1]) -> tup
 
 
 def draw_means(
-    axes: Axes,
-    x: Any,
-    table: pd.DataFrame,
-    *,
-    label: str,
-    style: int = 0,
-    dash: str = "-",
-    scale: float = 1.0,
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, *, label: str, style: int = 0, dash: str = "-"
 ) -> None:
-    """A line through means with a band for their 95% intervals; `style` picks colour and mark."""
+    """Means of a column at each x, with a band for their 95% intervals; nothing for no rows.
+
+    `style` picks colour and mark.
+    """
+    if rows.empty:
+        return
+    table = means(rows, [x], y)
     colour = COLOURS[style % len(COLOURS)]
     axes.plot(
-        x,
-        scale * table["mean"],
+        table[x],
+        table["mean"],
         dash,
         color=colour,
         marker=MARKERS[style % len(MARKERS)],
@@ -58,9 +58,7 @@ def draw_means(
         linewidth=1.5,
         label=label,
     )
-    axes.fill_between(
-        x, scale * table["low"], scale * table["high"], color=colour, alpha=0.15, linewidth=0
-    )
+    axes.fill_between(table[x], table["low"], table["high"], color=colour, alpha=0.15, linewidth=0)
 
 
 def named_axes(axes: Axes, x: str, y: str = "", title: str = "") -> None:

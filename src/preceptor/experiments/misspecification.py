@@ -22,14 +22,13 @@ from preceptor._base.values import FloatArray
 from preceptor.evaluation.value import evaluate
 from preceptor.experiments.assumptions import Assumptions, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale, Verdict
-from preceptor.experiments.instances import USUAL, best_plan, budget_of
-from preceptor.experiments.statistics import Mean, mean_where, means
+from preceptor.experiments.instances import USUAL, beside_best, best_plan, budget_of
+from preceptor.experiments.statistics import Mean, mean_where
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.model.matrices import equicorrelation
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric
-from preceptor.planning.bounds import remaining_floor
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
@@ -125,11 +124,7 @@ def deployed(believed: Problem, **told: Any) -> dict[str, float]:
     """Plan with these inputs, then evaluate the plan with the right ones."""
     truth, best = _truth(**told)
     value = evaluate(truth, best_plan(believed).policy)
-    floor = remaining_floor(truth, after=0)
-    return {
-        "retained": 100.0 * best / value,
-        "excess": 100.0 * (best - floor) / (value - floor),
-    }
+    return beside_best(truth, best, value)
 
 
 @cache
@@ -147,8 +142,8 @@ def figure(frame: pd.DataFrame) -> Figure:
     ):
         for style, wrong_input in enumerate(INPUTS):
             rows = frame[(frame["part"] == "repeats") & (frame["input"] == wrong_input)]
-            table = means(rows, ["level"], column)
-            look.draw_means(ax, 100 * table["level"], table, label=INPUTS[wrong_input], style=style)
+            rows, label = rows.assign(percent=100 * rows["level"]), INPUTS[wrong_input]
+            look.draw_means(ax, rows, "percent", column, label=label, style=style)
             signs = frame[(frame["part"] == "signs") & (frame["input"] == wrong_input)]
             for sign, mark in ((1, "+"), (-1, "_")):
                 chosen = signs[signs["sign"] == sign]

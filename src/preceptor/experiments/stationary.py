@@ -17,11 +17,10 @@ import preceptor.experiments.look as look
 import preceptor.experiments.paper as paper
 from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of
+from preceptor.experiments.instances import BUDGETS, USUAL, beside_best, best_plan, problem_of
 from preceptor.experiments.statistics import mean_where, means
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
-from preceptor.planning.bounds import remaining_floor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,17 +68,7 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     problem = problem_of(setting, seed, setting["budget"], setting.get("horizon", USUAL.horizon))
     best = best_plan(problem).value
     fixed = solve(problem, "stationary").value
-    floor = remaining_floor(problem, after=0)
-    return [
-        {
-            "best": best,
-            "fixed": fixed,
-            "floor": floor,
-            "retained": 100.0 * best / fixed,
-            # Both are sums of what nobody can avoid and more; this compares only the more.
-            "excess": 100.0 * (best - floor) / (fixed - floor),
-        }
-    ]
+    return [{"best": best, "fixed": fixed, **beside_best(problem, best, fixed)}]
 
 
 def figure(frame: pd.DataFrame) -> Figure:
@@ -106,8 +95,8 @@ def figure(frame: pd.DataFrame) -> Figure:
 
 def _panel(ax: Axes, frame: pd.DataFrame, key: str, column: str, title: str, letter: str) -> None:
     for style, value in enumerate(sorted(frame[key].unique())):
-        table = means(frame[frame[key] == value], ["rho"], column)
-        look.draw_means(ax, table["rho"], table, label=f"{letter} = {value:.2f}", style=style)
+        rows, label = frame[frame[key] == value], f"{letter} = {value:.2f}"
+        look.draw_means(ax, rows, "rho", column, label=label, style=style)
     look.named_axes(ax, "correlation ρ between the tests", title=title)
     ax.set_ylim(0, 104)
     look.as_percent(ax)

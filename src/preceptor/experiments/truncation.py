@@ -9,7 +9,7 @@ planner, which needs less than a millisecond for 600 rounds and so is bound by f
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,19 @@ import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import as_usual
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import BUDGETS, USUAL, best_plan, problem_of
+from preceptor.experiments.instances import (
+    BUDGETS,
+    USUAL,
+    beside_best,
+    best_plan,
+    filled,
+    least_seconds,
+    problem_of,
+)
 from preceptor.experiments.plain_program import algorithm1
-from preceptor.experiments.statistics import Mean, mean_where, means
+from preceptor.experiments.statistics import Mean, mean_where
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.planning import solve
-from preceptor.planning.bounds import remaining_floor
-from preceptor.planning.finite import DEFAULT_MEMORY, fill
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,33 +76,20 @@ def task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """Retained optimality and excess-loss ratio with either suffix."""
     problem = problem_of(setting, seed, setting["budget"], setting.get("horizon", USUAL.horizon))
     best = best_plan(problem).value
-    floor = remaining_floor(problem, after=0)
     rows: list[Row] = []
     for suffix in SUFFIXES:
         value = solve(problem, "truncated", length=setting["length"], suffix=suffix).value
-        rows.append(
-            {
-                "suffix": suffix,
-                "retained": 100.0 * best / value,
-                "excess": 100.0 * (best - floor) / (value - floor),
-            }
-        )
+        rows.append({"suffix": suffix, **beside_best(problem, best, value)})
     return rows
 
 
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for planning T̄ rounds."""
-    length = setting["length"]
+    length, program = setting["length"], setting["program"]
     problem = problem_of(setting, seed, "exactly", length)
-    times = []
-    for _ in range(PROGRAMS[setting["program"]]):
-        started = time.perf_counter()
-        if setting["program"] == "plain":
-            algorithm1(problem)
-        else:
-            fill(problem, length, DEFAULT_MEMORY, method="truncated")
-        times.append(time.perf_counter() - started)
-    return [{"seconds": min(times)}]
+    plain, compiled = partial(algorithm1, problem), partial(filled, problem, length)
+    run = plain if program == "plain" else compiled
+    return [{"seconds": least_seconds(run, repeats=PROGRAMS[program])}]
 
 
 def figure(frame: pd.DataFrame) -> Figure:
@@ -118,9 +111,8 @@ def _quality_panel(ax: Axes, frame: pd.DataFrame, column: str) -> None:
     for style, alpha in enumerate(sorted(frame["alpha"].unique())):
         for suffix, dash in (("last", "--"), ("best", "-")):
             rows = frame[(frame["alpha"] == alpha) & (frame["suffix"] == suffix)]
-            table = means(rows, ["length"], column)
             label = f"α = {alpha:.2f}, {suffix}"
-            look.draw_means(ax, table["length"], table, label=label, style=style, dash=dash)
+            look.draw_means(ax, rows, "length", column, label=label, style=style, dash=dash)
     look.named_axes(ax, "planned rounds T̄", title="dashed: last set repeated, solid: chosen")
     ax.set_ylim(None, 102)
     look.as_percent(ax)

@@ -11,7 +11,7 @@ the compiled planner, where fixed costs show, except for Huber loss, which is av
 from __future__ import annotations
 
 import math
-import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +21,15 @@ import preceptor.experiments.paper as paper
 from preceptor.errors import InvalidInput
 from preceptor.experiments.assumptions import as_usual, given
 from preceptor.experiments.experiment import Experiment, Finding, Scale
-from preceptor.experiments.instances import USUAL, best_plan, budget_of, draw
-from preceptor.experiments.statistics import Mean, mean_where, means
+from preceptor.experiments.instances import (
+    USUAL,
+    best_plan,
+    budget_of,
+    draw,
+    filled,
+    least_seconds,
+)
+from preceptor.experiments.statistics import Mean, mean_where
 from preceptor.experiments.sweep import Row, Setting, Sweep
 from preceptor.loss import ClosedForm, Empirical
 from preceptor.loss.imputation import DEGREES
@@ -31,7 +38,6 @@ from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.planning import solve
-from preceptor.planning.finite import DEFAULT_MEMORY, fill
 from preceptor.problem import Problem
 
 if TYPE_CHECKING:
@@ -111,15 +117,14 @@ def quality_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
 def time_task(setting: Setting, seed: np.random.SeedSequence) -> list[Row]:
     """The least of several times for filling the table, for every T̄."""
     task = _problem(setting, USUAL.rho, seed)
-    rows: list[Row] = []
-    for length in (each for each in LENGTHS if each < (task.horizon or HORIZON)):
-        times = []
-        for _ in range(_REPEATS):
-            started = time.perf_counter()
-            fill(task, length, DEFAULT_MEMORY, method="truncated")
-            times.append(time.perf_counter() - started)
-        rows.append({"planned": length, "seconds": min(times)})
-    return rows
+    return [
+        {
+            "planned": length,
+            "seconds": least_seconds(partial(filled, task, length), repeats=_REPEATS),
+        }
+        for length in LENGTHS
+        if length < (task.horizon or HORIZON)
+    ]
 
 
 def _problem(setting: Setting, rho: float, seed: np.random.SeedSequence) -> Problem:
@@ -150,8 +155,8 @@ def problem(
         world = World.equicorrelated(drawn.coefficients, rho, noise_variance=USUAL.noise)
     place = (SAMPLED.index(name), round(1e6 * rho))
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *place))
-    filled = imputation or ("cubic" if name == "beta" else "linear")
-    oracle = Empirical(SAMPLES, filled, seed=int(own.generate_state(1)[0]))
+    impute = imputation or ("cubic" if name == "beta" else "linear")
+    oracle = Empirical(SAMPLES, impute, seed=int(own.generate_state(1)[0]))
     curve = PowerLaw(0.75, floor=floor) if name == "power" else Geometric(alpha, floor=floor)
     return Problem(
         world,
@@ -170,31 +175,20 @@ def figure(frame: pd.DataFrame) -> Figure:
     phases = frame[frame["part"] == "phases"]
     budget = "exactly" if "exactly" in set(phases["budget"]) else "at most"
     phases = phases[phases["budget"] == budget]
-    for style, (scenario, name) in enumerate(SCENARIOS.items()):
+    for scenario, name in SCENARIOS.items():
         rows = phases[phases["scenario"] == scenario]
-        if rows.empty:
-            continue
-        table = means(rows, ["rho"], "length")
         exact = scenario.endswith(" exact")
-        look.draw_means(
-            axes[0, 0],
-            table["rho"],
-            table,
-            label=name,
-            style=SAMPLED.index(scenario.removesuffix(" exact")) if exact else style,
-            dash=":" if exact else "-",
-        )
+        style = SAMPLED.index(scenario.removesuffix(" exact"))
+        dash = ":" if exact else "-"
+        look.draw_means(axes[0, 0], rows, "rho", "length", label=name, style=style, dash=dash)
     horizon = int(phases["horizon"].iloc[0]) if "horizon" in phases else HORIZON
     rho, length = "correlation ρ (latent for Beta)", "exploration $T_d$ (rounds)"
     look.named_axes(axes[0, 0], rho, length, f"T = {horizon}")
     for style, scenario in enumerate(SAMPLED):
         quality = frame[(frame["part"] == "quality") & (frame["scenario"] == scenario)]
-        table = means(quality, ["planned"], "retained")
-        label = SCENARIOS[scenario]
-        look.draw_means(axes[0, 1], table["planned"], table, label=label, style=style)
-        times = relative_times(frame, scenario)
-        table = means(times, ["planned"], "share")
-        look.draw_means(axes[0, 2], table["planned"], table, label=label, style=style)
+        times, label = relative_times(frame, scenario), SCENARIOS[scenario]
+        look.draw_means(axes[0, 1], quality, "planned", "retained", label=label, style=style)
+        look.draw_means(axes[0, 2], times, "planned", "share", label=label, style=style)
     for ax, name in (
         (axes[0, 1], "retained optimality"),
         (axes[0, 2], f"time, as part of that for T̄ = {int(frame['planned'].max())}"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from preceptor.experiments.assumptions import NAMES
@@ -38,14 +39,7 @@ def section_of(result: Result, scale: dict[str, Any]) -> Section:
         "about": result.experiment.about.strip(),
         "scale": scale,
         "findings": [
-            {
-                "claim": finding.claim,
-                "paper": finding.paper,
-                "ours": finding.ours,
-                "verdict": finding.verdict.value,
-                "why": finding.why,
-            }
-            for finding in result.findings
+            asdict(finding) | {"verdict": finding.verdict.value} for finding in result.findings
         ],
         "seconds": result.seconds,
         "rows": {part: int((parts == part).sum()) for part in result.seconds},
