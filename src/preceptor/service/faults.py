@@ -1,12 +1,13 @@
-"""What is wrong with a request that does not fit its description, in our words.
+"""What is wrong with a request that does not fit its description, a sentence each.
 
-Pydantic finds the faults and says them in words of its own ("Input should be a valid number").
-Here each becomes a sentence as everywhere else: the field, its value, what is allowed.
+Pydantic finds the faults ("Input should be a valid number"). Each becomes a sentence of the form
+that all messages have: the field, its value, what is allowed ("rate: 'x', must be a valid number").
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args, get_type_hints
 
@@ -14,6 +15,8 @@ from preceptor._base.words import nearest
 from preceptor.service.schemas import ALLOWED_NAMES, Body
 
 _Said = Mapping[str, Any]
+# How pydantic begins to say what is allowed.
+_SHOULD = re.compile(r"^\w+ should\b")
 # Parts of a place that pydantic adds for itself: where a request has its body, which of several
 # kinds was tried.
 _OUTER = ("body", "path", "query")
@@ -84,12 +87,19 @@ def _joined(allowed: Sequence[str]) -> str:
 
 
 def _allowed(fault: _Said, known: Sequence[str]) -> str:
-    made = _SENTENCES.get(fault["type"])
-    if made is not None:
-        return made(fault, known)
-    # A kind of fault that nobody has thought of: pydantic's own words, as near to ours as they go.
-    said: str = fault["msg"].removeprefix("Value error, ")
-    return said.replace("Input should be", "must be").replace("Input should", "must")
+    if isinstance(fault.get("input"), bytes):
+        return "must be sent with Content-Type: application/json"
+    match fault["type"]:
+        case "missing":
+            return "missing, must be there"
+        case "extra_forbidden":
+            return _unknown(fault, known)
+        case "json_invalid":
+            return f"is not JSON ({fault['ctx']['error']})"
+        case "string_pattern_mismatch":
+            pattern = fault["ctx"]["pattern"]
+            return f"must be {ALLOWED_NAMES.get(pattern, f'text of the form {pattern}')}"
+    return _SHOULD.sub("must", fault["msg"].removeprefix("Value error, "))
 
 
 def _unknown(fault: _Said, known: Sequence[str]) -> str:
@@ -98,46 +108,3 @@ def _unknown(fault: _Said, known: Sequence[str]) -> str:
     near = nearest(str(fault["loc"][-1]), known)
     meant = "" if near is None else f"did you mean {near!r}? "
     return f"is not known; {meant}there are {', '.join(known)}"
-
-
-def _pattern(fault: _Said, known: Sequence[str]) -> str:
-    pattern = fault["ctx"]["pattern"]
-    return f"must be {ALLOWED_NAMES.get(pattern, f'text of the form {pattern}')}"
-
-
-def _object(fault: _Said, known: Sequence[str]) -> str:
-    if isinstance(fault["input"], bytes):
-        return "must be sent with Content-Type: application/json"
-    return "must be an object of names and values"
-
-
-def _plain(text: str) -> Callable[[_Said, Sequence[str]], str]:
-    """A sentence with what pydantic knows of the limit in it."""
-    return lambda fault, known: text.format(**fault.get("ctx", {}))
-
-
-_SENTENCES: dict[str, Callable[[_Said, Sequence[str]], str]] = {
-    "missing": _plain("missing, must be there"),
-    "extra_forbidden": _unknown,
-    "json_invalid": _plain("is not JSON ({error})"),
-    "string_pattern_mismatch": _pattern,
-    "literal_error": _plain("must be {expected}"),
-    **dict.fromkeys(("float_type", "float_parsing"), _plain("must be a number")),
-    "finite_number": _plain("must be a finite number"),
-    **dict.fromkeys(
-        ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
-        _plain("must be a whole number"),
-    ),
-    **dict.fromkeys(("bool_type", "bool_parsing"), _plain("must be true or false")),
-    **dict.fromkeys(("string_type", "string_unicode"), _plain("must be text")),
-    "string_too_short": _plain("must be text that is not empty"),
-    "string_too_long": _plain("must be text of at most {max_length} letters"),
-    "list_type": _plain("must be a list"),
-    "too_short": _plain("must be at least {min_length}, here are {actual_length}"),
-    "too_long": _plain("must be at most {max_length}"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _object),
-    "greater_than": _plain("must be more than {gt:g}"),
-    "greater_than_equal": _plain("must be at least {ge:,}"),
-    "less_than_equal": _plain("must be at most {le:,}"),
-    "value_error": lambda fault, known: str(fault["ctx"]["error"]),
-}
