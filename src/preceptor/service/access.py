@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 
 from preceptor.service.recent import Recent
@@ -16,6 +17,8 @@ from preceptor.store.tokens import SCOPES, Token
 
 # Paths that need a token.
 GUARDED = "/v1/"
+# Tokens are looked at by the gate; this only says in the OpenAPI document which calls need one.
+_BEARER = HTTPBearer(auto_error=False, description="Made by `preceptor serve token create`.")
 # A token that was made or revoked elsewhere is known here after so many seconds at most.
 _SECONDS = 2.0
 
@@ -119,7 +122,7 @@ def needs(scope: str) -> Any:
 
 
 def _check(scope: str) -> Callable[..., Awaitable[None]]:
-    async def check(request: Request) -> None:
+    async def check(request: Request, _: Annotated[Any, Depends(_BEARER)]) -> None:
         token: Token = request.scope["state"]["token"]
         if not token.may(scope):
             raise Refusal(403, f"token: may only {token.scope}, this needs {scope}")
@@ -128,17 +131,3 @@ def _check(scope: str) -> Callable[..., Awaitable[None]]:
 
 
 _CHECKS = {scope: _check(scope) for scope in SCOPES}
-
-
-def describe_tokens(document: dict[str, Any]) -> None:
-    """Say in the OpenAPI document which calls need a token: all that the gate guards.
-
-    FastAPI's own dependency would look at the token once more in every call.
-    """
-    said = "Made by `preceptor serve token create`."
-    scheme = {"type": "http", "scheme": "bearer", "description": said}
-    document["components"]["securitySchemes"] = {"HTTPBearer": scheme}
-    for path, calls in document["paths"].items():
-        if path.startswith(GUARDED):
-            for call in calls.values():
-                call["security"] = [{"HTTPBearer": []}]

@@ -14,7 +14,6 @@ from starlette.responses import PlainTextResponse, Response
 
 from preceptor._base.version import VERSION
 from preceptor.service import people, plans, rounds
-from preceptor.service.access import describe_tokens
 from preceptor.service.answers import Problem
 from preceptor.service.gate import Gate
 from preceptor.service.live import Live, live_of
@@ -129,7 +128,7 @@ async def metrics(request: Request) -> Response:
 
 
 def _describe_by_hand(app: FastAPI) -> None:
-    """Refusals and tokens are looked after by hand, so the document has to be told of them."""
+    """Refusals are answered by hand, so the document has to be told of them."""
     made = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -139,7 +138,6 @@ def _describe_by_hand(app: FastAPI) -> None:
             described = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
             parts |= described.pop("$defs", {})
             parts["Problem"] = described
-            describe_tokens(schema)
         return app.openapi_schema or {}
 
     app.openapi = openapi  # type: ignore[method-assign]
