@@ -134,7 +134,7 @@ def picture() -> None:
     data = data_of("plan-or-predictive")
     study = Study.from_dict(data)
     found = power(study, [10, 20, 40, 80], simulations=100, seed=101, workers=None)
-    plot(found, Path(__file__).parent / "assets" / "power.svg")
+    plot(found).savefig(Path(__file__).parent / "assets" / "power.svg")
 
 
 if __name__ == "__main__":

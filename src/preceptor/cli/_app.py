@@ -9,30 +9,26 @@ import typer
 import preceptor
 from preceptor.cli._console import know_options
 
-EXAMPLES = """[bold]Examples[/bold]
 
-  preceptor plan
+def examples(*commands: str, after: str = "") -> str:
+    """Commands to try, for the end of a help page; only paragraphs keep their lines there."""
+    return "\n\n".join(["[bold]Examples[/bold]", *(f"  {each}" for each in commands), after])
 
-  preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100
 
-  preceptor next plan.json --shown counts.json
-
-  preceptor tutor cases.csv --outcome y --name ann
-
-  preceptor simulate plan.json --people 200
-
-  preceptor solve examples/diabetes.toml
-
-  preceptor solve problem.toml --plot plan.png --output plan.json
-
-  preceptor solve problem.toml --method truncated --length 40
-
-  preceptor solve problem.toml --json | jq .value
-
-  preceptor explain plan.json
-
-Type less: preceptor --install-completion teaches your shell to complete commands and options.
-"""
+EXAMPLES = examples(
+    "preceptor plan",
+    "preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100",
+    "preceptor next plan.json --shown counts.json",
+    "preceptor tutor cases.csv --outcome y --name ann",
+    "preceptor simulate plan.json --people 200",
+    "preceptor solve examples/diabetes.toml",
+    "preceptor solve problem.toml --plot plan.png --output plan.json",
+    "preceptor solve problem.toml --method truncated --length 40",
+    "preceptor solve problem.toml --json | jq .value",
+    "preceptor explain plan.json",
+    after="Type less: preceptor --install-completion teaches your shell to complete commands and "
+    "options.",
+)
 
 app = typer.Typer(
     name="preceptor",

@@ -6,7 +6,6 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import typer
@@ -31,32 +30,6 @@ _LISTED = 0.005
 
 class Stopped(Exception):
     """The person wants to stop."""
-
-
-class Question(Protocol):
-    """How one kind of outcome is asked for, read and judged."""
-
-    @property
-    def prompt(self) -> str:
-        """What stands before the answer."""
-
-    def in_words(self) -> str:
-        """What to type."""
-
-    def greeting(self, outcomes: FloatArray) -> list[str]:
-        """What people should know before the first case."""
-
-    def answer(self, typed: str) -> float:
-        """What was typed as a number; ValueError says what is wrong with it."""
-
-    def is_doubtful(self, answer: float) -> bool:
-        """Whether it looks like a slip."""
-
-    def said(self, answer: float) -> str:
-        """An answer as the person reads it."""
-
-    def verdict(self, answer: float, outcome: float) -> str:
-        """The truth, and how far off the answer was."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +141,10 @@ class YesNo:
         if answer == outcome:
             return f"{truth}: right."
         return f"{truth}: {'a miss' if outcome > 0.5 else 'a false alarm'}."
+
+
+Question = Quantity | YesNo
+"""How one kind of outcome is asked for, read and judged."""
 
 
 def question_of(problem: preceptor.Problem, name: str, outcomes: FloatArray) -> Question:

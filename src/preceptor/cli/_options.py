@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -70,48 +71,47 @@ Costs = Annotated[
 Limit = Annotated[
     float | None, typer.Option(help="What the tests shown in one case may cost together.")
 ]
-_YES_NO = "Outcomes that are yes or no"
+
+
+def _about_yes_no(*flags: str, help: str, words: Sequence[str] = (), **given: Any) -> Any:
+    """An option of the panel about outcomes that are yes or no; `words` are what it may be."""
+    if words:
+        given |= {"metavar": "|".join(words), "autocompletion": lambda: list(words)}
+    return typer.Option(*flags, help=help, rich_help_panel="Outcomes that are yes or no", **given)
+
+
 MissCost = Annotated[
     float | None,
-    typer.Option(
-        help="What a miss costs: saying no when the truth is yes (default: 1).",
-        metavar="COST",
-        rich_help_panel=_YES_NO,
+    _about_yes_no(
+        help="What a miss costs: saying no when the truth is yes (default: 1).", metavar="COST"
     ),
 ]
 FalseAlarmCost = Annotated[
     float | None,
-    typer.Option(
+    _about_yes_no(
         help="What a false alarm costs: saying yes when the truth is no (default: 1).",
         metavar="COST",
-        rich_help_panel=_YES_NO,
     ),
 ]
 Risk = Annotated[
     str | None,
-    typer.Option(
+    _about_yes_no(
         help="Whether people decide, or say probabilities that are charged by the Brier score or "
         "the log loss (default: decision).",
-        metavar="|".join(RISKS),
-        autocompletion=lambda: list(RISKS),
-        rich_help_panel=_YES_NO,
+        words=RISKS,
     ),
 ]
 AsNumber = Annotated[
     bool,
-    typer.Option(
+    _about_yes_no(
         "--as-number",
         help="Read an outcome of two values as a number: squared errors, and linear readers only.",
-        rich_help_panel=_YES_NO,
     ),
 ]
 Link = Annotated[
     str | None,
-    typer.Option(
-        help="How a score becomes a probability (default: probit).",
-        metavar="probit|logistic",
-        autocompletion=lambda: ["probit", "logistic"],
-        rich_help_panel=_YES_NO,
+    _about_yes_no(
+        help="How a score becomes a probability (default: probit).", words=("probit", "logistic")
     ),
 ]
 Kind = Annotated[

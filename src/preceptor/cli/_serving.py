@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import socket
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -17,15 +18,16 @@ if TYPE_CHECKING:
     from preceptor.store import Store
 
 DEFAULT_DATABASE = "preceptor.db"
+# What an extra brings: who needs it, and the modules by which one sees that it is there.
+_SERVES = ("fastapi", "jinja2", "sqlalchemy", "uvicorn")
+_NEEDED = {"serve": ("The service", _SERVES), "study": ("A study", (*_SERVES, "pandas"))}
 
-EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor serve --plan plan.json
-
-  preceptor serve token create --scope write --name "training tool"
-
-  preceptor serve --host 0.0.0.0 --port 8000 --database postgresql://preceptor@localhost/preceptor
-"""
+EXAMPLES = examples(
+    "preceptor serve --plan plan.json",
+    'preceptor serve token create --scope write --name "training tool"',
+    "preceptor serve --host 0.0.0.0 --port 8000 --database "
+    "postgresql://preceptor@localhost/preceptor",
+)
 
 Database = Annotated[
     str,
@@ -48,8 +50,8 @@ def opened(database: str) -> Store:
     return Store(database)
 
 
-def existing(database: str) -> Store:
-    """A store that must be there already, as it is."""
+def existing(database: str, *, creates: bool = False) -> Store:
+    """A store that must be there already, as it is; `creates` refuses tables of other versions."""
     need_extra()
     from preceptor.store import Store
     from preceptor.store.engines import url_of
@@ -57,18 +59,15 @@ def existing(database: str) -> Store:
     url = url_of(database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
         raise InvalidInput(f"--database: {database} is not there")
-    return Store(database, creates=False)
+    return Store(database, creates=creates)
 
 
-def need_extra() -> None:
+def need_extra(extra: str = "serve") -> None:
     """Say what to install where something is missing."""
-    try:
-        import fastapi  # noqa: F401
-        import jinja2  # noqa: F401
-        import sqlalchemy  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as missing:
-        raise MissingExtra(str(missing.name), "serve", "The service") from None
+    what, modules = _NEEDED[extra]
+    for name in modules:
+        if importlib.util.find_spec(name) is None:
+            raise MissingExtra(name, extra, what)
 
 
 def shown(database: str) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import (
     check_target,
     echo_json,
@@ -22,19 +22,12 @@ from preceptor.cli._tables import renamed_columns, source_of
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor diagnose
-
-  preceptor diagnose cases.csv --outcome y --tests 2 --rounds 40 -o block.csv
-
-  preceptor diagnose --read log.csv --data cases.csv --outcome y
-
-  preceptor diagnose block.csv --read log.csv --data cases.csv --outcome y
-
-The schedule has the columns of a log: add who (participant), what they said (prediction), the
-results of each case (values) and, where it was told, what was true (outcome).
-"""
+_EXAMPLES = examples(
+    "preceptor diagnose",
+    "preceptor diagnose cases.csv --outcome y --tests 2 --rounds 40 -o block.csv",
+    "preceptor diagnose --read log.csv --data cases.csv --outcome y",
+    "preceptor diagnose block.csv --read log.csv --data cases.csv --outcome y",
+)
 
 
 @app.command(epilog=_EXAMPLES)
@@ -70,13 +63,7 @@ def diagnose(
     data: Annotated[
         Path | None, typer.Option(help="With --read: the table of cases.", metavar="TABLE")
     ] = None,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="With --read: what the log calls a column, e.g. prediction=answer; repeatable.",
-            metavar="OURS=THEIRS",
-        ),
-    ] = None,
+    columns: _options.Columns = None,
     drop: _options.TableDrop = None,
     as_number: _options.AsNumber = False,
     output: Annotated[
@@ -88,7 +75,11 @@ def diagnose(
     *,
     reading: Reading,
 ) -> None:
-    """Plan a short block of rounds that finds out how somebody learns, or read its log."""
+    """Plan a short block of rounds that finds out how somebody learns, or read its log.
+
+    The schedule has the columns of a log: add who (participant), what they said (prediction), the
+    results of each case (values) and, where it was told, what was true (outcome).
+    """
     with readable_errors():
         if read is None:
             refused = {"--data": data, "--columns": columns}

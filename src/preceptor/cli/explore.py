@@ -12,24 +12,21 @@ import typer
 import preceptor.cli._options as _options
 from preceptor._base.files import read_text
 from preceptor._base.parsing import parse_json
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import readable_errors, say, spinner
 from preceptor.cli._reading import reads_table, typed
-from preceptor.cli._serving import need_extra
+from preceptor.cli._serving import listening, need_extra
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
 if TYPE_CHECKING:
     from preceptor.explorer import Ground
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor explore
-
-  preceptor explore cases.csv --outcome y
-
-  preceptor explore plan.json --no-browser --port 8001
-"""
+_EXAMPLES = examples(
+    "preceptor explore",
+    "preceptor explore cases.csv --outcome y",
+    "preceptor explore plan.json --no-browser --port 8001",
+)
 _PROBLEMS = (".toml", ".json")
 
 
@@ -65,16 +62,11 @@ def explore(
     """
     with readable_errors():
         need_extra()
-        from preceptor.service.serving import address_of, listen, run
+        from preceptor.service.serving import address_of, run
         from preceptor.web.site import make_explorer
 
         own = None if source is None else _ground(source, outcome, unit, drop or [], reading)
-        try:
-            made = listen("127.0.0.1", port)
-        except OSError as error:
-            raise InvalidInput(
-                f"--port: cannot listen at {port} ({error.strerror}); choose another"
-            ) from None
+        made = listening("127.0.0.1", port)
         address = address_of(made)
         say(f"Listening at {address} (Ctrl-C stops)")
         if sys.stdin.isatty() if browser is None else browser:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import (
     check_target,
     fail,
@@ -22,18 +22,13 @@ from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import renamed_columns, source_of
 from preceptor.tables import Reading
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor fit log.csv --data cases.csv --outcome y
-
-  preceptor fit log.csv --data cases.csv --outcome y --columns prediction=answer
-
-  preceptor fit log.csv --data cases.csv --outcome y --answers t     (with slips now and then)
-
-  preceptor plan cases.csv --outcome y --learner learner.json
-
-  preceptor plan cases.csv --outcome y --learner learner.json --log log.csv --participant p07
-"""
+_EXAMPLES = examples(
+    "preceptor fit log.csv --data cases.csv --outcome y",
+    "preceptor fit log.csv --data cases.csv --outcome y --columns prediction=answer",
+    "preceptor fit log.csv --data cases.csv --outcome y --answers t     (with slips now and then)",
+    "preceptor plan cases.csv --outcome y --learner learner.json",
+    "preceptor plan cases.csv --outcome y --learner learner.json --log log.csv --participant p07",
+)
 
 
 @app.command(epilog=_EXAMPLES)

@@ -11,7 +11,7 @@ import typer
 import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.words import as_known, counted, first_few
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import (
     check_target,
     echo_json,
@@ -30,20 +30,13 @@ if TYPE_CHECKING:
     from preceptor.advice.from_here import SoFar
     from preceptor.advice.next_case import NextCase
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor next plan.json                                      (the first case of somebody new)
-
-  preceptor next plan.json --log log.csv --participant p07
-
-  preceptor next plan.json --log log.csv --participant p07 --available abdomen,wrist,weight
-
-  preceptor next plan.json --shown counts.json
-
-with, for instance, {"abdomen": 12, "wrist": 7} in counts.json; or, to find out from the answers how this person learns:
-
-  preceptor next plan.json --log log.csv --participant p07 --tutor
-"""  # noqa: E501 - a line of help that is broken cannot be copied
+_EXAMPLES = examples(
+    "preceptor next plan.json                                  (the first case of somebody new)",
+    "preceptor next plan.json --log log.csv --participant p07",
+    "preceptor next plan.json --log log.csv --participant p07 --available abdomen,wrist,weight",
+    'preceptor next plan.json --shown counts.json         (e.g. {"abdomen": 12})',
+    "preceptor next plan.json --log log.csv --participant p07 --tutor",
+)
 
 
 @app.command(name="next", epilog=_EXAMPLES)

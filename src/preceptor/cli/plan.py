@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import (
     check_target,
     echo_json,
@@ -25,24 +25,16 @@ from preceptor.cli._tables import read_named_numbers, source_of
 from preceptor.errors import InvalidInput
 from preceptor.tables import Reading
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor plan
-
-  preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100
-
-  preceptor plan cases.csv --outcome y --beliefs marginal --costs costs.csv --limit 30
-
-  preceptor plan cases.csv --outcome y --person by-showings --half-life 14
-
-  preceptor plan cases.csv --outcome y --learner learner.json --json
-
-  preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)
-
-  preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv
-
-  preceptor plan cases.csv --outcome ill --positive yes --miss-cost 5 --false-alarm-cost 1
-"""
+_EXAMPLES = examples(
+    "preceptor plan",
+    "preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100",
+    "preceptor plan cases.csv --outcome y --beliefs marginal --costs costs.csv --limit 30",
+    "preceptor plan cases.csv --outcome y --person by-showings --half-life 14",
+    "preceptor plan cases.csv --outcome y --learner learner.json --json",
+    "preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)",
+    "preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv",
+    "preceptor plan cases.csv --outcome ill --positive yes --miss-cost 5 --false-alarm-cost 1",
+)
 
 
 @app.command(epilog=_EXAMPLES)

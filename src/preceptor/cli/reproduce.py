@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import INTERRUPTED, readable_errors, say, spinner
 
 _Number = TypeVar("_Number", int, float)
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor reproduce
-
-  preceptor reproduce --quick
-
-  preceptor reproduce stationary --draws 200 --rho 0:0.99:40
-
-  preceptor reproduce stationary --alpha 1.3 --horizon 200
-
-  preceptor reproduce --cluster tcp://127.0.0.1:8786
-"""
+_EXAMPLES = examples(
+    "preceptor reproduce",
+    "preceptor reproduce --quick",
+    "preceptor reproduce stationary --draws 200 --rho 0:0.99:40",
+    "preceptor reproduce stationary --alpha 1.3 --horizon 200",
+    "preceptor reproduce --cluster tcp://127.0.0.1:8786",
+)
 
 
 _COLOURS = {"agrees": "green", "holds": "green", "compatible": "cyan", "differs": "red"}
-_CHANGES = "Change an assumption of the paper"
+
+
+def _changed(help: str, metavar: str | None = None) -> Any:
+    """An option that changes an assumption of the paper."""
+    panel = "Change an assumption of the paper"
+    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel)
 
 
 @app.command(epilog=_EXAMPLES)
@@ -47,44 +47,24 @@ def reproduce(
             help="Correlations: first:last:count, or a list with commas.", metavar="A:B:N"
         ),
     ] = None,
-    alpha: Annotated[
-        float | None,
-        typer.Option(help="What a showing divides an error by.", rich_help_panel=_CHANGES),
-    ] = None,
-    discount: Annotated[
-        float | None,
-        typer.Option(help="What a case one round later is worth.", rich_help_panel=_CHANGES),
-    ] = None,
+    alpha: Annotated[float | None, _changed("What a showing divides an error by.")] = None,
+    discount: Annotated[float | None, _changed("What a case one round later is worth.")] = None,
     floor: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of the squared error that learning never removes.",
-            rich_help_panel=_CHANGES,
-        ),
+        float | None, _changed("Share of the squared error that learning never removes.")
     ] = None,
     imputation: Annotated[
         str | None,
-        typer.Option(
-            help="How hidden tests are filled in: 0 (knowing how tests go together) to 1 (as "
-            "average); linear or cubic on sampled cases.",
-            metavar="SHARE|WORD",
-            rich_help_panel=_CHANGES,
+        _changed(
+            "How hidden tests are filled in: 0 (knowing how tests go together) to 1 (as average); "
+            "linear or cubic on sampled cases.",
+            "SHARE|WORD",
         ),
     ] = None,
-    tests: Annotated[
-        int | None, typer.Option(help="How many tests there are.", rich_help_panel=_CHANGES)
-    ] = None,
+    tests: Annotated[int | None, _changed("How many tests there are.")] = None,
     budget: Annotated[
-        str | None,
-        typer.Option(
-            help="How many may be shown: 2, 'at most 2' or 'exactly 2'.",
-            metavar="K",
-            rich_help_panel=_CHANGES,
-        ),
+        str | None, _changed("How many may be shown: 2, 'at most 2' or 'exactly 2'.", "K")
     ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(help="How many rounds are planned.", rich_help_panel=_CHANGES)
-    ] = None,
+    horizon: Annotated[int | None, _changed("How many rounds are planned.")] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A coarse pass that takes seconds.")
     ] = False,

@@ -10,7 +10,7 @@ import typer
 import preceptor.cli._options as _options
 from preceptor._base.discounting import rounds_until
 from preceptor.advice.kinds import EVERYBODY, HUMANS
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
 from preceptor.errors import InvalidInput
 from preceptor.evaluation.expectations import people_of
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 # Rounds are played until this share of the discounted time is covered.
 _COVERED, _MOST_ROUNDS = 0.95, 1_000
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor simulate plan.json --people 200
-
-  preceptor simulate plan.json --human forgets --noise 2 --log forgetful.csv
-
-  preceptor simulate plan.json --human all --people 50
-"""
+_EXAMPLES = examples(
+    "preceptor simulate plan.json --people 200",
+    "preceptor simulate plan.json --human forgets --noise 2 --log forgetful.csv",
+    "preceptor simulate plan.json --human all --people 50",
+)
 
 
 @app.command(epilog=_EXAMPLES)

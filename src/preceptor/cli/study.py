@@ -10,28 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from preceptor._base.words import listed
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import know_options
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.cli._serving import existing, need_extra
+from preceptor.errors import InvalidInput
 
 if TYPE_CHECKING:
     from preceptor.store import Store
     from preceptor.store.studies import KeptStudy
 
-EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor study new study.toml --template decisive
-
-  preceptor study check study.toml
-
-  preceptor study power study.toml --people 10,20,40
-
-  preceptor study open study.toml
-
-  preceptor study serve
-
-  preceptor study status --verify
-"""
+EXAMPLES = examples(
+    "preceptor study new study.toml --template decisive",
+    "preceptor study check study.toml",
+    "preceptor study power study.toml --people 10,20,40",
+    "preceptor study open study.toml",
+    "preceptor study serve",
+    "preceptor study status --verify",
+)
 
 Which = Annotated[
     str | None,
@@ -49,24 +44,10 @@ def study(context: typer.Context) -> None:
     know_options(context)
 
 
-def need_extra() -> None:
-    """Say what to install where something is missing."""
-    try:
-        import fastapi  # noqa: F401
-        import pandas  # noqa: F401
-    except ImportError as missing:
-        raise MissingExtra(str(missing.name), "study", "A study") from None
-
-
 def existing_store(database: str) -> Store:
     """A store that must be there already; tables of another version are refused."""
-    from preceptor.cli._serving import existing
-
-    need_extra()
-    existing(database).close()
-    from preceptor.store import Store
-
-    return Store(database)
+    need_extra("study")
+    return existing(database, creates=True)
 
 
 def named(store: Store, name: str | None) -> KeptStudy:

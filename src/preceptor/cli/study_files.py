@@ -11,20 +11,19 @@ from typing import Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor._base.files import read_json, write_text
+from preceptor._base.files import read_json, write_bytes, write_text
+from preceptor.cli._app import examples
 from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
-from preceptor.cli._serving import DEFAULT_DATABASE, Database, opened, shown
-from preceptor.cli.study import need_extra, study_app
+from preceptor.cli._serving import DEFAULT_DATABASE, Database, need_extra, opened, shown
+from preceptor.cli.study import study_app
 from preceptor.errors import InvalidFile, InvalidInput
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")]
 
-_NEW = """[bold]Examples[/bold]
-
-  preceptor study new --list
-
-  preceptor study new study.toml --template decisive
-"""
+_NEW = examples(
+    "preceptor study new --list",
+    "preceptor study new study.toml --template decisive",
+)
 
 
 @study_app.command("new", epilog=_NEW)
@@ -35,10 +34,6 @@ def new(
     template: Annotated[
         str, typer.Option(help="Which study to begin with; --list says what there is.")
     ] = "plan-or-fixed",
-    id: Annotated[
-        str | None,
-        typer.Option(help="Of the study, in its address (default: as the file is named)."),
-    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(help="Of cases and arms (default: a random one).", min=0, max=2**53 - 1),
@@ -47,7 +42,7 @@ def new(
 ) -> None:
     """Write a study file, with comments, that can be run as it is once it is filled in."""
     with readable_errors():
-        need_extra()
+        need_extra("study")
         from preceptor.study import Study
         from preceptor.study.beginning import begun, headline, placeholders, template_names
 
@@ -61,7 +56,7 @@ def new(
         if file.exists():
             raise InvalidInput(f"{file}: is there already; choose another name, or remove it first")
         drawn = secrets.randbelow(2**31) if seed is None else seed
-        text = begun(template, id or _id_of(file), drawn)
+        text = begun(template, _id_of(file), drawn)
         write_text(file, text)
         left = len(placeholders(Study.load(file)))
         say(f"Wrote {file}. Fill in what stands in [[double brackets]] ({left} places), then run:")
@@ -83,7 +78,7 @@ def check(
     Ends with 0 if the study can be run, whatever there is to look at.
     """
     with readable_errors():
-        need_extra()
+        need_extra("study")
         from preceptor.study import Study
         from preceptor.study.arms import make_arms
         from preceptor.study.checking import overview
@@ -98,12 +93,10 @@ def check(
         typer.echo(found.in_words())
 
 
-_POWER = """[bold]Examples[/bold]
-
-  preceptor study power study.toml --people 10,20,40,80
-
-  preceptor study power study.toml --people 20 --simulations 500 --plot power.svg
-"""
+_POWER = examples(
+    "preceptor study power study.toml --people 10,20,40,80",
+    "preceptor study power study.toml --people 20 --simulations 500 --plot power.svg",
+)
 
 
 @study_app.command("power", epilog=_POWER)
@@ -131,7 +124,8 @@ def power(
     people are taken for stands under \\[assumed] in the file.
     """
     with readable_errors():
-        need_extra()
+        need_extra("study")
+        from preceptor.report.plots import picture_of
         from preceptor.study import Study
         from preceptor.study import power_report as report
         from preceptor.study.power import power as find
@@ -151,7 +145,7 @@ def power(
                 progress=tell,
             )
         if plot is not None:
-            report.plot(found, plot)
+            write_bytes(plot, picture_of(report.plot(found), plot.suffix))
             say(f"Wrote {plot}")
     if as_json:
         echo_json(found.to_dict())
@@ -194,7 +188,7 @@ def open_study(
     study; nothing else changes. The same file again changes nothing.
     """
     with readable_errors():
-        need_extra()
+        need_extra("study")
         from preceptor.study import Study, opening
         from preceptor.study.freezing import unwritten
         from preceptor.study.registered_words import JSON, TEXT, write_registration

@@ -17,10 +17,11 @@ from preceptor.cli._serving import (
     is_loopback,
     listening,
     must_be_locked,
+    need_extra,
     opened,
     shown,
 )
-from preceptor.cli.study import existing_store, need_extra, study_app
+from preceptor.cli.study import existing_store, study_app
 
 if TYPE_CHECKING:
     from preceptor.store.studies import KeptStudy
@@ -88,7 +89,7 @@ def preview(
     written may be in the file.
     """
     with readable_errors():
-        need_extra()
+        need_extra("study")
         from preceptor.service.serving import address_of, run
         from preceptor.service.settings import Settings
         from preceptor.store import participants

@@ -12,7 +12,7 @@ import typer
 import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.words import counted
-from preceptor.cli._app import app
+from preceptor.cli._app import app, examples
 from preceptor.cli._console import check_target, note_all, readable_errors, say, spinner
 from preceptor.cli._reading import reads_table
 from preceptor.cli._tables import source_of
@@ -24,16 +24,13 @@ if TYPE_CHECKING:
     from preceptor.cli._cases import Cases
     from preceptor.cli._session import Session
 
-_EXAMPLES = """[bold]Examples[/bold]
-
-  preceptor tutor cases.csv --outcome y --name ann
-
-  preceptor tutor cases.csv --outcome y --name ann --rounds 20 --report ann.html
-
-  preceptor tutor cases.csv --outcome y --name ann --plan plan.json     (costs, risks: as planned)
-
-  preceptor fit ann.csv --data cases.csv --outcome y
-"""
+_EXAMPLES = examples(
+    "preceptor tutor cases.csv --outcome y --name ann",
+    "preceptor tutor cases.csv --outcome y --name ann --rounds 20 --report ann.html",
+    "preceptor tutor cases.csv --outcome y --name ann --plan plan.json     (costs, risks: "
+    "as planned)",
+    "preceptor fit ann.csv --data cases.csv --outcome y",
+)
 
 
 @app.command(epilog=_EXAMPLES)
@@ -45,8 +42,8 @@ def tutor(
     plan: Annotated[
         Path | None,
         typer.Option(
-            help="A plan of the same table: teach the person it was made for, with its costs and "
-            "its risk.",
+            help="A plan of the same table: teach the person it was made for, with their first "
+            "beliefs, its costs and its risk.",
             metavar="PLAN",
         ),
     ] = None,
@@ -67,11 +64,7 @@ def tutor(
     ] = None,
     half_life: _options.HalfLife = None,
     cases: _options.Cases = None,
-    about: _options.About = None,
-    beliefs: _options.Beliefs = None,
     person: _options.Kind = None,
-    learner: _options.LearnerFile = None,
-    participant: _options.Participant = None,
     drop: _options.Drop = None,
     seed: Annotated[int, typer.Option(help="Seed of the order of cases.", min=0)] = 0,
     *,
@@ -92,7 +85,7 @@ def tutor(
         from preceptor.tutoring import Tutor
 
         logged = log or _log_of(name)
-        inputs = (data, plan, beliefs, learner)
+        inputs = (data, plan)
         named_by = "--log" if log else "--log or --name"
         check_target(logged, *inputs, option=named_by, endings=_options.LOG_ENDINGS)
         if report is not None:
@@ -108,16 +101,7 @@ def tutor(
             read_as=reading_as(None, as_number),
         )
         note_all(*found.estimate.warnings)
-        about_whom = {
-            "tests": tests,
-            "half_life": half_life,
-            "cases": cases,
-            "about": about,
-            "beliefs": beliefs,
-            "person": person,
-            "learner": learner,
-            "participant": participant,
-        }
+        about_whom = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
         if planned is None:
             problem = _problem(found, about_whom)
         else:
@@ -144,11 +128,11 @@ def _problem(found: Cases, given: dict[str, Any]) -> preceptor.Problem:
         return problem_for(
             world,
             budget_for(world, tests=given["tests"]),
-            time_from(given["cases"], given["about"]),
+            time_from(given["cases"]),
             person=given["person"],
-            learner=given["learner"],
-            participant=given["participant"],
-            beliefs=_options.beliefs_from(given["beliefs"]),
+            learner=None,
+            participant=None,
+            beliefs=None,
             standardised=False,
             half_life=given["half_life"],
             alpha=None,

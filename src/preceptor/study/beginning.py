@@ -81,8 +81,7 @@ def begun(name: str, id: str, seed: int) -> str:
     """
     if not re.match(ID, id):
         raise InvalidInput(
-            f"id: {id!r}, must be small letters, digits and hyphens, at most 64; name the file so, "
-            "or give another with `id`"
+            f"id: {id!r}, must be small letters, digits and hyphens, at most 64; name the file so"
         )
     text = template(name)
     for old, new in ((r'id = "[^"]*"', f'id = "{id}"'), (r"seed = \d+", f"seed = {seed}")):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +21,11 @@ from preceptor._base.checks import is_count
 from preceptor._base.executors import executor_of
 from preceptor._base.many import run_many
 from preceptor._base.progress import Progress
-from preceptor.diagnosis.kind_posterior import SURE
 from preceptor.diagnosis.suspects import OUTCOMES
 from preceptor.errors import InvalidInput
 from preceptor.study.allocation import Chance
 from preceptor.study.analysis import judged, left_out
-from preceptor.study.analysis_result import plain
+from preceptor.study.analysis_result import Verdicts, plain
 from preceptor.study.arms import Arm, make_arms
 from preceptor.study.assumed import Assumption, assumptions
 from preceptor.study.measures import MEASURES
@@ -42,7 +41,8 @@ _RESAMPLES = 999
 _CHUNK = 1_500
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """A share of simulations or people, with its 95% Wilson interval."""
 
     share: float
@@ -167,19 +167,13 @@ class Power:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data; None where a number could not be computed."""
-        said = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        said["cells"] = [{**vars(cell), "power": cell.power._asdict()} for cell in self.cells]
-        said["told"] = [
-            {k: v if isinstance(v, str) else v._asdict() for k, v in vars(each).items()}
-            for each in self.told
-        ]
-        kinds = dict.fromkeys(cell.kind for cell in self.cells)
-        said["needed"] = [
+        needed = [
             {"kind": kind, "people": people, "simulated": known}
-            for kind in kinds
+            for kind in dict.fromkeys(cell.kind for cell in self.cells)
             for people, known in [self.needed(kind)]
         ]
-        return {name: plain(part) for name, part in said.items()}
+        said: dict[str, Any] = plain({**asdict(self), "needed": needed})
+        return said
 
 
 def power(
@@ -252,17 +246,17 @@ def power(
             _simulated, stages=stages, whom=[who for _, who in whom], sizes=sizes, seed=seed
         )
         found = run_many(work, items, executor=executor, progress=progress, noun="simulations")
-    level = study.configuration.analysis.level
+    said = study.configuration.analysis
     cells, told = [], []
     for which, (name, who) in enumerate(whom):
         mine = [each for item, each in zip(items, found, strict=True) if item[0] == which]
         runs = [run for each in mine for run in each.runs]
-        cells += [_cell(name, size, [r for r in runs if r.people == size], level) for size in sizes]
-        if study.configuration.analysis.measure == "kind" and len(who) == 1:
+        for size in sizes:
+            cells.append(_cell(name, size, [r for r in runs if r.people == size], said.level))
+        if said.measure == "kind" and len(who) == 1:
             counts = np.sum([each.told for each in mine], axis=0)
             total = int(counts.sum())
             told.append(Told(name, *(Share.counted(int(count), total) for count in counts)))
-    said = study.configuration.analysis
     return Power(
         tuple(cells),
         tuple(told),
@@ -340,9 +334,8 @@ def _told(kinds: Sequence[Assumption], recruits: Recruits, numbers: Any, why: Se
         [kinds[k].members[m].group == OUTCOMES
          for k, m in zip(recruits.kinds, recruits.members, strict=True)]
     )  # fmt: skip
-    said = np.where(truly, numbers, 1.0 - numbers)[kept]
-    right, wrong = int((said >= SURE).sum()), int((said <= 1.0 - SURE).sum())
-    return np.array([right, said.size - right - wrong, wrong])
+    found = Verdicts.of(np.where(truly, numbers, 1.0 - numbers)[kept])
+    return np.array([found.outcomes, found.undecided, found.others])
 
 
 def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from preceptor._base.files import write_bytes
 from preceptor._base.words import counted
-from preceptor.report.plots import (
-    DASHES,
-    GREY,
-    OKABE_ITO,
-    check_picture_path,
-    figure_class,
-    picture_of,
-)
+from preceptor.report.plots import DASHES, GREY, OKABE_ITO, figure_class
 from preceptor.study.power import Power, Share
 
 if TYPE_CHECKING:
@@ -111,15 +102,13 @@ def _share(share: Share) -> str:
     return f"{share.share:.3f} ({share.low:.3f} to {share.high:.3f})"
 
 
-def plot(found: Power, path: str | Path | None = None) -> Figure:
+def plot(found: Power) -> Figure:
     """Power against people an arm, a line for each kind, with intervals.
 
     Parameters
     ----------
     found
         What `power` found.
-    path
-        Written there too: PNG, PDF or SVG by its ending.
 
     Returns
     -------
@@ -131,8 +120,6 @@ def plot(found: Power, path: str | Path | None = None) -> Figure:
     MissingExtra
         matplotlib is not installed.
     """
-    if path is not None:
-        check_picture_path(path)
     figure = figure_class()(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.add_subplot()
     axes.axhline(found.target, color=GREY, linewidth=1.0, linestyle="dotted")
@@ -155,6 +142,4 @@ def plot(found: Power, path: str | Path | None = None) -> Figure:
     axes.set(xlabel="people an arm", ylabel="power", ylim=(-0.02, 1.02))
     axes.set_title(f"{found.measure}: target {found.target:g}, level {found.level:g}", fontsize=10)
     axes.legend(frameon=False)
-    if path is not None:
-        write_bytes(path, picture_of(figure, Path(path).suffix))
     return figure
