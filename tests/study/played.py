@@ -83,7 +83,7 @@ def _one(
             participants.say(connection, who, "consent", True)
         elif step.kind == "debrief":
             participants.say(connection, who, "debrief", "It was fun.")
-        who = participants.move(connection, who, stage + 1)
+        who = participants.change(connection, who, stage=stage + 1)
     if end == study.protocol.end:
         who = participants.end(connection, who, "completed", "CODE")
     return who

@@ -314,7 +314,7 @@ def test_studies_by_invitation_need_a_link(opened, somebody, database):
     assert who.until("Thank you")
 
 
-BACK = {"resume": "Case 2 of 3", "restart": "Consent", "block": "Too long ago"}
+BACK = {"resume": "Case 2 of 3", "block": "Too long ago"}
 
 
 @pytest.mark.parametrize("policy", BACK)
@@ -332,15 +332,11 @@ def test_whoever_comes_back_late_goes_on_as_the_file_says(opened, somebody, data
     assert who.get().title == BACK[policy]
     everyone = read(database, lambda c: participants.everyone(c, study.id))
     assert everyone[0].is_lapsed
-    if policy == "restart":
-        assert "the study begins anew" in who.text
-        assert [each.arm is None for each in everyone] == [False, False, True]
-        who.until("Case 1 of 1")
     if policy == "resume":
         assert who.until("Thank you")
         assert (everyone[0].place, everyone[1].place) == (0, 0)
     places = read(database, lambda c: participants.filled(c, study.id, "real"))
-    assert sum(map(len, places.values())) == (2 if policy == "restart" else 1)
+    assert sum(map(len, places.values())) == 1
     assert other.get().title == "Case 1 of 1"
 
 

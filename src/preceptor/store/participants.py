@@ -176,24 +176,14 @@ def say(
     chain.append(connection, "said", who.id, {**said, "answer": answer})
 
 
-def move(connection: Connection, who: Participant, stage: int, **fields: Any) -> Participant:
-    """On to another step."""
-    return change(connection, who, stage=stage, **fields)
-
-
 def must_be_at(who: Participant, stage: int) -> None:
     """Raise `Conflict` if the call was made for another step than the one somebody is at."""
     if not who.is_active or who.stage != stage:
         raise Conflict(f"step: {stage} is over, they are at {who.stage}", who)
 
 
-def seen(connection: Connection, who: Participant) -> Participant:
-    """They are still there."""
-    return change(connection, who)
-
-
 def change(connection: Connection, who: Participant, **fields: Any) -> Participant:
-    """Change somebody who was found `to_change`; their version moves on."""
+    """Change somebody who was found `to_change`; their version moves on, and they were seen."""
     changed = {"version": who.version + 1, "seen_at": now(), **fields}
     connection.execute(update(participant).where(participant.c.id == who.id).values(changed))
     return replace(who, **changed)

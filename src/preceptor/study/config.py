@@ -54,16 +54,10 @@ class Policy(Part):
 
     name: Annotated[str, Field(pattern=ID)]
     policy: Literal["plan", "best fixed", "most predictive", "random order", "adaptive", "sets"]
-    cap: Natural | None = Field(
-        default=None, description="People who may be in it; any number if missing."
-    )
-    method: Line = Field(
-        default="auto", description="How a plan is solved; see `preceptor methods`."
-    )
+    cap: Natural | None = None  # people who may be in it; any number if missing
+    method: Line = "auto"  # how a plan is solved; see `preceptor methods`
     time_limit: Annotated[Number, Field(gt=0, le=3600)] = 10.0
-    sets: list[SetFor] = Field(
-        default=[], max_length=500, description="For `sets`: what, and how long."
-    )
+    sets: list[SetFor] = Field(default=[], max_length=500)  # for `sets`: what, and how long
 
 
 class SetFor(Part):
@@ -78,7 +72,7 @@ class Question(Part):
 
     text: Prose
     choices: Annotated[list[Line], Field(min_length=2, max_length=10)]
-    right: Annotated[StrictInt, Field(ge=1)] = Field(description="Which choice, counted from 1.")
+    right: Annotated[StrictInt, Field(ge=1)]  # which choice, counted from 1
 
 
 class Check(Part):
@@ -112,9 +106,8 @@ class Instructions(Part):
     title: Line = "Instructions"
     pages: Annotated[list[Prose], Field(min_length=1, max_length=50)]
     question: list[Question] = Field(default=[], max_length=50)
-    attempts: Annotated[StrictInt, Field(ge=1, le=100)] = Field(
-        default=3, description="How often the quiz may be taken before somebody is screened out."
-    )
+    # How often the quiz may be taken before somebody is screened out.
+    attempts: Annotated[StrictInt, Field(ge=1, le=100)] = 3
 
 
 class Practice(Part):
@@ -147,11 +140,9 @@ class Testing(Part):
     kind: Literal["test"]
     title: Line = "Test"
     text: Prose | None = None
-    rounds: Rounds | None = Field(
-        default=None, description="As many as `show` and `probe` have if missing"
-    )
-    show: list[Shown] = Field(default=[], max_length=500, description="Sets, in turn.")
-    probe: list[Probe] = Field(default=[], max_length=500, description="Rounds with given results.")
+    rounds: Rounds | None = None  # as many as `show` and `probe` have if missing
+    show: list[Shown] = Field(default=[], max_length=500)  # sets, in turn
+    probe: list[Probe] = Field(default=[], max_length=500)
     cases: Literal["common", "own"] = "own"
     check: list[Check] = Field(default=[], max_length=50)
 
@@ -182,12 +173,9 @@ BlockPart = Annotated[
 class Completion(Part):
     """How recruiters hear of the end: a code, and where to go; one each for each way to end."""
 
-    code: Line | None = Field(
-        default=None, description="If missing, everybody gets a code of their own."
-    )
-    redirect: Annotated[str, Field(pattern=r"^https://\S+$")] | None = Field(
-        default=None, description="Where the last page leads; {code} in it stands for the code."
-    )
+    code: Line | None = None  # if missing, everybody gets a code of their own
+    # Where the last page leads; {code} in it stands for the code.
+    redirect: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
     screened_out: Line | None = None
     no_consent: Line | None = None
 
@@ -196,28 +184,21 @@ class Recruiting(Part):
     """Who may take part: whoever has the address, or whoever was sent a link."""
 
     entry: Literal["open", "links"] = "open"
-    parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = Field(
-        default=None, description="Of the address: the recruiter's name of a person (PROLIFIC_PID)."
-    )
-    drop_after: Annotated[Number, Field(gt=0, le=525_600)] = Field(
-        default=60.0,
-        description="Minutes of silence after which somebody no longer counts as active.",
-    )
-    resume: Literal["resume", "restart", "block"] = Field(
-        default="resume", description="What becomes of somebody who comes back after that."
-    )
+    # Of the address: the recruiter's name of a person (PROLIFIC_PID).
+    parameter: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] | None = None
+    # Minutes of silence after which somebody no longer counts as active.
+    drop_after: Annotated[Number, Field(gt=0, le=525_600)] = 60.0
+    # Whether somebody who comes back after that may go on.
+    resume: Literal["resume", "block"] = "resume"
 
 
 class Exclusions(Part):
     """Rules, written down before, that decide whose data the analysis leaves out."""
 
-    failed_checks: Natural | None = Field(default=None, description="So many or more.")
-    fastest_seconds: Annotated[Number, Field(gt=0)] | None = Field(
-        default=None, description="Median time of an answer below this."
-    )
-    same_answer: Annotated[Number, Field(gt=0, le=1)] | None = Field(
-        default=None, description="Share of rounds with one and the same answer above this."
-    )
+    failed_checks: Natural | None = None  # that many or more
+    fastest_seconds: Annotated[Number, Field(gt=0)] | None = None  # median time of an answer below
+    # Share of rounds with one and the same answer above this.
+    same_answer: Annotated[Number, Field(gt=0, le=1)] | None = None
     unfinished: StrictBool = True
 
 
@@ -225,52 +206,37 @@ class Analysis(Part):
     """What is going to be computed, written down before anybody takes part."""
 
     measure: Literal["training error", "test error", "slope change", "kind"] = "test error"
-    compare: Annotated[list[Line], Field(min_length=1, max_length=2)] = Field(
-        description="The arms: first the one that is expected to do better."
-    )
+    # The arms: first the one that is expected to do better.
+    compare: Annotated[list[Line], Field(min_length=1, max_length=2)]
     test: Literal["permutation", "welch", "mixed"] = "permutation"
     alternative: Literal["two-sided", "less"] = "two-sided"
     level: Annotated[Number, Field(gt=0, lt=0.5)] = 0.05
-    probe: Line | None = Field(
-        default=None, description="For `slope change`: the test whose slope it is."
-    )
-    smallest: Annotated[Number, Field(gt=0)] | None = Field(
-        default=None, description="The smallest effect that would matter, in the measure's units."
-    )
+    probe: Line | None = None  # for `slope change`: the test whose slope it is
+    # The smallest effect that would matter, in the measure's units.
+    smallest: Annotated[Number, Field(gt=0)] | None = None
 
 
 class Kind(Part):
     """A kind of person for bots and power: how they learn, and how many of them there are."""
 
-    human: Line = Field(description="A name that `preceptor simulate --human` takes.")
+    human: Line  # a name that `preceptor simulate --human` takes
     weight: Annotated[Number, Field(gt=0)] = 1.0
-    rate: Annotated[Number, Field(gt=0, lt=1)] | None = Field(
-        default=None,
-        description="Share of a weight's error that one showing removes; if missing, people differ "
-        "as in published experiments, around 0.05.",
-    )
-    imputation: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        default=None,
-        description="0 fills hidden tests in from those shown, 1 takes them to be average; as the "
-        "problem's person does if missing.",
-    )
+    # Share of a weight's error that one showing removes; if missing, people differ as in published
+    # experiments, around 0.05.
+    rate: Annotated[Number, Field(gt=0, lt=1)] | None = None
+    # 0 fills hidden tests in from those shown, 1 takes them to be average; as the problem's person
+    # does if missing.
+    imputation: Annotated[Number, Field(ge=0, le=1)] | None = None
 
 
 class Assumed(Part):
     """Whom `power` and `bots` take people for."""
 
     kind: list[Kind] = Field(default=[], max_length=50)
-    scatter: Annotated[Number, Field(ge=0)] = Field(
-        default=0.6, description="Of answers, in standard deviations of the outcome."
-    )
-    drop_out: Annotated[Number, Field(ge=0, lt=1)] = Field(
-        default=0.1, description="Share of people who leave before the end."
-    )
-    careless: Annotated[Number, Field(ge=0, lt=1)] = Field(
-        default=0.05,
-        description="Share of people who do not read: they answer at random and fast, and fail "
-        "checks.",
-    )
+    scatter: Annotated[Number, Field(ge=0)] = 0.6  # of answers, in sd of the outcome
+    drop_out: Annotated[Number, Field(ge=0, lt=1)] = 0.1  # share who leave before the end
+    # Share of people who do not read: they answer at random and fast, and fail checks.
+    careless: Annotated[Number, Field(ge=0, lt=1)] = 0.05
 
 
 class Privacy(Part):
@@ -290,7 +256,7 @@ class Configuration(Part):
     description: str = Field(default="", max_length=20_000)
     contact: str = Field(default="", max_length=500)
     seed: Annotated[StrictInt, Field(ge=0, lt=2**53)]
-    people: Natural = Field(description="Who shall finish, over all arms.")
+    people: Natural  # who shall finish, over all arms
     tests: dict[str, LookOfTest] = {}
     outcome: LookOfOutcome = LookOfOutcome()
     arm: Annotated[list[Policy], Field(min_length=1, max_length=20)]

@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from preceptor.store import chain, participants, people, plans, rounds, studies
+from preceptor.store import participants, people, plans, rounds, studies
 from preceptor.store.clock import seconds_until
 from preceptor.store.participants import Participant
 from preceptor.store.plans import HeldCase
@@ -37,7 +36,7 @@ def advance(
     """On to the next step, or to another one."""
     to = who.stage + 1 if to is None else to
     kind = here.step(to).kind
-    who = participants.move(connection, who, to)
+    who = participants.change(connection, who, stage=to)
     if kind == "end":
         code = here.study.configuration.completion.code
         return participants.end(connection, who, "completed", code or _own_code())
@@ -121,39 +120,28 @@ def _cases(connection: Connection, here: LiveStudy, place: int) -> str:
     return name
 
 
-@dataclass(frozen=True)
-class Arrived:
-    """Somebody who is back; with a new secret if they begin anew."""
-
-    who: Participant
-    secret: str | None = None
-
-
 def is_back(here: LiveStudy, who: Participant) -> bool:
     """Whether somebody was silent for so long that it has to be looked at."""
     after = here.study.configuration.recruiting.drop_after
     return who.is_active and -seconds_until(who.seen_at) > min(_SILENCE, 30.0 * after)
 
 
-def arrive(connection: Connection, here: LiveStudy, who: Participant) -> Arrived:
-    """Somebody was silent for a while: they go on, begin anew, or cannot go on, as the file says.
+def arrive(connection: Connection, here: LiveStudy, who: Participant) -> Participant:
+    """Somebody was silent for a while: they go on, or cannot go on, as the file says.
 
     `who` was found to be changed.
     """
     said = here.study.configuration.recruiting
     late = who.is_lapsed or -seconds_until(who.seen_at) > 60.0 * said.drop_after
     if not who.is_active:
-        return Arrived(who)
+        return who
     if not late or who.kind == "preview":
-        return Arrived(participants.seen(connection, who))
+        return participants.change(connection, who)
     if said.resume == "block":
         who = participants.change(connection, who, is_lapsed=True)
-        return Arrived(screen_out(connection, here, who))
-    if said.resume == "restart" and who.stage > 0:
-        return _restarted(connection, here, who)
-    counts_again = who.is_lapsed and _is_free(connection, here, who)
-    lapsed = who.is_lapsed and not counts_again
-    return Arrived(participants.change(connection, who, is_lapsed=lapsed))
+        return screen_out(connection, here, who)
+    lapsed = who.is_lapsed and not _is_free(connection, here, who)
+    return participants.change(connection, who, is_lapsed=lapsed)
 
 
 def _is_free(connection: Connection, here: LiveStudy, who: Participant) -> bool:
@@ -164,16 +152,6 @@ def _is_free(connection: Connection, here: LiveStudy, who: Participant) -> bool:
     arms = {arm.name: arm for arm in studies.arms_of(connection, here.id)}
     cap = arms[who.arm].cap
     return who.place not in taken and (cap is None or len(taken) < cap)
-
-
-def _restarted(connection: Connection, here: LiveStudy, who: Participant) -> Arrived:
-    """Somebody new in place of who was there; what they did before stays, and does not count."""
-    participants.change(connection, who, is_lapsed=True, recruiter=None)
-    participants.revoke_links(connection, who)
-    chain.append(connection, "began anew", who.id, {"stage": who.stage})
-    made, _ = participants.join(connection, here.id, kind=who.kind, recruiter=who.recruiter)
-    made = begin(connection, here, made)
-    return Arrived(made, participants.new_link(connection, made))
 
 
 def begin(connection: Connection, here: LiveStudy, who: Participant) -> Participant:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
@@ -38,7 +38,6 @@ NOTES = {
     "answer counts. The study has gone on; this is where you are now.",
     "again": "That form could not be used any more, so nothing was changed. This is where you are "
     "now.",
-    "anew": "You were away for a long time, so the study begins anew.",
     "back": "Welcome back. You go on where you were.",
 }
 """Sentences that an address may ask for by name."""
@@ -69,10 +68,10 @@ async def step_page(
             return wait_page(request, visit)
         except Conflict:
             return go_on(here.id)
-    template, own = await _content(visit, step)
+    own = await _content(visit, step)
     status = 422 if wrong.faults else 200
     said = {"faults": wrong.faults, "typed": wrong.typed, "note": NOTES.get(note, "")}
-    return page(request, template, status, **{**common(visit), **said, **own})
+    return page(request, _TEMPLATES[step.kind], status, **{**common(visit), **said, **own})
 
 
 async def _with_round(visit: Visit) -> Visit:
@@ -117,77 +116,57 @@ def common(visit: Visit) -> dict[str, Any]:
     }
 
 
-Content = tuple[str, dict[str, Any]]
-"""A template, and what it needs beyond what all pages share."""
+_TEMPLATES = {
+    "consent": "study_consent.html.j2",
+    "page": "study_text.html.j2",
+    "quiz": "study_quiz.html.j2",
+    "ask": "study_ask.html.j2",
+    "told": "study_told.html.j2",
+    "check": "study_check.html.j2",
+    "break": "study_text.html.j2",
+    "debrief": "study_debrief.html.j2",
+}
 
 
-async def _content(visit: Visit, step: Step) -> Content:
+async def _content(visit: Visit, step: Step) -> dict[str, Any]:
+    """What the template of a step needs beyond what all pages share."""
     block: Any = visit.here.study.configuration.block[step.block]
-    template, own = await _CONTENT[step.kind](visit, step, block)
-    return template, {"title": block.title, "block": block, **own}
+    own: dict[str, Any] = {"title": block.title, "block": block}
+    match step.kind:
+        case "ask":
+            return own | _case(visit, step)
+        case "told":
+            return own | _case(visit, step) | _told(visit)
+        case "quiz":
+            return own
+        case "check":
+            text = block.check[step.index].text
+        case "page" if isinstance(block, Instructions):
+            text = block.pages[step.index]
+            own |= {"page_number": step.index + 1, "page_count": len(block.pages)}
+            own["missed"] = await _missed(visit, block) if step.index == 0 else []
+        case "break" if block.kind != "break":  # between two rounds of another block
+            own["title"] = "A break"
+            text = (
+                f"{step.index} of {visit.here.protocol.length_of(step.block)} cases are done. Take "
+                "a break if you like. Go on when you are ready."
+            )
+        case _:
+            text = block.text
+    return own | {"text": paragraphs(text)}
 
 
-async def _consent(visit: Visit, step: Step, block: Any) -> Content:
-    return "study_consent.html.j2", {"text": paragraphs(block.text)}
-
-
-async def _text(visit: Visit, step: Step, block: Any) -> Content:
-    """A page of the instructions, or what is said before the rounds of a block."""
-    if not isinstance(block, Instructions):
-        return "study_text.html.j2", {"text": paragraphs(block.text)}
-    own: dict[str, Any] = {"page_number": step.index + 1, "page_count": len(block.pages)}
-    own["missed"] = await _missed(visit, block) if step.index == 0 else []
-    return "study_text.html.j2", {**own, "text": paragraphs(block.pages[step.index])}
-
-
-async def _quiz(visit: Visit, step: Step, block: Any) -> Content:
-    return "study_quiz.html.j2", {}
-
-
-async def _break(visit: Visit, step: Step, block: Any) -> Content:
-    """A block of its own, or between two rounds of another one."""
-    if block.kind == "break":
-        return "study_text.html.j2", {"text": paragraphs(block.text)}
-    done = f"{step.index} of {visit.here.protocol.length_of(step.block)} cases are done."
-    calm = f"{done} Take a break if you like. Go on when you are ready."
-    return "study_text.html.j2", {"title": "A break", "text": paragraphs(calm)}
-
-
-async def _check(visit: Visit, step: Step, block: Any) -> Content:
-    return "study_check.html.j2", {"text": paragraphs(block.check[step.index].text)}
-
-
-async def _ask(visit: Visit, step: Step, block: Any) -> Content:
-    return "study_ask.html.j2", _case(visit, step)
-
-
-async def _told(visit: Visit, step: Step, block: Any) -> Content:
+def _told(visit: Visit) -> dict[str, Any]:
+    """What somebody said, what was true, and how far apart that is."""
     here, there = visit.here, visit.round
     assert there is not None
     assert there.prediction is not None
     assert there.outcome is not None
-    told = {
+    return {
         "said": answer(here, there.prediction),
         "truth": truth(here, there.outcome),
         "verdict": verdict(here, there.prediction, there.outcome),
     }
-    return "study_told.html.j2", {**_case(visit, step), **told}
-
-
-async def _debrief(visit: Visit, step: Step, block: Any) -> Content:
-    return "study_debrief.html.j2", {"text": paragraphs(block.text)}
-
-
-_CONTENT: dict[str, Callable[[Visit, Step, Any], Awaitable[Content]]] = {
-    "consent": _consent,
-    "page": _text,
-    "quiz": _quiz,
-    "ask": _ask,
-    "told": _told,
-    "check": _check,
-    "break": _break,
-    "debrief": _debrief,
-}
 
 
 def _case(visit: Visit, step: Step) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from starlette.responses import RedirectResponse, Response
 from preceptor.store import participants, rounds
 from preceptor.store.participants import Participant
 from preceptor.store.refusals import Conflict, NotThere
-from preceptor.web.study_access import Visit, go_on, is_valid, remember, visit_of
+from preceptor.web.study_access import Visit, go_on, is_valid, visit_of
 from preceptor.web.study_forms import READ, WRITE, Form, Unfit, text_of
-from preceptor.web.study_moves import Arrived, arrive, is_back
+from preceptor.web.study_moves import arrive, is_back
 from preceptor.web.study_pages import Wrong, prepare, step_page
 
 router = APIRouter(include_in_schema=False)
@@ -37,13 +37,11 @@ async def now(request: Request, study: str) -> Response:
     note = request.query_params.get("note", "")
     if is_back(visit.here, visit.who):
         back = await visit.live.store.writing(partial(_arrived, visit=visit))
-        if back.secret is not None:
-            return remember(request, go_on(study, "anew"), study, back.secret)
-        visit = replace(visit, who=back.who)
+        visit = replace(visit, who=back)
     return await step_page(request, visit, note)
 
 
-def _arrived(connection: Connection, visit: Visit) -> Arrived:
+def _arrived(connection: Connection, visit: Visit) -> Participant:
     who = participants.find(connection, visit.who.id, to_change=True)
     return arrive(connection, visit.here, who)
 
@@ -71,28 +69,25 @@ async def answer(request: Request, study: str) -> Response:
         done = await visit.live.store.writing(lambda c: _take(c, visit, stage, said))
     except (Conflict, NotThere):
         return go_on(study, await _late(visit, stage, form))
-    if done.secret is not None:
-        return remember(request, go_on(study, "anew"), study, done.secret)
     if step.kind == "ask":
         status = "told" if visit.here.trial(step).feedback else "untold"
         visit.live.metrics.rounds.labels(status).inc()
-    if step.kind == "ask" or done.who.arm != visit.who.arm:
-        prepare(visit, done.who)
+    if step.kind == "ask" or done.arm != visit.who.arm:
+        prepare(visit, done)
     return go_on(study)
 
 
-def _take(connection: Connection, visit: Visit, stage: int, said: Any) -> Arrived:
+def _take(connection: Connection, visit: Visit, stage: int, said: Any) -> Participant:
     """Write down what was said at a step and move on; `Conflict` if they are elsewhere."""
     here = visit.here
     who = participants.find(connection, visit.who.id, to_change=True)
     participants.must_be_at(who, stage)
     if is_back(here, who):
-        back = arrive(connection, here, who)
-        if back.secret is not None or not back.who.is_active:
-            return back
-        who = back.who
+        who = arrive(connection, here, who)
+        if not who.is_active:
+            return who
     step = here.step(stage)
-    return Arrived(WRITE[step.kind](connection, here, who, step, said))
+    return WRITE[step.kind](connection, here, who, step, said)
 
 
 @dataclass(frozen=True)
