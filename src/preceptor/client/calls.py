@@ -348,18 +348,16 @@ class Client:
         """Raise `ServiceError` if it is not ready within the client's patience."""
         self._sender.send("GET", "/readyz")
 
-    def _read(
-        self, kind: type[Read], method: str, path: str, body: Any = None, *, repeatable: bool = True
-    ) -> Read:
+    def _read(self, kind: type[Read], method: str, path: str, body: Any = None) -> Read:
         """The answer to a call, as the service's own model of it."""
-        said = self._json(method, path, body, repeatable=repeatable)
+        said = self._json(method, path, body)
         try:
             return kind.model_validate(said)
         except ValueError:
             raise self._not_the_service(f"{path} gave another answer") from None
 
-    def _json(self, method: str, path: str, body: Any = None, *, repeatable: bool = True) -> Any:
-        answer = self._sender.send(method, path, body, repeatable=repeatable)
+    def _json(self, method: str, path: str, body: Any = None) -> Any:
+        answer = self._sender.send(method, path, body)
         try:
             return answer.json()
         except ValueError:

@@ -8,6 +8,8 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +83,10 @@ class Ground:
     @property
     def most_tests(self) -> int:
         """How many tests may be shown per case, at most, for a plan to be found at once."""
-        blocks, most, sets, ways = len(self.world.blocks), 0, 1, 1
-        while most < min(blocks, _MOST_AT_ONCE):
-            ways = ways * (blocks - most) // (most + 1)
-            sets += ways
-            if sets > _MOST_SETS:
-                break
-            most += 1
-        return max(most, 1)
+        blocks = len(self.world.blocks)
+        sizes = range(min(blocks, _MOST_AT_ONCE) + 1)
+        sets = accumulate(comb(blocks, size) for size in sizes)
+        return max(sum(many <= _MOST_SETS for many in sets) - 1, 1)
 
     def at(self, correlation: float | None) -> World:
         """The world at this correlation."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,7 +51,7 @@ class Gate:
             nonlocal status, begun
             if message["type"] == "http.response.start":
                 status, begun = message["status"], True
-                message["headers"] = _with_defaults(message["headers"])
+                message["headers"] = with_defaults(message["headers"], _HEADERS)
             await send(message)
 
         try:
@@ -101,16 +102,16 @@ async def token_of(live: Live, headers: dict[bytes, bytes]) -> Token:
 
 
 # What every answer says unless it says otherwise.
-_HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-]
+ALWAYS = {b"x-content-type-options": b"nosniff", b"referrer-policy": b"no-referrer"}
+_HEADERS = {b"cache-control": b"no-store", **ALWAYS}
 
 
-def _with_defaults(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def with_defaults(
+    headers: list[tuple[bytes, bytes]], defaults: Mapping[bytes, bytes]
+) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, and those of `defaults` that it does not have."""
     said = {name.lower() for name, _ in headers}
-    return [*headers, *(each for each in _HEADERS if each[0] not in said)]
+    return [*headers, *(each for each in defaults.items() if each[0] not in said)]
 
 
 def must_be_called_here(headers: dict[bytes, bytes]) -> str:

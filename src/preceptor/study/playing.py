@@ -164,15 +164,7 @@ def recruited(
             taken[arm].add(found.place)
         careless = bool(rng.random() < said.assumed.careless)
         rows.append((arm, found.place, kind, member, leaves, careless))
-    arm_, place_, kind_, member_, leaves_, careless_ = zip(*rows, strict=True)
-    return Recruits(
-        np.array(arm_),
-        np.array(place_),
-        np.array(kind_),
-        np.array(member_),
-        np.array(leaves_),
-        np.array(careless_),
-    )
+    return Recruits(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def _shares(members: Sequence[Member]) -> FloatArray:

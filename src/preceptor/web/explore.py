@@ -54,18 +54,14 @@ class Explorer:
         # Somebody waits for the quick one, so it takes as much of the machine as who answers.
         self._quick, self._slow = Pool(1, _TASKS, nice=0), Pool(1, _TASKS)
 
-    async def quick(self, request: Request, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Have something done in a moment."""
-        return await self._ask(self._quick, request, task, args)
-
-    async def slow(self, request: Request, task: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Have something done that may take seconds."""
-        return await self._ask(self._slow, request, task, args)
-
-    async def _ask(
-        self, pool: Pool, request: Request, task: str, args: Mapping[str, Any]
+    async def ask(
+        self, request: Request, task: str, args: Mapping[str, Any], *, quick: bool = False
     ) -> dict[str, Any]:
-        """`Unwanted` if whoever asked went away while others had their turn."""
+        """Have something done, in a moment or in seconds.
+
+        `Unwanted` if whoever asked went away while others had their turn.
+        """
+        pool = self._quick if quick else self._slow
         if pool.waiting >= _MOST_WAITING:
             raise Refusal(503, "explorer: too many people at once; try again", {"Retry-After": "2"})
 
@@ -172,7 +168,7 @@ async def table(request: Request) -> Response:
         "outcome": str(outcome).strip(),
         "drop": [column.strip() for column in ignored if column.strip()],
     }
-    carried = (await _explorer_of(request).slow(request, "read", args))["carried"]
+    carried = (await _explorer_of(request).ask(request, "read", args))["carried"]
     return await _answered(request, _whole, {"preset": OWN, "table": carried})
 
 
@@ -239,7 +235,7 @@ async def _part(request: Request, asked: _Asked) -> Response:
 
 
 async def _proven_part(request: Request, asked: _Asked) -> Response:
-    drawn = await _explorer_of(request).slow(request, "prove", asked.args)
+    drawn = await _explorer_of(request).ask(request, "prove", asked.args)
     return _fragment(request, asked, drawn=drawn, losing=None)
 
 
@@ -252,14 +248,12 @@ _PARTS = {"result": _part, "proof": _proven_part, "people": _people_part}
 
 
 async def _drawn(request: Request, asked: _Asked) -> dict[str, Any]:
-    explorer = _explorer_of(request)
-    if asked.wants_proof:
-        return await explorer.slow(request, "prove", asked.args)
-    return await explorer.quick(request, "draw", asked.args)
+    explorer, is_quick = _explorer_of(request), not asked.wants_proof
+    return await explorer.ask(request, "draw" if is_quick else "prove", asked.args, quick=is_quick)
 
 
 async def _losing(request: Request, asked: _Asked) -> dict[str, Any]:
-    return await _explorer_of(request).slow(request, "lose", asked.args)
+    return await _explorer_of(request).ask(request, "lose", asked.args)
 
 
 def _fragment(request: Request, asked: _Asked, **context: Any) -> Response:

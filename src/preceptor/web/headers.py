@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from preceptor.service.access import GUARDED, Refusal
-from preceptor.service.gate import limited
+from preceptor.service.gate import ALWAYS, limited, with_defaults
 from preceptor.web.failing import failed, refusal
 
 POLICY = "; ".join(
@@ -31,7 +31,6 @@ POLICY = "; ".join(
     ]
 )
 
-_ALWAYS = {b"x-content-type-options": b"nosniff", b"referrer-policy": b"no-referrer"}
 _OF_PAGES = {
     b"content-security-policy": POLICY.encode(),
     b"cross-origin-opener-policy": b"same-origin",
@@ -85,8 +84,5 @@ class AroundPages:
 
 
 def _added(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    said = {name.lower(): value for name, value in headers}
-    wanted = dict(_ALWAYS)
-    if said.get(b"content-type", b"").startswith(b"text/html"):
-        wanted |= _OF_PAGES
-    return [*headers, *((name, value) for name, value in wanted.items() if name not in said)]
+    kind = {name.lower(): value for name, value in headers}.get(b"content-type", b"")
+    return with_defaults(headers, ALWAYS | (_OF_PAGES if kind.startswith(b"text/html") else {}))
