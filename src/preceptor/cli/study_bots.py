@@ -13,7 +13,8 @@ import preceptor.cli._options as _options
 from preceptor.advice.kinds import EVERYBODY
 from preceptor.cli._console import fail, readable_errors, say, spinner
 from preceptor.cli._own_site import own_site
-from preceptor.cli.study import need_extra, study_app
+from preceptor.cli._serving import need_extra
+from preceptor.cli.study import study_app
 from preceptor.simulation.named import human_named
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def bots(
     """
     faults: list[str] = []
     with readable_errors():
-        need_extra()
+        need_extra("study")
         from preceptor.bots import StudyBots
         from preceptor.study import Study
 
