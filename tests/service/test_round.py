@@ -212,7 +212,7 @@ def test_what_is_not_available_is_not_recommended(http, who):
         ("prediction", {"prediction": "much"}, "prediction: 'much'"),
         ("prediction", {}, "prediction: missing"),
         ("prediction", {"prediction": 1.0, "mood": 1}, "mood: is not known; there are prediction"),
-        ("prediction", {"prediction": True}, "prediction: true, must be a number"),
+        ("prediction", {"prediction": True}, "prediction: true, must be a valid number"),
         ("outcome", {"outcome": None}, "told: false"),
     ],
 )

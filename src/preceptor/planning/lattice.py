@@ -264,13 +264,19 @@ def _refuse_if_hopeless(problem: Problem, memory_limit: int) -> None:
     """Raise `TooLarge` if even two values of every count do not fit, or no table has the axes."""
     counted = coordinates(problem.sets)[1].shape[1]
     needed = 9 * 2**counted
-    if needed > memory_limit or problem.size > _MOST_AXES:
-        raise TooLarge(
-            f"lattice: {problem.size} tests with {counted} counts have at least {2**counted:,} "
-            f"states, more than fit in {memory_limit / 2**30:,.1f} GiB, or need an array with more "
-            f"than {_MOST_AXES} axes; use method='search' or 'certified'",
-            bytes_needed=needed,
+    why = ""
+    if problem.size > _MOST_AXES:
+        why = (
+            f"{problem.size} tests, but its table of what to show has an axis for each, and arrays "
+            f"have at most {_MOST_AXES}"
         )
+    elif needed > memory_limit:
+        why = (
+            f"{counted} counts have at least {2**counted:,} states, more than fit in "
+            f"{memory_limit / 2**30:,.1f} GiB"
+        )
+    if why:
+        raise TooLarge(f"lattice: {why}; use method='search' or 'certified'", bytes_needed=needed)
 
 
 def why_not_lattice(problem: Problem) -> str:
