@@ -17,7 +17,8 @@ UV_VERSION  := 0.13.7
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage test-slow test-kernels lint format docs bench dist lock clean
+.PHONY: help run test test-all coverage test-slow test-kernels snapshots lint format docs bench dist \
+	lock clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -30,10 +31,13 @@ run: $(VENV)/.run ## install what is needed, then plan the diabetes example: pla
 # pages of the documentation; the longest come first (tests/conftest.py).
 PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
 # Threads of linear algebra that wait for each other would only take turns with other tests.
-test coverage test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-all coverage test-slow snapshots: export OPENBLAS_NUM_THREADS := 1
 
-test: lint ## check style and types, then run the fast tests
+test: lint ## check style and types, then run the fast tests (pyproject.toml says which)
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
+
+test-all: test ## the same, then browsers, servers, Postgres, Dask, documentation pages, statistics
+	$(BIN)/python -m pytest $(PARALLEL) -m "full and not smoke and not slow" $(PYTEST_ARGS)
 
 # Tracing every line makes the tests a third slower, so it is asked for by itself.
 coverage: $(VENV)/.dev ## run the fast tests and say which lines they never reach
@@ -45,6 +49,11 @@ test-slow: $(VENV)/.dev ## run the slow tests, and property tests with more and 
 test-kernels: $(VENV)/.dev ## run the kernels as plain Python on tiny instances, with their coverage
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest tests/kernels --cov --cov-config=tests/kernels/coveragerc \
 		--cov-report=term $(PYTEST_ARGS)
+
+# In one process: tests share the files. What no test prints any more goes.
+snapshots: $(VENV)/.dev ## keep what commands print now (tests/cli/snapshots), after a change that is meant
+	rm -f tests/*/snapshots/*.txt
+	$(BIN)/python -m pytest --quiet --update-snapshots $(PYTEST_ARGS)
 
 lint: $(VENV)/.dev ## check style and types
 	$(BIN)/ruff check
@@ -73,7 +82,7 @@ COMPILE = $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-vers
 
 lock: $(VENV)/.python ## lock the requirements again after a change of pyproject.toml
 	$(BIN)/python -m pip install -qq uv==$(UV_VERSION)
-	$(COMPILE) --extra cli --output-file requirements/run.lock
+	$(COMPILE) --extra cli --extra serve --output-file requirements/run.lock
 	$(COMPILE) --extra dev --extra docs --constraint requirements/run.lock \
 		--output-file requirements/dev.lock
 	$(COMPILE) --extra dev --extra docs --extra bench --constraint requirements/dev.lock \

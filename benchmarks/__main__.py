@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks import (
     beam,
+    cases,
     compiling,
     finite,
     growth,
@@ -22,6 +23,7 @@ from benchmarks import (
     quality,
     service,
     tables,
+    teach,
     yes_no,
 )
 from benchmarks.measure import Row
@@ -36,9 +38,11 @@ ROWS = {
     **growth.ROWS,
     **people.ROWS,
     **knowing.ROWS,
+    **cases.ROWS,
     **tables.ROWS,
     **yes_no.ROWS,
     **service.ROWS,
+    **teach.ROWS,
     **compiling.ROWS,
 }
 

@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from preceptor.service.serving import address_of, listen
+from preceptor.live.service.app import address_of, listen
 
 
 class Answered(BaseModel):

@@ -8,7 +8,7 @@ import numpy as np
 
 import preceptor as pr
 from benchmarks.measure import Row, best_time, one_time
-from preceptor.experiments.plain_program import algorithm1
+from preceptor.paper.algorithm import algorithm1
 
 
 def two_tests() -> Row:

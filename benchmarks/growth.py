@@ -10,10 +10,9 @@ import numpy as np
 import preceptor as pr
 from benchmarks.instances import instance
 from benchmarks.measure import Row
-from preceptor.planning.cap_effects import CapEffects
-from preceptor.planning.count_space import CountSpace
+from preceptor.planning.count_space import CountSpace, PlannedSets
 from preceptor.planning.finite import bytes_needed
-from preceptor.planning.planned_sets import PlannedSets
+from preceptor.planning.lattice import CapEffects
 
 PICTURE = Path("docs/assets/growth.png")
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00"]

@@ -10,11 +10,11 @@ import numpy as np
 import preceptor as pr
 from benchmarks.measure import Row, one_time
 from benchmarks.people import body_fat
-from preceptor.evidence.everybody import weigh_people
-from preceptor.evidence.record import Record
-from preceptor.evidence.weighing import weigh
-from preceptor.logs import Log
-from preceptor.simulation import tutored
+from preceptor.data.log import Log
+from preceptor.learners.records import Record
+from preceptor.learners.simulated_tutoring import tutored
+from preceptor.learners.weigh_people import weigh_people
+from preceptor.learners.weighing import weigh
 
 ROUNDS, REPEATS = 80, 9
 # What is done with all people together takes half a second anyway, so there must be many.
@@ -94,7 +94,7 @@ def many_logs() -> Row:
     """People a second who are weighed: here, in two processes, on two workers of Dask."""
     from distributed import Client, LocalCluster
 
-    from preceptor._base.executors import LocalProcesses
+    from preceptor._base.parallel import LocalProcesses
 
     world, log = _log(PEOPLE)
     details: dict[str, float] = {"load before": os.getloadavg()[0]}

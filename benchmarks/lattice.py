@@ -52,8 +52,7 @@ def against_quantecon() -> Row:
     peer.solve(method="policy_iteration")  # whatever it compiles or caches
     theirs, result = one_time(lambda: peer.solve(method="policy_iteration"))
     ours = best_time(lambda: pr.solve(problem, "lattice", caps=cap))
-    from preceptor.planning.cap_effects import CapEffects
-    from preceptor.planning.lattice import sweep
+    from preceptor.planning.lattice import CapEffects, sweep
 
     effects = CapEffects.of(problem)
     caps = np.full(2, cap)
@@ -76,8 +75,7 @@ def against_quantecon() -> Row:
 
 
 def against_prototype() -> Row:
-    from preceptor.planning.cap_effects import CapEffects
-    from preceptor.planning.lattice import sweep
+    from preceptor.planning.lattice import CapEffects, sweep
 
     problem = instance(3, 2, 0.99)
     effects = CapEffects.of(problem)

@@ -11,7 +11,7 @@ from tests.body_fat import load_body_fat
 
 import preceptor as pr
 from benchmarks.measure import Row, one_time
-from preceptor._base.executors import LocalProcesses, Serial
+from preceptor._base.parallel import LocalProcesses, Serial
 
 ROUNDS, DISCOUNT = 400, 0.99
 # Rounds at which changes are also priced by playing what follows again.
@@ -38,12 +38,12 @@ def prices() -> Row:
 
     def sweep() -> dict[int, np.ndarray]:
         seen = {}
-        walk.lay(schedule, ())
+        walk.forward(schedule, ())
         for t in range(ROUNDS - 1, -1, -1):
             found = walk.prices(t, everything)
             if t in _SAMPLED_ROUNDS:
                 seen[t] = found
-            walk.back(t, int(schedule[t]))
+            walk.step_back(t, int(schedule[t]))
         return seen
 
     def replay(t: int, position: int) -> float:

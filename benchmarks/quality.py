@@ -7,7 +7,7 @@ import numpy as np
 import preceptor as pr
 from benchmarks.instances import instance
 from benchmarks.measure import Row, best_time, one_time
-from preceptor.planning.streamed_floors import least_round
+from preceptor.planning.bounds import least_round
 
 # Best gaps of our first prototype in per cent, tuned, 20 to 170 s on one core.
 PROTOTYPE = {

@@ -19,7 +19,7 @@ import numpy as np
 
 import preceptor as pr
 from benchmarks.measure import Row, best_time
-from preceptor.service.guides import Guide
+from preceptor.live.service.guides import PlanGuide
 
 CONNECTIONS, ROUNDS, REPEATS = 16, 12, 5
 VALUES = {"bmi": 0.5, "bp": -0.25, "age": 1.5}
@@ -117,13 +117,14 @@ def service() -> Row:
     world = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=list(VALUES))
     problem = pr.Problem(world, pr.Learner([0.2, 1.3, 0.0], pr.Geometric(1.1)), 2, horizon=60)
     plan = pr.solve(problem)
-    guide = Guide(plan, "0" * 64)
+    guide = PlanGuide(plan, "0" * 64)
     alone = best_time(lambda: guide.wanted([3, 2, 1], 3), seconds=0.2)
     found: dict[str, list[tuple[float, float]]] = {"ours": [], "bare": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plan.save(folder / "plan.json")
-        ours = ("preceptor", "serve", "--port", 0, "--rate", 0, "--plan", folder / "plan.json")
+        ours = ("preceptor", "serve", "--port", 0, "--rate", 0, "--trust-this-machine")
+        ours += ("--plan", folder / "plan.json")
         with (
             process(folder / "ours.log", *ours, "--database", folder / "ours.db") as here,
             process(folder / "bare.log", "benchmarks.bare_service", folder / "bare.db") as there,

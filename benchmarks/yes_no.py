@@ -29,8 +29,7 @@ def _problems(tests: int, shown: int) -> tuple[pr.Problem, dict[str, pr.Problem]
 
 def lattice_sweep() -> list[Row]:
     """The sweep over the box, (3,2) with 81 counts a test."""
-    from preceptor.planning.cap_effects import CapEffects
-    from preceptor.planning.lattice import sweep
+    from preceptor.planning.lattice import CapEffects, sweep
 
     def seconds(problem: pr.Problem) -> float:
         effects = CapEffects.of(problem)

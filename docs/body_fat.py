@@ -1,6 +1,6 @@
-"""The table of thirteen tests that some pages are measured on; it lies beside the tests.
+"""The table of thirteen tests that some pages use; it is stored with the tests.
 
-The scripts in this folder run by themselves, so the folder above must be named.
+Scripts in this folder run on their own, so the parent folder is added to the path.
 """
 
 import sys

@@ -1,12 +1,11 @@
-"""Tables about finding out how somebody learns, as Markdown: python docs/make_diagnosis.py [NAME].
+"""Tables about diagnosing how a person learns, as Markdown: python docs/make_diagnosis.py [NAME].
 
-`decisive`: how often the decisive design tells learning from outcomes from learning by showings,
-beside practice that always shows both tests. `weak`: the same for other weights of the weak test,
-on which it depends. `body_fat`: the block for the built-in example. `push`: size and power of the
-push test.
+`decisive`: how often the decisive design distinguishes learning from outcomes and by showings,
+compared with practice that always shows both tests. `weak`: the same for other weights of the weak
+test, on which it depends. `body_fat`: the block for the body-fat table. `push`: size and power of
+the push test.
 
-The order of probes was chosen by simulation; `decisive` and `weak` use people who had no part in
-that.
+The order of probes was chosen by simulation; `decisive` and `weak` use other simulated people.
 """
 
 from __future__ import annotations
@@ -16,14 +15,19 @@ import sys
 import numpy as np
 
 import preceptor as pr
-from preceptor.diagnosis.blocks import BlockRound
-from preceptor.diagnosis.courses import decisive, drawn, taught
-from preceptor.diagnosis.diagnosing import confirm, diagnose
-from preceptor.diagnosis.suspects import NONE, group_of, suspects
-from preceptor.evidence.lockstep import Rounds, played
-from preceptor.evidence.push import pushed
+from preceptor.learners.candidate_learners import candidate_learners, group_of
+from preceptor.learners.diagnosis import confirm, diagnose
+from preceptor.learners.diagnostic_blocks import (
+    BlockRound,
+    decisive_design,
+    draw_cases,
+    teaching_round,
+)
+from preceptor.learners.families import NONE
+from preceptor.learners.push_test import push_test_of_rounds
+from preceptor.learners.records import AnsweredRounds, simulate_answers
+from preceptor.model.person import Person
 from preceptor.people.crowd import Crowd
-from preceptor.people.person import Person
 
 RATE, SCATTER = 0.05, 0.6
 # Seeds that no choice of design has seen.
@@ -52,7 +56,7 @@ def told_apart(
     crowd = Crowd(
         {
             m.name: (m.person, m.weight)
-            for m in suspects(world).members
+            for m in candidate_learners(world).members
             if none or group_of(world, m.person) != NONE
         }
     )
@@ -76,8 +80,10 @@ def decisive_table(people: int = 900, lengths: tuple[int, ...] = (20, 40, 80)) -
         for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
             for spread, first in ((0.0, "novice"), (1.0, "anything")):
                 for rounds in lengths:
-                    ready = decisive(world, (0,), (1,), rounds)
-                    steps = ready if design == "decisive" else [taught(world, (0, 1))] * rounds
+                    ready = decisive_design(world, (0,), (1,), rounds)
+                    steps = (
+                        ready if design == "decisive" else [teaching_round(world, (0, 1))] * rounds
+                    )
                     shares = told_apart(world, steps, none=none, spread=spread, people=people)
                     cells = " | ".join(f"{share:.2f}" for share in shares)
                     lines.append(f"| {design} | {who} | {first} | {rounds} | {cells} |")
@@ -91,7 +97,7 @@ def weak_table(people: int = 3000) -> str:
     for weak in (-0.2, 0.0, 0.1, 0.2, 0.3):
         for none, who in ((False, "showings, outcomes"), (True, "also no learning")):
             world = pair(weak)
-            steps = decisive(world, (0,), (1,), 40)
+            steps = decisive_design(world, (0,), (1,), 40)
             shares = told_apart(world, steps, none=none, spread=0.0, people=people)
             cells = " | ".join(f"{share:.3f}" for share in shares)
             lines.append(f"| {weak:g} | {who} | {cells} |")
@@ -102,7 +108,7 @@ def body_fat_table(people: int = 400) -> str:
     """The block for the table of thirteen tests, and how surely it tells."""
     from body_fat import load_body_fat
 
-    from preceptor.estimation.world import fit_source
+    from preceptor.data.world_fitting import fit_source
 
     world = fit_source(load_body_fat(), None).world
     found = diagnose(world, budget=3, simulated=people)
@@ -118,17 +124,20 @@ def push_table(repeats: int = 100) -> str:
     scatter = SCATTER * world.outcome_variance**0.5
     rng = np.random.default_rng(0)
     pairs = [tuple(sorted(rng.choice(4, 2, replace=False).tolist())) for _ in range(80)]
-    lines = ["| people | shown | one person: push ± error, rejected | twenty people | placebo |",
+    one_person = "one person: push ± error, share rejected"
+    lines = [f"| people, κ | shown | {one_person} | twenty people | placebo |",
              "|---|---|---|---|---|"]  # fmt: skip
     for name, person in novices(4).items():
-        for shown, steps in (("one pair", [taught(world, (0, 1))] * 80),
-                             ("random pairs", [taught(world, p) for p in pairs])):  # fmt: skip
-            cases = drawn(world, steps, 20 * repeats // 4, rng)
-            done = played(world, person, cases, None, scatter, rng)
-            each = [Rounds(done.shown, done.told, *parts) for parts in
+        for shown, steps in (
+            ("one pair", [teaching_round(world, (0, 1))] * 80),
+            ("random pairs", [teaching_round(world, p) for p in pairs]),
+        ):
+            cases = draw_cases(world, steps, 20 * repeats // 4, rng)
+            done = simulate_answers(world, person, cases, None, scatter, rng)
+            each = [AnsweredRounds(done.shown, done.told, *parts) for parts in
                     zip(done.values, done.answers, done.outcomes, strict=True)]  # fmt: skip
-            alone = [pushed(world, [r]) for r in each[: 2 * repeats]]
-            many = [pushed(world, each[i : i + 20]) for i in range(0, len(each), 20)]
+            alone = [push_test_of_rounds(world, [r]) for r in each[: 2 * repeats]]
+            many = [push_test_of_rounds(world, each[i : i + 20]) for i in range(0, len(each), 20)]
             push = np.mean([t.past.coefficient for t in alone if t.past])
             error = np.mean([t.past.error for t in alone if t.past])
             one, twenty, placebo = (

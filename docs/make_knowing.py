@@ -1,4 +1,4 @@
-"""Prints the tables about knowing the person: how often kinds are found, what people's data say.
+"""Print the tables about knowing the person: how often kinds are found, and published data.
 
 python docs/make_knowing.py confusion [people]     groups and κ found from 40, 80 and 160 rounds
 python docs/make_knowing.py coverage [people]      how often intervals hold the truth
@@ -18,15 +18,14 @@ from pathlib import Path
 import numpy as np
 
 import preceptor as pr
-from preceptor.evidence.everybody import weigh_people
-from preceptor.evidence.families import GROUPS
-from preceptor.evidence.group import GroupWeighed, together
-from preceptor.evidence.record import Record
-from preceptor.evidence.weighed import Weighed
-from preceptor.evidence.weighing import weigh
-from preceptor.logs import Log
-from preceptor.model.units import Units
-from preceptor.people.person import Person
+from preceptor.data.log import Log
+from preceptor.learners.families import GROUPS
+from preceptor.learners.populations import GroupWeighed, group_people
+from preceptor.learners.records import Record
+from preceptor.learners.weigh_people import weigh_people
+from preceptor.learners.weighing import Weighed, weigh
+from preceptor.model.person import Person
+from preceptor.model.world import Units
 
 ROOT = Path(__file__).parents[1]
 ALBRECHT = ROOT.parent / "shared" / "data" / "albrecht2019.csv"
@@ -42,10 +41,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
-def somebody(
+def some_person(
     world: pr.World, group: str, rng: np.random.Generator, rate: float, kappa: float
 ) -> Person:
-    """Of a group, with first weights that are off by half a deviation of the outcome."""
+    """A person of a group; first weights have half a standard deviation of the outcome."""
     first = 0.5 * np.sqrt(world.outcome_variance) * rng.standard_normal(world.size)
     if group == "none":
         return pr.NoLearning(first, kappa)
@@ -93,7 +92,7 @@ def confused(
         rng = np.random.default_rng([i, rounds])
         world, kappa = some_world(rng, 4 + i % 2, explained), float(i // 2 % 2)
         for group in GROUPS:
-            person = somebody(world, group, rng, rate, kappa)
+            person = some_person(world, group, rng, rate, kappa)
             weighed = weigh(world, played(world, person, rounds, rng))
             right[group].append(weighed.group == group)
             for column, dials in zip(KAPPAS, (weighed.dials, (0.0, 1.0)), strict=True):
@@ -122,7 +121,7 @@ def coverage(people: int = 120) -> str:
         rate = float(np.clip(np.exp(np.log(0.05) + 1.1 * rng.standard_normal()), 0.003, 0.4))
         scatter = float(np.exp(np.log(0.5) + 0.6 * rng.standard_normal()))
         kappa = float(rng.random())
-        person = somebody(world, group, rng, rate, kappa)
+        person = some_person(world, group, rng, rate, kappa)
         weighed = weigh(world, played(world, person, 80, rng, scatter))
         for name, estimate, truth in (
             ("scatter", weighed.scatter, scatter),
@@ -151,10 +150,10 @@ def population(groups: int = 30, size: int = 10) -> str:
             rate = float(np.clip(np.exp(np.log(0.05) + 0.7 * rng.standard_normal()), 0.003, 0.4))
             scatter = float(np.exp(np.log(0.5) + 0.3 * rng.standard_normal()))
             group = GROUPS[rng.choice(3, p=common)]
-            person = somebody(world, group, rng, rate, 1.0)
+            person = some_person(world, group, rng, rate, 1.0)
             record = played(world, person, 80, rng, scatter)
             people[str(j)] = weigh(world, record)
-        found = together(people)
+        found = group_people(people)
         for name, estimate, truth in (
             ("mean log rate", found.rate.mean, np.log(0.05)),
             ("mean log scatter", found.scatter.mean, np.log(0.5)),
@@ -192,13 +191,13 @@ def albrecht_log(file: Path = ALBRECHT) -> tuple[pr.World, Log]:
 
 
 def albrecht_weighed(file: Path = ALBRECHT, answers: str = "gaussian") -> GroupWeighed:
-    """Everybody weighed; κ does not matter, as nothing was hidden."""
+    """All people weighed; κ does not matter, as nothing was hidden."""
     world, log = albrecht_log(file)
     return weigh_people(world, log, workers=1, dials=(0.0,), answers=answers)
 
 
 def albrecht(file: str = str(ALBRECHT)) -> str:
-    """-2 log evidence against no learning and the last quarter, beside what was found before."""
+    """-2 log evidence against no learning and the last quarter, with earlier results."""
     found = albrecht_weighed(Path(file))
     rows = []
     for name, total in found.log_evidence.items():
@@ -222,7 +221,7 @@ def speed() -> str:
     """Warm, on an 80-round log of five tests."""
     rng = np.random.default_rng(0)
     world = some_world(rng, 5)
-    record = played(world, somebody(world, "by outcomes", rng, 0.05, 1.0), 80, rng)
+    record = played(world, some_person(world, "by outcomes", rng, 0.05, 1.0), 80, rng)
     rows = []
     for answers in ("gaussian", "t"):
         weigh(world, record, answers=answers)

@@ -1,4 +1,4 @@
-"""Write the tables of methods into `planning.md` and the README, from the records of the solvers.
+"""Write the table of methods into `planning.md`, from the records of the solvers.
 
 python docs/make_methods.py            after a change of a solver's summary, options or proof
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from preceptor.planning import SOLVERS, Solver
+from preceptor.planning.solver import Solver
+from preceptor.planning.solvers import SOLVERS
 
 ROOT = Path(__file__).parents[1]
 BEGIN = "<!-- methods: written by docs/make_methods.py -->\n"
@@ -22,14 +23,8 @@ def full_table() -> str:
     )
 
 
-def short_table() -> str:
-    """The same without options."""
-    rows = (_row(solver)[:-1] for solver in SOLVERS.values())
-    return _table(("method", "what it does", "what it proves"), rows)
-
-
 # Every page with a table, and what makes it.
-PAGES = {ROOT / "docs" / "planning.md": full_table, ROOT / "README.md": short_table}
+PAGES = {ROOT / "docs" / "planning.md": full_table}
 
 
 def between_markers(text: str) -> str:

@@ -17,11 +17,11 @@ from urllib.parse import urlsplit
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from preceptor.bots import StudyBots
-from preceptor.cli._own_site import own_site
+from preceptor.cli._serving import own_site
+from preceptor.live.bots import StudyBots
+from preceptor.live.study.registration import template
+from preceptor.live.study.study import Study
 from preceptor.simulation.named import human_named
-from preceptor.study import Study
-from preceptor.study.beginning import template
 
 FOLDER = Path(__file__).parent / "assets" / "studies"
 WIDE, PHONE = {"width": 900, "height": 900}, {"width": 320, "height": 640}
@@ -37,7 +37,7 @@ def take(page: Page, name: str, folder: Path, *, whole: bool = True) -> None:
     """One picture, of the whole page or of what a window shows of it."""
     path = folder / f"owner-{name}.png"
     page.screenshot(path=path, full_page=whole, animations="disabled")
-    # Pages have few colours, and whoever reads the docs has to load them.
+    # Pages have few colours, and readers of the docs have to load them.
     Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
 
 

@@ -5,9 +5,9 @@ python docs/make_people.py dial late    only these; see `TABLES`
 python docs/make_people.py pictures     draw the pictures again, from the tables on the page
 python docs/make_people.py --check      cost the stored plans of A again and compare with the page
 
-What is measured, and how, is in `people_measured.py`. All of it is seeded and no clock decides
-anything, so the same numbers come out every time. The plans of A are kept beside the pictures, so
-that its table can be checked without searching.
+`people_measured.py` defines what is measured, and how. Everything is seeded and independent of run
+time, so the numbers are reproducible. The plans of A are stored next to the pictures, so that its
+table can be checked without searching.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from people_measured import FIVE, FIXED, PAPER, PREDICTIVE, ROBUST, ROUNDS
 import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
-from preceptor.evaluation.expectations import expectations
+from preceptor.model.evaluation import expectations
 from preceptor.people.exposures import Exposures
-from preceptor.planning.crowd_plans import Search, own_plans
+from preceptor.planning.crowd_plans import own_plans
 from preceptor.planning.maintenance import best_mixes, maintenance_words
-from preceptor.planning.price_search import search_prices
+from preceptor.planning.price_search import ScheduleSearch
 from preceptor.planning.semidefinite import semidefinite_bound
 
 DOCS = Path(__file__).parent
@@ -46,7 +46,7 @@ SEARCHED_FIRST = 100
 NO_FIXED = "best fixed = most predictive"
 
 
-# --- who loses by which plan ---
+# --- regrets ---
 
 
 def contest(name: str, plans: dict[str, pr.Policy]) -> str:
@@ -90,7 +90,7 @@ def others() -> str:
     known = [*measured.policies("C").values(), *rows]
     costs = np.array([measured.costs_of_five("C", plan) for plan in known])
     lost = measured.regrets(costs)[-len(rows) :]
-    head = ["C: the twelve's Bayesians", *FIVE, "worst"]
+    head = ["C: Bayesians among the twelve", *FIVE, "worst"]
     lines = [_row(head), "|---" * len(head) + "|"]
     for pair, row in zip(measured.BAYESIAN_PAIRS, lost, strict=True):
         lines.append(_row([pair, *(_percent(x) for x in row), f"**{_percent(row.max())}**"]))
@@ -134,7 +134,7 @@ def _dialled(name: str, share: float) -> FloatArray:
 
 
 def _beside_own(name: str, person: pr.Person) -> FloatArray:
-    """Regrets of the paper's plan, most predictive and the robust plan, beside the own plan."""
+    """Regrets of the paper's plan, most predictive and the robust plan, against their own plan."""
     everything = measured.policies_in_short(name)
     everything["own"] = measured.plan_alone(name, person)
     costs = np.array([measured.cost(name, person, plan) for plan in everything.values()])
@@ -144,7 +144,7 @@ def _beside_own(name: str, person: pr.Person) -> FloatArray:
 
 def strangers() -> str:
     """People who are in no crowd: on A, on C and on some draws of B."""
-    head = ["excess over the own plan, %: A / C / B [largest]", ROBUST, PAPER, PREDICTIVE]
+    head = ["cost above their own plan, %: A / C / B [largest]", ROBUST, PAPER, PREDICTIVE]
     lines = [_row(head), "|---" * len(head) + "|"]
     for who in measured.strangers("A"):
         on_a, on_c = (_beside_own(name, measured.strangers(name)[who]) for name in "AC")
@@ -163,11 +163,11 @@ def strangers() -> str:
 def forgetting() -> str:
     """B0 to B5: how much of a forgetful person's plan must be searched."""
     head = [
-        "excess over the best found, %",
+        "cost above the best found, %",
         "best fixed set",
-        "a word from round 1",
-        f"{SEARCHED_FIRST} searched rounds, then the word",
-        "all 400 rounds searched: from fixed sets / from the word",
+        "a cycle from round 1",
+        f"{SEARCHED_FIRST} searched rounds, then the cycle",
+        "all 400 rounds searched: from fixed sets / from the cycle",
     ]
     lines = [_row(head), "|---" * len(head) + "|"]
     for share in (0.02, 0.05):
@@ -189,14 +189,8 @@ def _kept_up(name: str, share: float) -> FloatArray:
         for position in range(len(setting.sets))
     )
     searched = [
-        search_prices(
-            [expected],
-            rounds=ROUNDS,
-            discount=setting.discount,
-            infinite=False,
-            sets=len(setting.sets),
-            starts=starts,
-            max_kicks=measured.KICKS,
+        ScheduleSearch((expected,), ROUNDS, setting.discount, False, len(setting.sets)).find(
+            measured.KICKS, starts
         )
         for starts in ([], [(repeated, ())])
     ]
@@ -215,14 +209,16 @@ def _kept_up(name: str, share: float) -> FloatArray:
 def _then_word(setting: pr.Problem, expected: Exposures) -> list[int]:
     """All 400 rounds of a plan that is searched for the first and then repeats a word."""
     words = tuple(maintenance_words(expected, setting.discount)[:3])
-    search = Search((expected,), SEARCHED_FIRST, setting.discount, True, len(setting.sets), words)
+    search = ScheduleSearch(
+        (expected,), SEARCHED_FIRST, setting.discount, True, len(setting.sets), words
+    )
     (found,) = own_plans(search, measured.KICKS).plans
     tail = np.resize(np.array(found.tail), ROUNDS - SEARCHED_FIRST)
     return [*found.schedule.tolist(), *tail.tolist()]
 
 
 def maintenance() -> str:
-    """The paper's plan, a random order and the own plan for somebody who forgets 2 % a round."""
+    """The paper's plan, a random order and their own plan, for people who forget 2 % per round."""
     rows: dict[str, list[float]] = {PAPER: [], PREDICTIVE: [], "random order": [], "own plan": []}
     for name in DRAWS:
         person = measured.forgetful(name, 0.02)
@@ -236,7 +232,7 @@ def maintenance() -> str:
         for row, cost in zip(rows.values(), costs, strict=True):
             row.append(cost)
     best = np.array(rows["own plan"])
-    head = ["forgetting 2 %", "cost on B0", "above the own plan, 20 draws, % [largest]"]
+    head = ["forgetting 2 %", "cost on B0", "above their own plan, 20 draws, % [largest]"]
     lines = [_row(head), "|---" * len(head) + "|"]
     for row, costs in rows.items():
         lines.append(_row([row, _cost(costs[0]), _mean_and_largest(np.array(costs) / best - 1.0)]))
@@ -259,7 +255,7 @@ def _in_random_order(name: str, person: pr.Person, orders: int = 50) -> float:
 
 def late() -> str:
     """What a forgetful person of B0 is shown for good, and what that costs."""
-    head = ["B0", "what is shown in the long run", "loss a round: by the program / played"]
+    head = ["B0", "what is shown in the long run", "loss per round: optimised / simulated"]
     lines = [_row(head), "|---" * len(head) + "|"]
     for share in (0.02, 0.05):
         setting = measured.asked("B0", {"forgetful": measured.forgetful("B0", share)})
@@ -285,16 +281,16 @@ def _set_in_words(setting: pr.Problem, position: int) -> str:
     return " + ".join(setting.world.labels[i] for i in setting.sets[position])
 
 
-# --- whether to trust the numbers ---
+# --- comparison with proofs and simulation ---
 
 
 def search() -> str:
-    """The search by prices beside `certified`, for whoever learns by showings."""
+    """The search compared with `certified`, for people who learn by showings."""
     head = [
         "by showings",
         "`certified`",
-        "proven: nothing below",
-        "search by prices",
+        "proven lower bound",
+        "search",
         "above `certified`",
     ]
     lines = [_row(head), "|---" * len(head) + "|"]
@@ -341,9 +337,9 @@ LINEAR: dict[str, Callable[[str], pr.Person]] = {
 
 
 def rollouts() -> str:
-    """What is expected of the five beside what happens when they act."""
+    """Expected costs of the five compared with simulation."""
     names = ("A", "B10", "C")
-    head = ["robust regret plan: expected, played", *names]
+    head = ["robust regret plan: expected, simulated", *names]
     lines = [_row(head), "|---" * 4 + "|"]
     far: dict[str, list[float]] = {name: [] for name in names}
     for who in FIVE:
@@ -359,16 +355,16 @@ def rollouts() -> str:
                     cells.append(f"{_cost(expected)}, {_give_or_take(met.total, met.total_error)}")
         lines.append(_row(cells))
     cells = [f"{max(far[name]):.1f} standard errors" for name in names]
-    lines.append(_row(["largest difference, exact people, three policies", *cells]))
+    lines.append(_row(["largest difference: kinds with exact costs, three policies", *cells]))
     return "\n".join(lines)
 
 
 def bayesians() -> str:
-    """How far plans' expected costs are from those of a crowd, for Bayesians drawn at random."""
-    head = ["expected cost against played, %", "lowest", "10 %", "median", "90 %", "highest",
+    """Expected costs of plans compared with simulation, for Bayesians drawn at random."""
+    head = ["expected cost relative to simulated, %", "lowest", "10 %", "median", "90 %", "highest",
             "largest standard error"]  # fmt: skip
     lines = [_row(head), "|---" * len(head) + "|"]
-    for factor, who in ((1.0, "as unsure as wrong"), (3.0, "up to three times more or less")):
+    for factor, who in ((1.0, "matched"), (3.0, "off by up to a factor of three")):
         for what in ("own plan", "random sets"):
             off, errors = [], []
             for draw in range(BAYESIANS_DRAWN):

@@ -1,8 +1,9 @@
-"""What the page on power shows: python docs/make_power.py sizes | decisive | picture.
+"""What the page on power shows: python docs/make_power.py sizes | decisive | level | picture.
 
-`sizes`: people an arm for a power of 0.8, measure by measure, from the effect among 400 people of a
-kind in each arm (`--quick`: 100). `decisive`: how people are read in the decisive experiment, by
-seeds that no choice of design has seen. `picture`: assets/power.svg.
+`sizes`: people per arm for a power of 0.8, measure by measure, from the effect among 400 people of
+a kind in each arm (`--quick`: 100). `decisive`: how people are read in the decisive experiment, by
+seeds that no choice of design has seen. `level`: how often every registered analysis finds
+something in people of whom there is nothing to be found. `picture`: assets/power.svg.
 """
 
 from __future__ import annotations
@@ -17,18 +18,27 @@ import numpy as np
 from body_fat import load_body_fat
 
 import preceptor as pr
-from preceptor._base.parsing import parse_toml
+from preceptor._base.files import parse_toml
 from preceptor._base.values import FloatArray
-from preceptor.study import Study
-from preceptor.study.arms import make_arms
-from preceptor.study.assumed import Assumption, assumptions
-from preceptor.study.beginning import template
-from preceptor.study.measures import charged, trials_of
-from preceptor.study.playing import Recruits, Stage, played, staged
-from preceptor.study.power import power
-from preceptor.study.power_report import plot
-from preceptor.study.records import Records
-from preceptor.study.significance import welch
+from preceptor.learners.families import NONE
+from preceptor.live.study.analysis import exclusion_reasons, run_registered_test, welch
+from preceptor.live.study.arms import make_arms
+from preceptor.live.study.measures import MEASURES, Records, answer_costs, trials_of
+from preceptor.live.study.power import plot, power
+from preceptor.live.study.registration import template
+from preceptor.live.study.simulated_people import (
+    AssumedMember,
+    Assumption,
+    RandomAnswers,
+    Recruits,
+    SimulatedStudy,
+    assumptions,
+    make_stage,
+    noise,
+    played,
+    recruited,
+)
+from preceptor.live.study.study import Study
 
 # For a power of 0.8 at a level of 0.05, two-sided.
 REACH = 1.959964 + 0.841621
@@ -58,7 +68,7 @@ def studies() -> dict[str, dict[str, Any]]:
 
 
 def needed(first: FloatArray, second: FloatArray) -> str:
-    """People an arm, compared place by place, with the effect in standard deviations of that."""
+    """People per arm, compared place by place, with the effect in standard deviations of that."""
     differences = first - second
     signal = float(differences.mean() / differences.std(ddof=1))
     size = welch(differences, None, "two-sided", 0.05).standardised
@@ -68,19 +78,21 @@ def needed(first: FloatArray, second: FloatArray) -> str:
     return f"{math.ceil((REACH / signal) ** 2) + 1:,} ({size:+.2f})"
 
 
-def everybody_of(stage: Stage, kind: Assumption, people: int, rng: np.random.Generator) -> Records:
-    """People of one kind at the first places of the arms that are compared; nobody leaves.
+def everybody_of(
+    stage: SimulatedStudy, kind: Assumption, people: int, rng: np.random.Generator
+) -> Records:
+    """People of one kind at the first places of the arms that are compared; no one drops out.
 
     Rates are the same at the same place of every arm, so that arms differ in nothing else.
     """
     compared = [stage.arms.index(name) for name in stage.study.configuration.analysis.compare]
-    shares = [member.share for member in kind.members]
+    rates = len(kind.members)
     count = people * len(compared)
     recruits = Recruits(
         np.repeat(compared, people),
         np.tile(np.arange(people), len(compared)),
         np.zeros(count, dtype=np.int64),
-        np.tile(rng.choice(len(shares), size=people, p=shares), len(compared)),
+        np.tile(rng.integers(rates, size=people), len(compared)),
         np.full(count, stage.trials),
         np.zeros(count, dtype=np.bool_),
     )
@@ -100,10 +112,10 @@ def sizes(people: int) -> None:
             ]
             study = Study.from_dict(data)
             arms = make_arms(study)
-            stage = staged(study, arms, people)
+            stage = make_stage(study, arms, people)
             for kind in assumptions(study):
                 records = everybody_of(stage, kind, people, np.random.default_rng(5))
-                costs = charged(study, records)
+                costs = answer_costs(study, records)
                 training = np.flatnonzero(trials_of(study, "training error"))
                 rows = (training, np.flatnonzero(trials_of(study, "test error")), training[-10:])
                 compare = study.configuration.analysis.compare
@@ -116,17 +128,109 @@ def sizes(people: int) -> None:
 
 
 def decisive(people: int) -> None:
-    """Right, left open and wrong, kind by kind."""
+    """Verdicts, kind by kind."""
     study = Study.from_dict(data_of("decisive"))
     found = power(study, [people // 10], simulations=10, seed=101, workers=None)
-    print("| who learns | people | right | left open | wrong |")
-    print("|---|---|---|---|---|")
+    print("| who answers | people | from outcomes | not from outcomes | neither | undecided |")
+    print("|---|---|---|---|---|---|")
     for each in found.told:
         shares = [
             f"{s.share:.3f} ({s.low:.3f} to {s.high:.3f})"
-            for s in (each.right, each.undecided, each.wrong)
+            for s in (each.outcomes, each.others, each.unrelated, each.undecided)
         ]
-        print(f"| {each.kind} | {each.right.of:,} | {' | '.join(shares)} |")
+        print(f"| {each.kind} | {each.others.of:,} | {' | '.join(shares)} |")
+
+
+def without_effect(study: Study) -> list[Assumption]:
+    """People of whom there is nothing to be found: noise, guesses of the mean, no learning."""
+    near = 0.1 * study.problem.world.outcome_variance**0.5
+    guess = AssumedMember(RandomAnswers(-near, near), NONE)
+    data = study.to_dict()
+    data["assumed"]["kind"] = [{"human": "no-learning"}]
+    (stubborn,) = assumptions(Study.from_dict(data))
+    return [noise(study), Assumption("the mean", 1.0, (guess,)), stubborn]
+
+
+def analyses() -> list[tuple[str, int, int, list[Study]]]:
+    """Studies with people per arm, a number of simulations, and each analysis they allow."""
+    errors, one, kept, two = map(data_of, ("plan-or-fixed", *["decisive"] * 3))
+    # The rule would leave hardly anyone to be tested.
+    for data in (kept, two):
+        del data["exclusions"]["unrelated_answers"]
+    shown = [{"show": ["blue", "green"], "rounds": 36}]
+    two["arm"].append({"name": "without-amber", "policy": "sets", "sets": shown})
+    both = ["without-blue", "without-amber"]
+
+    def with_analyses(data: dict[str, Any], *several: dict[str, Any]) -> list[Study]:
+        made = [{**data["analysis"], "test": "permutation", **each} for each in several]
+        return [Study.from_dict({**data, "analysis": each}) for each in made]
+
+    slopes, kinds = ({"measure": each} for each in ("slope change", "kind"))
+    welch_too = {"test": "welch"}
+    return [
+        (
+            "plan-or-fixed",
+            20,
+            400,
+            with_analyses(
+                errors,
+                *({"measure": m, "test": t} for m in ("test error", "training error")
+                  for t in ("permutation", "welch")),
+            ),
+        ),
+        ("decisive", 30, 400, with_analyses(kept, slopes, slopes | welch_too)),
+        (
+            "decisive, two arms",
+            20,
+            400,
+            with_analyses(two, *(slopes | {"compare": both} | t for t in ({}, welch_too))),
+        ),
+        ("decisive", 30, 60, with_analyses(one, kinds)),
+        ("decisive", 300, 10, with_analyses(one, kinds)),
+        (
+            "decisive, two arms",
+            20,
+            60,
+            with_analyses(two, *(kinds | {"compare": both} | t for t in ({}, welch_too))),
+        ),
+    ]  # fmt: skip
+
+
+def level(share: float) -> None:
+    """How often p is below 0.05 without anything to be found, with standard errors."""
+    print(
+        "| study | measure | test | people per arm | simulations | random answers | the mean "
+        "| no learning |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for name, people, most, studies in analyses():
+        simulations = max(int(most * share), 10)
+        study = studies[0]
+        stage = make_stage(study, make_arms(study), people)
+        cells: list[list[str]] = [[] for _ in studies]
+        for number, who in enumerate(without_effect(study)):
+            hits = np.zeros(len(studies), dtype=int)
+            for run in range(simulations):
+                rng = np.random.default_rng([17, number, run])
+                records = played(stage, (who,), recruited(stage, (who,), people, rng), rng)
+                measured: dict[str, FloatArray] = {}
+                for i, each in enumerate(studies):
+                    measure = each.configuration.analysis.measure
+                    if measure not in measured:
+                        measured[measure] = MEASURES[measure](each, records)
+                    numbers = measured[measure]
+                    why = exclusion_reasons(each, records, numbers)
+                    found = run_registered_test(each, records, numbers, why, 999, run)
+                    hits[i] += found.p < 0.05
+            for i, hit in enumerate(hits / simulations):
+                error = math.sqrt(hit * (1.0 - hit) / simulations)
+                cells[i].append(f"{hit:.3f} ± {error:.3f}")
+        for each, row in zip(studies, cells, strict=True):
+            said = each.configuration.analysis
+            is_sign = said.measure == "kind" and len(said.compare) == 1
+            test = "sign" if is_sign else said.test
+            print(f"| {name} | {said.measure} | {test} | {people} | {simulations:,} | "
+                  f"{' | '.join(row)} |", flush=True)  # fmt: skip
 
 
 def picture() -> None:
@@ -144,5 +248,7 @@ if __name__ == "__main__":
         sizes(100 if few else 400)
     elif what == "decisive":
         decisive(400 if few else 3000)
+    elif what == "level":
+        level(0.02 if few else 1.0)
     else:
         picture()

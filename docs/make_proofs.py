@@ -1,4 +1,4 @@
-"""Draws what is proven for every kind of learner, from the results that `make bench` kept.
+"""Draw the proven gaps for every kind of learner, from the results that `make bench` keeps.
 
 usage: make bench BENCH_ARGS="proofs-5 proofs-8 proofs-10 proofs-13", then
        python docs/make_proofs.py [picture]

@@ -20,8 +20,8 @@ INTRO = """\
 
 <!-- Written by docs/make_reproduction.py; change the words there, the numbers by running it. -->
 
-Every experiment of the paper by Guan, Raman and Fang, with what it says beside what we find. The whole
-page comes out of one command, which also leaves the data (Parquet) and the figures (PNG, PDF):
+Every experiment of the paper by Guan, Raman and Fang, its statements next to our results. One command
+produces this page, the data (Parquet) and the figures (PNG, PDF):
 
 ```bash
 preceptor reproduce                                         # everything
@@ -30,47 +30,47 @@ preceptor reproduce stationary --draws 200 --rho 0:0.99:40  # one, larger
 preceptor reproduce --cluster tcp://127.0.0.1:8786          # on Dask
 ```
 
-All of it takes less than two minutes on two cores, compilation included (the authors: within two
-hours); the last table says where the time goes. A stopped run resumes when it is started again with the same output folder. In a
-notebook the same experiments give data frames:
+Everything takes less than two minutes on two cores, compilation included (the authors: within two
+hours); the last table breaks this down. A stopped run resumes when started again with the same output folder. In a
+notebook the same experiments return data frames:
 
 ```python
 import preceptor as pr
 
-frame = pr.experiments.run("stationary", draws=2, rho=[0.5, 0.99], workers=1)
+frame = pr.paper.run("stationary", draws=2, rho=[0.5, 0.99], workers=1)
 print(frame.groupby(["part", "rho"])["retained"].count())
 ```
 
 ```text
 ```
 
-With `client=distributed.Client(...)` they run on a cluster, and the numbers do not change: every draw has a
-seed of its own, whatever else is run and wherever.
+With `client=distributed.Client(...)` they run on a cluster, with the same numbers: every draw has its own
+seed, independent of what else runs and where.
 
-One assumption can be changed (`preceptor reproduce stationary --alpha 1.3`, or `alpha=1.3` for `run`); the numbers
-are then not comparable with the paper's and nothing is judged. [Experiments](experiments.md) shows that, and how to
+To change an assumption, use `preceptor reproduce stationary --assume alpha=1.3`, or `alpha=1.3` for `run`; the numbers
+are then not comparable with the paper's, and there is no verdict. [Experiments](experiments.md) shows that, and how to
 run an experiment of your own.
 
-## What we find, in short
+## Summary
 
 {short}
 
 - **The paper's (3,2) exploration lengths seem to be cut short by its planning horizon.** It reports a mean of at most
   23.65 rounds and concludes that showing more tests at a time substantially shortens exploration. At a horizon
-  of 40 rounds we find about the same; but it prints none, and 40 was chosen because it gives this number, so that is
-  no comparison and is not counted as one. The length grows with the horizon (third panel below), and without a horizon it is {long} at ρ = .99, against {pair} for (2,1). Draw by draw the difference
+  of 40 rounds we find about the same; but the paper prints none, and we chose 40 because it gives this number, so this
+  is not counted as a comparison. The length grows with the horizon (third panel below), and without a horizon it is {long} at ρ = .99, against {pair} for (2,1). Draw by draw the difference
   is {longer}: no substantial shortening.
 - **The theorem's certificate is trivial along a plan that commits**: it certifies exactly the round in which the
-  plan commits. Rounds well above that, as the paper describes its dashed curves, come out if every test is taken
+  plan commits. Rounds well above that, as the paper describes its dashed curves, result if every test is assumed
   to recur forever, which no committed plan does.
-- **We found no instance like that of its action map** among 10,000 draws of the family it describes; the closest
-  one is shown. Most that are stationary up to .5 and explore at .6 lie on the line T_d(.99) = T_d(.6) + 96; the paper's pair
-  (49, more than 150) lies just off it. Exploration does not grow with ρ from step to step there, only on the whole.
+- **We found no instance like the one in its action map** among 10,000 draws of the family it describes; the closest
+  is shown. Most that are stationary up to .5 and explore at .6 lie on the line T_d(.99) = T_d(.6) + 96; the paper's pair
+  (49, more than 150) lies just off it. There, exploration grows with ρ overall, but not at every step.
 - **Choosing the end state and the final set together** makes truncated plans far better than repeating the last
   set. Beam search then wins by {beam_small} at (10,2) and {beam_large} at (15,3) in the same time, instead of by
   multiples.
 
-How to read the tables: {rule}
+Reading the tables: {rule}
 """
 
 
@@ -100,8 +100,8 @@ def main(folder: Path) -> None:
         f"Of {agree + compatible + hold + differ} comparisons (many statements are compared twice, for at "
         f"most and for exactly k tests), {agree} numbers agree with the paper's, {compatible} do not but are "
         f"compatible with it, {hold} statements in words hold, and {differ} comparisons come out differently. "
-        f"{chosen} more figures are no comparison, because something was chosen to fit them, and {alone} "
-        "figures of ours have no counterpart there. What stands out:"
+        f"{chosen} more figures are not comparable, because something was chosen to fit them, and {alone} "
+        "of our figures have no counterpart there. Main points:"
     )
     title, rule, body = re.split(r"\n\n", text, maxsplit=2)
     assert title.startswith("# ")
@@ -126,7 +126,7 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         main(Path(sys.argv[1]))
     else:
-        from preceptor.experiments import reproduce
+        from preceptor.paper.reproduction import reproduce
 
         with tempfile.TemporaryDirectory() as scratch:
             reproduce(output=scratch)

@@ -20,9 +20,9 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from preceptor.cli._own_site import own_site
-from preceptor.study import Study
-from preceptor.study.beginning import template
+from preceptor.cli._serving import own_site
+from preceptor.live.study.registration import template
+from preceptor.live.study.study import Study
 
 FOLDER = Path(__file__).parent / "assets" / "studies"
 WIDE, PHONE = {"width": 640, "height": 560}, {"width": 320, "height": 568}
@@ -65,7 +65,7 @@ class Walker:
             self.taken.add(name)
             path = self.folder / f"{self.prefix}{name}.png"
             self.page.screenshot(path=path, full_page=True, animations="disabled")
-            # Pages have few colours, and whoever reads the docs has to load them.
+            # Pages have few colours, and readers of the docs have to load them.
             Image.open(path).convert("RGB").quantize(48).save(path, optimize=True)
 
     def press(self, name: str) -> None:
@@ -110,7 +110,7 @@ class Walker:
 
 def _kind(title: str) -> str:
     if title.startswith("Case"):
-        return "told" if "true" in title else "case"
+        return "told" if "outcome" in title else "case"
     known = {"A break": "break", "A short question": "check", "Thank you": "end"}
     return known.get(title, "debrief" if title.startswith("What this") else "block")
 
@@ -149,7 +149,7 @@ def whole(browser: Browser, address: str, folder: Path) -> None:
 
 
 def others(browser: Browser, address: str, folder: Path) -> None:
-    """A phone in the dark, the link to another device, and whoever does not agree."""
+    """A phone in the dark, the link to another device, and a participant who does not agree."""
     context = browser.new_context(viewport=PHONE, color_scheme="dark", has_touch=True)
     walker = Walker(context.new_page(), address, folder, "phone-")
     walker.begin()

@@ -1,8 +1,8 @@
-"""Closed loop: how much is lost against somebody who knew the kind, problem by problem.
+"""Closed loop: cost of a tutor compared with an oracle that knows the kind, per problem.
 
 `python docs/make_tutoring.py TABLE [WORKERS]` prints one table of the pages `people.md` and
-`tutor.md`; finished people are kept in a journal beside the temporary files, so a run that was
-killed goes on. Where the person is one of the crowd, a plan on paper teaches the same people, too.
+`tutor.md`; results are kept in a journal among the temporary files, so an interrupted run
+resumes. If the person is one of the crowd, a fixed plan is simulated with the same people, too.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import numpy as np
 from people_measured import five, problem, strangers, twelve_others
 
 import preceptor as pr
-from preceptor._base.executors import LocalProcesses, Serial
 from preceptor._base.many import run_many
+from preceptor._base.parallel import LocalProcesses, Serial
 from preceptor._base.values import FloatArray
-from preceptor.simulation import tutored
-from preceptor.simulation.tutored import Tutored
+from preceptor.learners.simulated_tutoring import Tutored, tutored
 
 # Scatter of answers over the outcome's standard deviation: of an attentive machine, and of people.
 QUIET, PEOPLE = 0.1, 0.6
@@ -30,7 +29,7 @@ DRAWS = tuple(f"B{i}" for i in range(20))
 
 
 class Table(NamedTuple):
-    """Whom a table is about: problems, the tutor's crowd, and how they answer."""
+    """Settings of a table: problems, the tutor's crowd, and the scatter of answers."""
 
     problems: tuple[str, ...]
     crowd: str
@@ -66,7 +65,7 @@ TABLES: dict[str, Table] = {
 
 
 def crowd_of(name: str, crowd: str) -> pr.Crowd:
-    """Whom the tutor, and the plan on paper, take the person to be one of."""
+    """The crowd that the tutor and the fixed plan assume."""
     if crowd == "default":
         setting = problem(name)
         tests = max(map(len, setting.sets))
@@ -74,8 +73,8 @@ def crowd_of(name: str, crowd: str) -> pr.Crowd:
     return pr.Crowd(twelve_others(name) if crowd == "twelve" else five(name))
 
 
-def whom(name: str, crowd: str) -> dict[str, pr.Person]:
-    """Who is taught."""
+def taught(name: str, crowd: str) -> dict[str, pr.Person]:
+    """The people who are taught."""
     if crowd == "default":
         return crowd_of(name, crowd).people
     return strangers(name) if crowd == "strangers" else five(name)
@@ -90,10 +89,10 @@ def on_paper(name: str, crowd: str, rounds: int) -> tuple[tuple[int, ...], ...]:
 
 
 def one(item: tuple[str, str, str, float, bool, int, int]) -> dict[str, Any]:
-    """Costs of one person with the tutor, a plan on paper and an oracle; what was found out."""
+    """Costs of one person with the tutor, a fixed plan and an oracle, and rounds until sure."""
     name, crowd, who, scatter, known, seed, rounds = item
     setting = problem(name).replace(horizon=rounds)
-    person = whom(name, crowd)[who]
+    person = taught(name, crowd)[who]
     noise = scatter * float(np.sqrt(setting.world.outcome_variance))
     spread = 0.0 if known else None
     first = person
@@ -117,7 +116,7 @@ def one(item: tuple[str, str, str, float, bool, int, int]) -> dict[str, Any]:
         found["sure"] = sure_after(run, who)
     if crowd in ("five", "default"):
         plan = tutored(alone, acting, rounds, seed, schedule=on_paper(name, crowd, rounds))
-        found["plan on paper"] = plan.cost
+        found["fixed plan"] = plan.cost
     return found
 
 
@@ -137,13 +136,13 @@ def _with_beliefs(person: pr.Person, initial: Any) -> pr.Person:
 
 
 def table(name: str, workers: int = 1) -> str:
-    """One row a kind; with the default crowd also everybody, each kind as likely as in the crowd.
+    """One row per kind; for the default crowd also all kinds, weighted as in the crowd.
 
-    What the tutor and the plan on paper cost beyond the oracle, the tutor beyond the plan, and
-    rounds until the kind was known.
+    Cost of the tutor and the fixed plan relative to the oracle, of the tutor relative to the plan,
+    and rounds until the kind was known.
     """
     asked = TABLES[name]
-    kinds = list(whom(asked.problems[0], asked.crowd))
+    kinds = list(taught(asked.problems[0], asked.crowd))
     items = [
         (p, asked.crowd, who, asked.scatter, asked.beliefs_known, seed, asked.rounds)
         for p in asked.problems
@@ -154,8 +153,8 @@ def table(name: str, workers: int = 1) -> str:
     executor = Serial() if workers == 1 else LocalProcesses(workers)
     rows = run_many(one, items, executor=executor, journal=journal, key=repr)
     compared = [("tutor", "oracle")]
-    if "plan on paper" in rows[0]:
-        compared += [("plan on paper", "oracle"), ("tutor", "plan on paper")]
+    if "fixed plan" in rows[0]:
+        compared += [("fixed plan", "oracle"), ("tutor", "fixed plan")]
     lines = [
         f"| {asked.scatter:g} | "
         + " | ".join(f"{one} against {other}, %" for one, other in compared)
@@ -195,13 +194,12 @@ def _in_words(logs: FloatArray) -> str:
 
 
 def pictures() -> None:
-    """One run: who the tutor thought it was, what it showed, what that cost beside an oracle."""
+    """One run: probabilities of the kinds, what was shown, and the cost compared with an oracle."""
     from people_pictures import on_paper
 
-    from preceptor.report import run_figures
-    from preceptor.report.axes import Axis
-    from preceptor.report.charts import DASHES, Line, line_chart
-    from preceptor.report.run import Run, running
+    from preceptor.report import session
+    from preceptor.report.charts import DASHES, Axis, Line, line_chart
+    from preceptor.report.session import Run, running
 
     name, who, seed, rounds = "B3", "paper", 0, 150
     setting, kinds = problem(name), five(name)
@@ -216,14 +214,16 @@ def pictures() -> None:
               for name, each in (("run", run), ("oracle", oracle))}  # fmt: skip
     lines = [
         Line("tutor", range(1, rounds + 1), lately["run"].tolist(), "#0072B2", DASHES[0], 2.2),
-        Line("who knew the kind", range(1, rounds + 1), lately["oracle"].tolist(), "#D55E00",
+        Line("oracle", range(1, rounds + 1), lately["oracle"].tolist(), "#D55E00",
              DASHES[1]),
     ]  # fmt: skip
     drawn = {
-        "tutor-kinds": run_figures.kinds(run.tutor, Run.of(run.tutor)),
-        "tutor-shown": run_figures.shown(run.tutor),
+        "tutor-kinds": session.draw_kinds(run.tutor, Run.of(run.tutor)),
+        "tutor-shown": session.draw_shown(run.tutor),
         "tutor-loss": line_chart(
-            "tutor-loss", "Expected loss lately, beside somebody who knew the kind", lines,
+            "tutor-loss",
+            "Expected loss of recent rounds, compared with an oracle that knows the kind",
+            lines,
             x_axis=Axis.counting(0.5, rounds + 0.5), x_label="round",
             y_label="expected loss, mean of the last 10 rounds",
         ),

@@ -13,9 +13,8 @@ from pathlib import Path
 from people_pictures import on_paper
 
 import preceptor as pr
-from preceptor._base.discounting import total_weight
-from preceptor.report.axes import Axis
-from preceptor.report.charts import DASHES, Line, line_chart
+from preceptor._base.numerics import total_weight
+from preceptor.report.charts import DASHES, Axis, Line, line_chart
 
 HERE = Path(__file__).parent
 PAGE = HERE / "yes_or_no.md"

@@ -1,12 +1,12 @@
-"""How near expected costs of delta-rule people come to those of copies, in yes-or-no worlds.
+"""How close expected costs of delta-rule people are to those of copies, with yes-or-no outcomes.
 
     python docs/make_yes_no_people.py
     python docs/make_yes_no_people.py any
 
-The first prints the table of `people.md`: twelve worlds, three rates, two ways to fill in, 150
+The first prints the table of `people.md`: twelve worlds, three rates, two imputations, 150
 rounds of random sets and of one set; 800 copies each, whose answers are charged by their weights.
-The second says how far off random problems are, whose effects, rates and prevalences go further.
-All of it is seeded.
+The second gives the errors in random problems with a wider range of effects, rates and
+prevalences. Both are seeded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import preceptor as pr
 from preceptor._base.values import IntArray
 from preceptor.model.sets import SetFamily
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.people.sampled_answers import SampledAnswers
+from preceptor.people.sampled import SampledAnswers
 
 ROUNDS, COPIES = 150, 800
 RATES = (0.02, 0.1, 0.3)
@@ -96,8 +96,8 @@ def share_off(draw: int, risk: YesNoRisk, copies: int) -> tuple[float, float]:
     return float(expected / totals.mean() - 1.0), float(error)
 
 
-def anybody(draws: int = 60, copies: int = 4_000) -> str:
-    """The range of what is wrong over random problems, and the largest standard error."""
+def range_of_errors(draws: int = 60, copies: int = 4_000) -> str:
+    """Range of relative errors over random problems, and the largest standard error."""
     ranges, errors = [], []
     for name, (risk, *_) in RISKS.items():
         found = [share_off(draw, risk, copies) for draw in range(draws)]
@@ -110,6 +110,6 @@ def anybody(draws: int = 60, copies: int = 4_000) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["any"]:
-        print(anybody())
+        print(range_of_errors())
     else:
         main()

@@ -1,8 +1,8 @@
 """Problems, people, plans and costs behind the page `people.md`; `make_people.py` writes it.
 
-Everything is seeded and limited by kicks, so no clock decides anything. A problem goes by its
-name: A is `examples/diabetes.toml`, B0, B1, ... are draws at random, C is body fat. Costs are
-discounted losses of 400 rounds. They are exact but for Bayesians, with whom policies are played.
+Everything is seeded and limited by kicks, so results do not depend on run time. Problems have
+names: A is `examples/diabetes.toml`, B0, B1, ... are draws at random, C is body fat. Costs are
+discounted losses of 400 rounds, exact except for Bayesians, for whom policies are simulated.
 """
 
 from __future__ import annotations
@@ -17,9 +17,14 @@ from body_fat import load_body_fat
 import preceptor as pr
 from preceptor import simulation
 from preceptor._base.values import FloatArray
-from preceptor.evaluation.expectations import expectations, expected_costs
-from preceptor.planning.crowd_plans import CrowdPlan, OwnPlans, Search, own_plans, plan_for_crowd
-from preceptor.planning.price_search import policy_of
+from preceptor.model.evaluation import expectations, expected_costs
+from preceptor.planning.crowd_plans import (
+    CrowdPlan,
+    OwnPlans,
+    own_plans,
+    plan_for_crowd,
+)
+from preceptor.planning.price_search import ScheduleSearch, policy_of
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "diabetes.toml"
 
@@ -68,16 +73,16 @@ def _body_fat() -> pr.Problem:
 
 
 def five(name: str) -> dict[str, pr.Person]:
-    """The five people of a problem, of whom every table speaks."""
+    """The five people of a problem, as in every table."""
     return simulation.people_of(problem(name))
 
 
 # Two Bayesians, slow and fast: factors of the variance that they expect outcomes to have, and of
 # their prior variance. The tables take the first; nothing says that it is the right one.
 BAYESIAN_PAIRS = {
-    "slow: 1.5 times the scatter, surer": ((1.5**2, 0.33), (0.67**2, 3.0)),
-    "slow: 1.5 times the variance, surer": ((1.5, 0.33), (0.67, 3.0)),
-    "slow: 0.67 times the variance, surer": ((0.67, 0.33), (1.5, 3.0)),
+    "slow: 1.5 times the standard deviation, more certain": ((1.5**2, 0.33), (0.67**2, 3.0)),
+    "slow: 1.5 times the variance, more certain": ((1.5, 0.33), (0.67, 3.0)),
+    "slow: 0.67 times the variance, more certain": ((0.67, 0.33), (1.5, 3.0)),
 }
 USUAL_PAIR = next(iter(BAYESIAN_PAIRS))
 
@@ -109,7 +114,7 @@ def twelve_others(name: str, pair: str = USUAL_PAIR) -> dict[str, pr.Person]:
 
 
 def strangers(name: str) -> dict[str, pr.Person]:
-    """People unlike anybody in the crowds above."""
+    """Kinds of people that are in none of the crowds above."""
     setting = problem(name)
     learner, delta = setting.by_showings, five(name)["least mean squares"]
     assert isinstance(delta, pr.DeltaRule)
@@ -143,8 +148,8 @@ def asked(name: str, people: Mapping[str, pr.Person]) -> pr.Problem:
     return problem(name).replace(learner=pr.Crowd(people))
 
 
-def _search(setting: pr.Problem) -> Search:
-    return Search(
+def _search(setting: pr.Problem) -> ScheduleSearch:
+    return ScheduleSearch(
         expectations(setting), ROUNDS, setting.discount, infinite=False, sets=len(setting.sets)
     )
 
@@ -182,12 +187,12 @@ def _common(setting: pr.Problem, objective: str, known: OwnPlans) -> CrowdPlan:
 
 @cache
 def paper_plan(name: str) -> pr.Policy:
-    """The plan for whoever learns by showings, as `search` finds it."""
+    """The plan for a person who learns by showings, as `search` finds it."""
     return pr.solve(problem(name), "search", max_kicks=KICKS, time_limit=None, seed=0).policy
 
 
 def most_predictive(name: str) -> pr.Policy:
-    """The tests that tell most, from the first round on."""
+    """The most predictive tests, from the first round on."""
     return simulation.most_predictive(problem(name))
 
 
@@ -235,7 +240,7 @@ def costs_of_five(name: str, policy: pr.Policy) -> FloatArray:
 
 @cache
 def _played_by_bayesians(name: str, schedule: tuple[tuple[int, ...], ...]) -> float:
-    # Everybody meets the same cases under every policy, so differences are far more precise.
+    # The same cases under every policy make differences far more precise.
     policy = pr.ExploreThenCommit(schedule, schedule[-1])
     return played(name, five(name)["Bayesian"], policy, BAYESIANS).total
 
@@ -246,7 +251,7 @@ def played(name: str, person: pr.Person, policy: pr.Policy, people: int) -> simu
 
 
 def any_bayesian(draw: int, factor: float) -> pr.Problem:
-    """A random problem with a random Bayesian, every second of whom ignores correlations.
+    """A random problem with a random Bayesian; every second one ignores correlations.
 
     They are as unsure of their beliefs as these are wrong, and expect outcomes to scatter as far
     as the best set leaves open, both up to a random factor.

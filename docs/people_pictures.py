@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from preceptor.report.axes import Axis
 from preceptor.report.charts import (
     DASHES,
     GAP,
     GRID,
+    LINE_HEIGHT,
     RIGHT_MARGIN,
+    WIDTH,
+    Axis,
     Frame,
     Line,
+    drawing,
+    element,
     legend,
     line_chart,
     segment,
+    text,
+    widest,
 )
-from preceptor.report.svg import LINE_HEIGHT, WIDTH, drawing, element, text, widest
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9")
 # Paths around (0, 0), so that people differ in shape as well as in colour.
@@ -30,7 +35,7 @@ _PAPER = "#ffffff"  # pages may be dark
 
 
 def regrets_picture(name: str, title: str, table: list[list[str]]) -> str:
-    """One row a policy, one mark a person; what each loses by it, in %."""
+    """Regret in %: one row per policy, one mark per person."""
     head, _best, *rows = table
     people = head[1:-1]
     values = [[float(cell) for cell in row[1:-1]] for row in rows]
@@ -55,7 +60,7 @@ def regrets_picture(name: str, title: str, table: list[list[str]]) -> str:
 
 
 def dial_picture(table: list[list[str]]) -> str:
-    """Regret of three policies as people fold more."""
+    """Regret of three policies against the share of folding."""
     head, *rows = table
     shares = [float(cell.removeprefix("λ = ")) for cell in head[1:]]
     lines = [
@@ -67,8 +72,8 @@ def dial_picture(table: list[list[str]]) -> str:
         "Regret against the share of folding, for " + ", ".join(row[0] for row in rows),
         lines,
         x_axis=Axis.covering([0.0, 1.0]),
-        x_label="λ: how far shown weights take up what is hidden",
-        y_label="regret, % of the own best plan (geometric mean of eight draws)",
+        x_label="λ: share of hidden errors that shown weights absorb",
+        y_label="regret, % of the best own plan (geometric mean, eight draws)",
     )
     return on_paper(picture, 2000.0)
 
@@ -80,13 +85,13 @@ def _mark(who: int, place: str) -> str:
 
 
 def _apart(across: list[float], who: int) -> float:
-    """Marks that would lie on each other stand a little above and below the line."""
+    """Vertical offset of a mark, so that marks do not overlap."""
     near = [j for j, x in enumerate(across) if abs(x - across[who]) < 8.0]
     return 4.0 * (near.index(who) - (len(near) - 1) / 2) if len(near) > 1 else 0.0
 
 
 def on_paper(picture: str, height: float) -> str:
-    """White behind it, and dark ink, whatever the page's colours are."""
+    """Add a white background and dark text, independent of the page's colours."""
     head, rest = picture.split("\n", 1)
     head = head.replace('fill="currentColor"', 'fill="#222222" color="#222222"')
     paper = element("rect", width=WIDTH, height=height, fill=_PAPER)

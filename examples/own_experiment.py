@@ -25,14 +25,14 @@ def exploration(setting, seed):
 def main(*, dask: bool = False):
     """Run it, print the means, and give the table."""
     grid = tuple({"start": start, "rho": rho} for start in ("random", "zero") for rho in (0.5, 0.9))
-    sweep = pr.experiments.Sweep("starts", exploration, grid, draws=20, seed=1, batch=10)
+    sweep = pr.paper.Sweep("starts", exploration, grid, draws=20, seed=1, batch=10)
     if dask:
         from distributed import Client, LocalCluster
 
         with LocalCluster(n_workers=2, threads_per_worker=1) as cluster, Client(cluster) as client:
-            frame = pr.experiments.run_sweeps([sweep], client=client)
+            frame = pr.paper.run_sweeps([sweep], client=client)
     else:
-        frame = pr.experiments.run_sweeps([sweep], workers=2)
+        frame = pr.paper.run_sweeps([sweep], workers=2)
     sys.stdout.write(f"{frame.groupby(['start', 'rho'])['length'].mean().unstack()}\n")
     return frame
 

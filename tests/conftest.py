@@ -7,6 +7,8 @@ from hypothesis import settings
 
 from tests.registries import restored
 
+pytest_plugins = ["tests.snapshots"]
+
 # The first example of a test may compile kernels, so no deadline. In the fast suite dice are fixed,
 # so that a red run can be had again; the slow suite throws them anew and prints how to repeat it.
 settings.register_profile("fast", deadline=None, derandomize=True, max_examples=12)
@@ -17,12 +19,22 @@ settings.load_profile("fast")
 # Begun first, so that no process is left alone with them at the end.
 _LONG = [
     "test_docs.py",
-    "test_end_to_end.py",
     "test_participant_pages.py",
     "test_owner.py",
     "test_explore.py",
     "test_studies_page.py",
+    "test_two_servers.py",
+    "test_end_to_end.py",
+    "test_dist.py",
+    "test_package.py",
 ]
+
+# Fixtures that start a browser, a server, a database, a cluster or an environment. Tests that ask
+# for one are `full`: `make test` leaves them to `make test-all`, unless they are marked `smoke`.
+_REAL = {
+    *("browser", "site", "server", "serve", "guarded", "pair"),
+    *("postgres", "cluster", "installed"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +48,9 @@ def registries_forget():
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: item.path.name not in _LONG)
     for item in items:
+        asked = {*getattr(item, "fixturenames", ())}
+        if asked & _REAL or "postgres" in item.name:
+            item.add_marker(pytest.mark.full)
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.dice)
 

@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Iterator
 
 import preceptor as pr
-from preceptor.loss import LossModel
-from preceptor.planning import SOLVERS
+from preceptor.model.loss import LossModel
+from preceptor.planning.solvers import SOLVERS
 
 FAMILIES = (pr.Curve, pr.Budget, pr.Risk, pr.Policy, pr.Person, LossModel)
 
@@ -23,3 +23,14 @@ def restored() -> Iterator[None]:
         for registry, entries in zip(registries, before, strict=True):
             registry.clear()
             registry.update(entries)
+
+
+@contextlib.contextmanager
+def only_ours() -> Iterator[None]:
+    """Without the kinds that modules of tests entered when they were imported."""
+    with restored():
+        for family in FAMILIES:
+            for name, kind in [*family.registry.items()]:
+                if not kind.__module__.startswith("preceptor."):
+                    del family.registry[name]
+        yield

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.datasets import load_diabetes
-from preceptor.estimation import fit_world
+from preceptor.data.datasets import load_breast_cancer, load_diabetes
+from preceptor.data.world_fitting import fit_world
 from tests.body_fat import TABLE, load_body_fat
 
-both = pytest.mark.parametrize("load", [load_body_fat, load_diabetes])
+every = pytest.mark.parametrize("load", [load_body_fat, load_diabetes, load_breast_cancer])
 
 
-@both
+@every
 def test_every_column_has_a_unit_and_the_frame_ends_with_the_outcome(load):
     data = load()
     assert set(data.units) == set(data.columns) == {*data.tests, data.outcome}
@@ -25,7 +25,7 @@ def test_every_column_has_a_unit_and_the_frame_ends_with_the_outcome(load):
     assert data.licence in data.describe()
 
 
-@both
+@every
 def test_a_world_comes_out(load):
     data = load()
     fitted = fit_world(data.frame, data.outcome)
@@ -91,20 +91,31 @@ def test_diabetes_is_what_scikit_learn_gives():
 
 
 def test_diabetes_is_found_wherever_scikit_learn_keeps_it(monkeypatch):
-    from preceptor.datasets import diabetes
-
     here = load_diabetes()
-    monkeypatch.setattr(diabetes.Path, "is_file", lambda self: False)
+    monkeypatch.setattr("preceptor.data.datasets.Path.is_file", lambda self: False)
     moved = load_diabetes()
     assert all(np.array_equal(here.columns[name], moved.columns[name]) for name in here.columns)
 
 
 def test_diabetes_needs_scikit_learn(monkeypatch):
-    from preceptor.datasets import diabetes
-
-    monkeypatch.setattr(diabetes, "find_spec", lambda name: None)
+    monkeypatch.setattr("preceptor.data.datasets.find_spec", lambda name: None)
     with pytest.raises(pr.MissingExtra, match=re.escape("pip install 'preceptor[data]'")):
         load_diabetes()
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_breast_cancer_is_what_scikit_learn_gives(moved, monkeypatch):
+    from sklearn.datasets import load_breast_cancer as load
+
+    loaded = load()
+    if moved:
+        monkeypatch.setattr("preceptor.data.datasets.Path.is_file", lambda self: False)
+    data = load_breast_cancer()
+    assert np.array_equal(
+        loaded.data[:, :10], np.column_stack([data.columns[t] for t in data.tests])
+    )
+    assert [f"mean {name}" for name in data.tests] == list(loaded.feature_names[:10])
+    assert np.array_equal(loaded.target == 0, data.columns["malignant"] == 1)
 
 
 def test_an_unknown_outcome():

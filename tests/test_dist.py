@@ -1,21 +1,25 @@
 """What is built can be installed: the wheel works outside the repository, the archive is whole."""
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import time
 import tomllib
 import venv
 import zipfile
 from email.parser import Parser
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 import yaml
 
 from preceptor._base.version import VERSION
+from tests.live.study.files import small_file
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "preceptor"
@@ -106,7 +110,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         names = set(archive.namelist())
     packed = {name.removeprefix("preceptor/") for name in names if name.startswith("preceptor/")}
     assert packed == files_below(PACKAGE)
-    assert {"py.typed", "report/templates/report.css", "datasets/diabetes.py"} <= packed
+    assert {"py.typed", "report/templates/report.css", "data/datasets.py"} <= packed
     assert {name.split("/")[0] for name in names} == {"preceptor", f"preceptor-{VERSION}.dist-info"}
 
 
@@ -182,9 +186,44 @@ def test_a_table_is_planned(installed, table):
     plan(installed, table, NUMBA_DISABLE_JIT="1")
 
 
-@pytest.mark.slow
 def test_a_table_is_planned_with_compiled_kernels(installed, table, tmp_path):
     plan(installed, table, NUMBA_CACHE_DIR=str(tmp_path / "kernels"))
+
+
+def test_install_lines_name_extras_that_exist():
+    """Nothing is in a registry: all lines install a checkout."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*")]
+    texts = [page.read_text("utf-8") for page in pages if page.suffix in {".md", ".service", ""}
+             and page.is_file() and "node_modules" not in page.parts]  # fmt: skip
+    lines = [found for text in texts for found in re.findall(r"pip install ([^\n`]+)", text)]
+    named = [re.search(r"'\.\[([a-z,]+)\]'", line) for line in lines if "[" in line]
+    assert len(named) >= 8
+    assert all(named), lines
+    used = {name for found in named if found for name in found.group(1).split(",")}
+    assert used <= set(extras)
+
+
+@pytest.mark.full
+def test_the_wheel_serves_a_study(installed, tmp_path):
+    small_file(tmp_path)
+    run(installed, "preceptor", "study", "open", "study.toml", cwd=tmp_path)
+    log = tmp_path / "said.txt"
+    with log.open("w") as file:
+        command = [installed / "preceptor", "serve", "--port", "0"]
+        serving = subprocess.Popen(command, cwd=tmp_path, stderr=file, env={"PATH": os.defpath})
+    try:
+        end = time.monotonic() + 60.0
+        while (found := re.search(r"Participants: (\S+)\n", log.read_text())) is None:
+            assert serving.poll() is None, log.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert "Begin" in httpx.get(found.group(1), timeout=60.0).text
+    finally:
+        serving.terminate()
+        assert serving.wait(60.0) == 0
 
 
 @pytest.mark.slow

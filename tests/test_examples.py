@@ -26,6 +26,7 @@ def test_two_tests_is_the_instance_of_the_paper():
     assert plan.status is pr.Status.OPTIMAL
 
 
+@pytest.mark.full
 def test_diabetes_explores_then_commits_with_a_small_gap():
     problem = pr.Problem.load(EXAMPLES / "diabetes.toml")
     plan = pr.solve(problem)
@@ -55,6 +56,7 @@ def test_diabetes_numbers_come_from_the_data():
     assert len(written) == len(script.text().splitlines())
 
 
+@pytest.mark.full
 def test_an_experiment_of_ones_own_runs_as_a_script(tmp_path):
     """In processes of its own, with the table that the page shows."""
     script = EXAMPLES / "own_experiment.py"

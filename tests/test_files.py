@@ -70,7 +70,7 @@ GOOD = {
         ({"risk": {"kind": "cubed"}}, "risk: kind 'cubed'"),
         ({"learner": {"initial": [0.2], "curves": {"kind": "one-shot"}}}, "lengths must agree"),
         ({"start": [1]}, "1 counts for 2 tests"),
-        ({"start": [1, -2]}, "whole numbers of at least 0"),
+        ({"start": [1, -2]}, "one whole number for each test"),
         ({"format": "preceptor-problem/9"}, "this version reads"),
         ({"world": GOOD["world"] | {"covariance": [[1.0]]}}, "not both"),
         ({"world": {"coefficients": [1.0], "covarience": 1}}, "unknown key 'covarience'"),
@@ -231,7 +231,7 @@ def test_a_plan_loses_nothing(tmp_path):
         ({"policy": {"kind": "explore-then-commit", "prefix": 3, "final": [0]}}, "prefix: 3"),
         ({"value": "x"}, "value: 'x', must be a number"),
         ({"notes": 3}, "notes: 3"),
-        ({"value": 0.5 * data["lower_bound"]}, "the file was changed"),
+        ({"value": 0.5 * data["lower_bound"]}, "lower_bound: .* is above"),
         ({"problem": 3}, "problem: got 3"),
     ]:
         (tmp_path / "broken.json").write_text(json.dumps(data | change))

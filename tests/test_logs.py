@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from preceptor.data.log import Log
 from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
-from preceptor.logs import Log
 from preceptor.model.world import World
 from tests.strategies import examples
 
@@ -238,7 +238,7 @@ def test_names_may_come_from_a_world(tmp_path):
 def test_people_one_by_one():
     log = a_log()
     assert log.for_participant("bob").prediction.tolist() == [1.5]
-    with pytest.raises(InvalidInput, match=r"'eve' is not in the log; in it are ann, bob"):
+    with pytest.raises(InvalidInput, match=r"'eve' is not in the log; it has ann, bob"):
         log.for_participant("eve")
 
 
@@ -261,9 +261,12 @@ def test_people_one_by_one():
         ({"feedback": [True]}, r"feedback: shape \(1,\), must be \(4,\)"),
         ({"feedback": "yes"}, r"feedback: 'yes', must be a list"),
         ({"when": [None, None, 20240301, None]}, r"row 2, column 'when': 20240301 is not a date"),
-        ({"when": [None, None, "31.3.2024", None]}, r"'31.3.2024' is not a date \(write 2024-03"),
-        ({"when": ["0001-01-01T00:00+02:00", *[None] * 3]}, r"row 0, .* outside the years 1 to"),
-        ({"when": np.array([-(10**6)] * 4, "datetime64[D]")}, r"row 0, .*years go from 1 to 9999"),
+        ({"when": [None, None, "31.3.2024", None]}, r"'31.3.2024' is not a date"),
+        (
+            {"when": ["0001-01-01T00:00+02:00", *[None] * 3]},
+            r"row 0, .* not a date .*years 1 to",
+        ),
+        ({"when": np.array([-(10**6)] * 4, "datetime64[D]")}, r"row 0, .*years 1 to 9999"),
         (
             {"when": ["2024-03-02", None, "1999-01-01", "2024-03-01T23:00"]},
             r"row 3, column 'when': 2024-03-01T23:00:00 in round 3 is before 2024-03-02 in round 1"
@@ -299,7 +302,7 @@ HEAD = "participant,round,shown,values,prediction,outcome\n"
     ("text", "message"),
     [
         (HEAD, r"the log is empty"),
-        ("", r"the log is empty"),
+        ("", r"is empty; it needs a header"),
         (
             HEAD + "a,1,bmi,3,1,1\na,2,bim,3,1,1\n",
             r"line 3, column 'shown': test 'bim' is not .*bmi",
@@ -357,7 +360,7 @@ def test_json_lines_name_their_line(tmp_path):
     with pytest.raises(InvalidFile, match="line 2: not valid JSON"):
         Log.read(path, NAMES)
     path.write_text(json.dumps(row) + "\n[1]\n")
-    with pytest.raises(InvalidFile, match="line 2: expected a table"):
+    with pytest.raises(InvalidFile, match="line 2: expected an object"):
         Log.read(path, NAMES)
     path.write_text(json.dumps(row | {"prediction": True}) + "\n")
     with pytest.raises(InvalidFile, match="line 1, column 'prediction': True is not a number"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from preceptor.policies.planned_counts import PlannedCounts
+from preceptor.model.policies import PlannedCounts
 
 TESTS = 3
 SETS = st.sets(st.integers(0, TESTS - 1)).map(lambda found: tuple(sorted(found)))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.model.grouped import Grouped
-from preceptor.model.units import Units
+from preceptor.model.budgets import Grouped
+from preceptor.model.world import Units
 
 WORLD = pr.World.equicorrelated([0.5, -1.0], 0.5, 0.25, names=["bmi", "bp"])
 PERSON = pr.Learner([0.0, 0.5], pr.Geometric.from_half_life(14))
@@ -290,7 +290,7 @@ class Odd(pr.Budget):
         (Grouped(pr.AtMost(1), [[0], [1, 2]]), "at most 1 of 2"),
         (pr.AbsoluteError(), "absolute error"),
         (pr.Huber(2.0), "squared up to an error of 2, linear beyond"),
-        (pr.ResidualRisk(np.abs), "a function of the residual of your own"),
+        (pr.ResidualRisk(np.abs), "a custom function of the residual"),
         (pr.Empirical(samples=2000), "averaged over 2,000 drawn cases, linear imputation"),
     ],
     ids=repr,

@@ -14,8 +14,8 @@ from hypothesis import given
 from jsonschema import Draft202012Validator
 
 import preceptor as pr
-from preceptor.loss import LossModel
-from preceptor.problem import FORMAT
+from preceptor.model.loss import LossModel
+from preceptor.model.problem import FORMAT
 from tests.problem_files import changed, full_problem, grouped_world
 from tests.strategies import problems
 

@@ -14,7 +14,7 @@ SCHEMA = pr.schema()
 VALIDATOR = Draft202012Validator(SCHEMA)
 FILES = list(whole_files())
 # Neither may be given without the other, not even as null.
-TOGETHER = {"beta_shape", "latent_correlation"}
+NO_BREAK_SPACE = {"beta_shape", "latent_correlation"}
 
 files = pytest.mark.parametrize("data", FILES, ids=range(len(FILES)))
 
@@ -62,10 +62,10 @@ def within_one_place(faults):
 # What holds only between several values, which no schema of ours can say.
 BETWEEN_VALUES = re.compile(
     "lengths must agree|there are only|give one, or one for each|must be square|must be symmetric|"
-    "must be positive definite|variance of test|one curve, or one for each|column 7, must be among|"
+    "must be positive definite|variance of test|one curve, or one per test|column 7, must be among|"
     "appears twice|must be in exactly one test|groups columns as|tests have . columns|"
     "below the cheapest test|no set shows anything|nothing is learned before|must never rise|"
-    "give both or neither|must stay 0|units: of . tests|must be about the same tests|"
+    "give both or neither|must stay 0|units: of . tests|must have the same tests|"
     "is there twice|one for each of the|that begins with 1|would never settle|"
     "units: levels of"
 )
@@ -145,7 +145,7 @@ def test_stated_defaults_are_what_the_parser_takes_for_a_missing_key():
                 stated = with_change(data, (*way, key), keys[key]["default"])
                 bare = without(stated, (*way, key))
                 if not faults_of(bare):
-                    assert VALIDATOR.is_valid(stated) or key in TOGETHER, key
+                    assert VALIDATOR.is_valid(stated) or key in NO_BREAK_SPACE, key
                     assert pr.Problem.from_dict(stated) == pr.Problem.from_dict(bare), key
                     seen.add(key)
     every = {

@@ -7,17 +7,12 @@ import pytest
 from hypothesis import given
 
 import preceptor as pr
-from preceptor.planning import SOLVERS, Solver
-from preceptor.testing import (
-    brute_force,
-    check_budget,
-    check_person,
-    check_plan,
-    check_risk,
-    check_solver,
-    known_instances,
-    small_problems,
-)
+from preceptor.planning.solver import Solver
+from preceptor.planning.solvers import SOLVERS
+from preceptor.testing.budgets_and_risks import check_budget, check_risk
+from preceptor.testing.people import check_person
+from preceptor.testing.problems import brute_force, known_instances, small_problems
+from preceptor.testing.solvers import check_plan, check_solver
 from tests import oracles
 from tests.strategies import examples, problems
 
@@ -77,10 +72,10 @@ def shy(problem):
     ("solver", "words"),
     [
         (Solver("low", too_low, "a bound"), "but the policy costs"),
-        (Solver("low", too_low, "a bound"), "seed=-1 is taken without a word"),
+        (Solver("low", too_low, "a bound"), "seed=-1 is accepted"),
         (Solver("sure", too_sure, "the optimum"), "status is optimal, but"),
         (Solver("sure", too_sure, "the optimum"), "is above the optimum"),
-        (Solver("undecided", undecided, "a bound"), "gives another plan"),
+        (Solver("undecided", undecided, "a bound"), "gives a different plan"),
         (Solver("shy", shy, "nothing"), "why_not is empty, but it refuses: shy: not today"),
         (Solver("shy", shy, "nothing", lambda _: "too shy"), "not 'too shy'"),
         (Solver("shy", shy, "nothing", lambda _: "not today"), "refuses every problem"),
@@ -131,7 +126,7 @@ class Odd(pr.AtMost):
     ("how", "words"),
     [
         ("backward", "smaller ones first"),
-        ("forgets", r"\(\) is allowed, but subsets has it not"),
+        ("forgets", r"\(\) is allowed, but subsets omits it"),
         ("refuses", "but allows refuses it"),
         ("miscounts", "count: 0, but 4 sets are listed"),
         ("worst", "another set"),
@@ -170,7 +165,7 @@ class Skewed(pr.SquaredError):
         ("pays", "charge: must be finite and at least 0"),
         ("high", "integration gives"),
         ("falls", "falls as the variance grows"),
-        ("steep", r"charge_slope\(6\) is 1, but there are slopes of 11.99"),
+        ("steep", r"charge_slope\(6\) is 1, but slopes reach 11.99"),
         ("uneven", r"deviation_slope\(6\) is 1"),
     ],
 )
@@ -205,6 +200,6 @@ def test_a_person_whose_faces_differ_is_found_out():
             return twice.learn(world, state, filled, shown, outcome)
 
     world = pr.World.equicorrelated([1.0, 0.8], 0.8)
-    with pytest.raises(pr.InvalidInput, match="moves: says other weights") as found:
+    with pytest.raises(pr.InvalidInput, match="moves: disagrees") as found:
         check_person(Hasty([0.2, 1.3], 0.2), world)
-    assert "people who act cost" in str(found.value)
+    assert "simulated people have" in str(found.value)

@@ -36,7 +36,7 @@ def commands(workflow):
 
 
 def test_there_is_something_to_check():
-    assert {"lint", "test", "test-slow", "docs", "bench", "run", "dist"} <= targets()
+    assert {"lint", "test", "test-all", "test-slow", "docs", "bench", "run", "dist"} <= targets()
     assert WORKFLOWS
     assert {form.stem for form in FORMS} == {"bug", "idea"}
 

@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.special import ndtri
 
 import preceptor as pr
-from preceptor.logs import Log
-from preceptor.logs.in_world import in_world_units
-from preceptor.logs.yes_no import YesNo
-from preceptor.model.units import Units
+from preceptor.data.log import Log, in_world_units
+from preceptor.data.log_cells import YesNoReader
+from preceptor.model.world import Units
 
 
 def world_of(levels=("benign", "malignant")) -> pr.World:
@@ -79,10 +78,10 @@ def test_levels_of_the_table_go_before_everything_else(tmp_path, levels, cells, 
 @pytest.mark.parametrize(
     ("answers", "outcomes", "words"),
     [
-        (["130%"], ["1"], "line 2, column 'prediction': '130%' is no probability"),
-        (["0.5", "70"], ["1", "1"], "line 3, column 'prediction': '70' is no probability, which "
-         "goes from 0 to 1 or from 0% to 100%; did you mean 70%?"),
-        (["-.1"], ["1"], "'-.1' is no probability"),
+        (["130%"], ["1"], "line 2, column 'prediction': '130%' is not a probability"),
+        (["0.5", "70"], ["1", "1"], "line 3, column 'prediction': '70' is not a probability; "
+         "write 0 to 1, or 0% to 100%; did you mean 70%?"),
+        (["-.1"], ["1"], "'-.1' is not a probability"),
         (["maybe"], ["1"], "'maybe' is neither a probability nor a decision (write 0.7 or 70%, or "
          "malignant, benign, yes, no, 1 or 0)"),
         (["0.5"], ["perhaps"], "column 'outcome': 'perhaps' is neither yes nor no"),
@@ -102,7 +101,7 @@ def test_a_column_says_what_answers_of_0_and_1_are(tmp_path):
     log = read(tmp_path, ["1", "0"], ["1", "0"], more=["no", "no"])
     assert not log.decided
     assert read(tmp_path, ["1", "0"], ["1", "0"], more=["yes", ""]).decided
-    with pytest.raises(pr.InvalidInput, match=r"0\.7 is no decision, must be 1"):
+    with pytest.raises(pr.InvalidInput, match=r"0\.7, a decision must be 1"):
         read(tmp_path, ["0.7", "0"], ["1", "0"], more=["yes", "yes"])
     with pytest.raises(pr.InvalidInput, match="line 3, column 'decided': no, but line 2 says"):
         read(tmp_path, ["1", "0"], ["1", "0"], more=["yes", "no"])
@@ -161,8 +160,8 @@ def test_rows_in_the_units_of_a_world():
 
 
 def test_worlds_of_numbers_have_no_yes_and_no():
-    assert YesNo.of(pr.World([1.0], [[1.0]])) is None
-    assert YesNo.of(WORLD) == YesNo(("benign", "malignant"))
+    assert YesNoReader.of(pr.World([1.0], [[1.0]])) is None
+    assert YesNoReader.of(WORLD) == YesNoReader(("benign", "malignant"))
 
 
 def test_units_keep_the_words_for_yes_and_no():

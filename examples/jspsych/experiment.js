@@ -45,10 +45,9 @@ const send = wait(async () => {
 });
 
 const hear = {
-  type: jsPsychHtmlKeyboardResponse,
+  type: jsPsychHtmlButtonResponse, // a phone has no keyboard
   stimulus: () => `<p>You said ${round.prediction}. It was <b>${round.outcome}</b>.</p>`,
-  prompt: "<p>Press the space bar to go on.</p>",
-  choices: [" "],
+  choices: ["Continue"],
 };
 
 const training = {

@@ -1,8 +1,9 @@
 """Serves the page, and stands between participants and the service.
 
-The token stays here. A visitor gets a pseudonym in a cookie, and of the service they reach only
-their own rounds: `/v1/people/me/rounds...`. What they might ask besides (the log, other people, the
-truth before their answer) is not passed on, or not answered by the service.
+Of this folder only the page, its scripts and what `index.html` loads are served: a file of cases
+or a database in it is not. The token stays here. A visitor gets a pseudonym in a cookie, and of the
+service they reach only their own rounds: `/v1/people/me/rounds...`. What they might ask besides
+(the log, other people, the truth before their answer) is not passed on, or not answered.
 
 usage: python serve.py [--service URL] [--list NAME] [--cases cases.json] [--port 8080]
 
@@ -25,16 +26,20 @@ from pathlib import Path
 
 import httpx
 
-from preceptor.client import Client
+from preceptor.live.client import Client
 
 HERE = Path(__file__).parent
 ALLOWED = re.compile(r"POST /rounds|GET /rounds/\d+|PUT /rounds/\d+/(shown|prediction)")
 MINE = "/v1/people/me"
+# The page, what it loads, and what its script imports.
+SERVED = {"/", "/index.html", "/service.js"} | {
+    f"/{path}" for path in re.findall(r'(?:src|href)="([^"]+)"', (HERE / "index.html").read_text())
+}
 MOST = 65_536  # bytes of a body
 
 
 class Page(SimpleHTTPRequestHandler):
-    """Files of this folder, and calls of one participant."""
+    """The page's files, and calls of one participant."""
 
     protocol_version = "HTTP/1.1"
 
@@ -45,8 +50,13 @@ class Page(SimpleHTTPRequestHandler):
     def do_GET(self):
         if self.path.startswith(MINE):
             self.pass_on()
-        else:
+        elif self.path.partition("?")[0] in SERVED:
             super().do_GET()
+        else:
+            self.send_error(404)
+
+    def do_HEAD(self):
+        self.send_error(405)
 
     def do_POST(self):
         self.pass_on()

@@ -2,7 +2,7 @@
 //
 // The service holds the cases. Results come when they are shown, the truth after the answer, so
 // nothing that a participant must not know yet ever reaches the browser. Every call may be made
-// again: whoever reloads the page goes on where they were.
+// again: reloading the page resumes the same round.
 
 export class Service {
   constructor(person = "/v1/people/me") {

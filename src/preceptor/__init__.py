@@ -1,11 +1,10 @@
 """Preceptor: which tests should an assistant show a person who is still learning?
 
-An assistant shows at most k of n correlated tests, the person predicts, hears the truth and gets
-better at exactly the tests that were shown. Preceptor plans what to show, for how long, and
-proves how far from the best possible its plan can be.
+An assistant shows at most k of n correlated tests; the person predicts, learns the truth and gets
+better at exactly the tests that were shown. Preceptor plans what to show and for how long, and
+proves how far from optimal its plan can be.
 """
 
-from preceptor import _base  # noqa: F401 # isort: skip - Ctrl-C is seen to before all else
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,72 +23,56 @@ from preceptor.errors import (
     TooLarge,
     UnknownMethod,
 )
-from preceptor.evaluation import evaluate, losses
-from preceptor.loss import ClosedForm, Empirical
 from preceptor.model.budgets import AtMost, Budget, Exactly, Knapsack, Listed
+from preceptor.model.count_policy import CountPolicy
+from preceptor.model.empirical_loss import Empirical
+from preceptor.model.evaluation import evaluate, losses
+from preceptor.model.gaussian_loss import ClosedForm
 from preceptor.model.outcomes import Binary
-from preceptor.model.risks import (
-    AbsoluteError,
-    Huber,
-    NumberRisk,
-    ResidualRisk,
-    Risk,
-    SquaredError,
-)
-from preceptor.model.world import World
-from preceptor.model.yes_no_risks import Brier, Decision, LogLoss, YesNoRisk
-from preceptor.people.bayesian import Bayesian
-from preceptor.people.by_showings import Learner
-from preceptor.people.crowd import Crowd
-from preceptor.people.curves import (
-    Branch,
-    Curve,
-    Geometric,
-    OneShot,
-    PowerLaw,
-    Tabulated,
-)
-from preceptor.people.delta_rule import DeltaRule
-from preceptor.people.drifting import Drifting
-from preceptor.people.folding import Folding
-from preceptor.people.forgetful import Forgetful
-from preceptor.people.indirect import Indirect
-from preceptor.people.no_learning import NoLearning
-from preceptor.people.own_person import OwnPerson
-from preceptor.people.person import Person
-from preceptor.plan import Plan
-from preceptor.planning import solve, solve_many
-from preceptor.policies import (
+from preceptor.model.person import Person
+from preceptor.model.plan import Plan
+from preceptor.model.policies import (
     Alternating,
-    CountPolicy,
     ExploreThenCommit,
     ExploreThenRepeat,
     Policy,
     Stationary,
 )
-from preceptor.problem import Problem, schema
-from preceptor.regrets import Regrets
+from preceptor.model.problem import Problem, schema
+from preceptor.model.regrets import Regrets
+from preceptor.model.risks import AbsoluteError, Huber, NumberRisk, ResidualRisk, Risk, SquaredError
+from preceptor.model.world import World
+from preceptor.model.yes_no_risks import Brier, Decision, LogLoss, YesNoRisk
+from preceptor.people.by_showings import Learner
+from preceptor.people.coordinatewise import Drifting, Indirect, NoLearning
+from preceptor.people.crowd import Crowd
+from preceptor.people.curves import Branch, Curve, Geometric, OneShot, PowerLaw, Tabulated
+from preceptor.people.folding import Folding
+from preceptor.people.forgetful import Forgetful
+from preceptor.people.outcome_learners import Bayesian, DeltaRule
+from preceptor.people.own_person import OwnPerson
+from preceptor.planning.solvers import solve, solve_many
 
 if TYPE_CHECKING:
-    from preceptor.advice import advise
-    from preceptor.estimation import fit_learner, fit_world
+    from preceptor.advice.advising import advise
+    from preceptor.data.world_fitting import fit_world
+    from preceptor.learners.case_policy import CaseAware
+    from preceptor.learners.learner_estimator import fit_learner
+    from preceptor.learners.tutor import Tutor
+    from preceptor.proofs.verify import verify
     from preceptor.report.html import write_report
-    from preceptor.tutoring import Tutor
-    from preceptor.verification import verify
 
 __version__ = VERSION
 
-# Loaded when they are named, because they need more than the core or take long to import.
-_PACKAGES = (
-    *("bots", "client", "datasets", "diagnosis", "estimation", "evidence", "experiments"),
-    *("simulation", "tables", "testing", "theory", "tutoring"),
-)
+# Imported on first access, because they need optional libraries or take long to import.
+_PACKAGES = ("data", "learners", "paper", "proofs", "simulation", "testing", "theory")
 _FUNCTIONS = {
     "advise": "preceptor.advice",
-    "fit_learner": "preceptor.estimation",
-    "fit_world": "preceptor.estimation",
-    "Tutor": "preceptor.tutoring",
-    "verify": "preceptor.verification",
+    "fit_learner": "preceptor.learners",
+    "fit_world": "preceptor.data",
+    "CaseAware": "preceptor.learners",
+    "Tutor": "preceptor.learners",
+    "verify": "preceptor.proofs",
     "write_report": "preceptor.report.html",
 }
 
@@ -111,6 +94,7 @@ __all__ = [
     "Branch",
     "Brier",
     "Budget",
+    "CaseAware",
     "ClosedForm",
     "CountPolicy",
     "Crowd",

@@ -1,13 +1,13 @@
-"""Everything that can go wrong, as one tree.
+"""The exceptions of this package, as one tree.
 
 PreceptorError
-├── InvalidInput (ValueError)      a value that makes no sense; lists every fault at once
+├── InvalidInput (ValueError)      invalid values; lists all faults at once
 │   ├── InvalidProblem             world, learner, budget, risk, curve or problem
 │   ├── InvalidPolicy              a policy that the problem does not allow
 │   ├── InvalidData                a table of cases that no world can be estimated from
 │   └── InvalidFile                a problem or plan file that cannot be read
-├── UnknownMethod (ValueError)     `solve(method=...)` with a name nobody registered
-├── NotApplicable                  a sound request that this method cannot serve
+├── UnknownMethod (ValueError)     `solve(method=...)` with a name that is not registered
+├── NotApplicable                  a valid request that this method cannot serve
 ├── TooLarge (MemoryError)         would need more memory than allowed; says how much
 ├── NotSerializable (TypeError)    holds a Python function, so it cannot become a file
 └── MissingExtra (ImportError)     an optional library is not installed; says which extra
@@ -25,12 +25,12 @@ class PreceptorError(Exception):
 
 
 class InvalidInput(PreceptorError, ValueError):
-    """One or more values are wrong.
+    """One or more values are invalid.
 
     Parameters
     ----------
     faults
-        One sentence for each of them, or a single sentence.
+        One sentence per fault, or a single sentence.
 
     Attributes
     ----------
@@ -53,35 +53,35 @@ class InvalidInput(PreceptorError, ValueError):
             )
         super().__init__(message)
 
-    def beside(self, notes: Iterable[str]) -> Self:
-        """Say also what was assumed before the fault was met, which may be what is wrong.
+    def with_notes(self, notes: Iterable[str]) -> Self:
+        """Add the assumptions made before the fault was found, which may have caused it.
 
         Parameters
         ----------
         notes
-            A sentence each.
+            One sentence each.
 
         Returns
         -------
         Self
-            The same error, to be raised; tracebacks and the command line show its notes.
+            This error; tracebacks and the command line show its notes.
         """
         for note in notes:
             self.add_note(note)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors of worker processes arrive as they were raised."""
+        """Pickle the faults, so that errors of worker processes arrive unchanged."""
         return type(self), (self.faults,)
 
     @classmethod
     def raise_if(cls, faults: Iterable[str]) -> None:
-        """Raise with all of them if there are any.
+        """Raise an error with all faults, if there are any.
 
         Parameters
         ----------
         faults
-            One sentence for each fault.
+            One sentence per fault.
         """
         found = list(faults)
         if found:
@@ -89,7 +89,7 @@ class InvalidInput(PreceptorError, ValueError):
 
 
 class InvalidProblem(InvalidInput):
-    """A world, learner, budget, risk, curve or problem that makes no sense."""
+    """An invalid world, learner, budget, risk, curve or problem."""
 
 
 class InvalidPolicy(InvalidInput):
@@ -109,7 +109,7 @@ class UnknownMethod(PreceptorError, ValueError):
 
 
 class NotApplicable(PreceptorError):
-    """The problem is sound, but this method does not apply to it; the message says what does."""
+    """The problem is valid, but this method does not apply to it; the message says what does."""
 
 
 class TooLarge(PreceptorError, MemoryError):
@@ -118,9 +118,9 @@ class TooLarge(PreceptorError, MemoryError):
     Parameters
     ----------
     message
-        What was asked for, and what to do.
+        What was requested, and what to do.
     bytes_needed
-        How much memory it would take.
+        The memory it would need.
     """
 
     def __init__(self, message: str, *, bytes_needed: int) -> None:
@@ -141,9 +141,9 @@ class MissingExtra(PreceptorError, ImportError):
     Parameters
     ----------
     library
-        What is not installed.
+        The missing library.
     extra
-        The extra of this package that brings it.
+        The extra of this package that installs it.
     purpose
         What needs it, as the beginning of a sentence.
     """

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 import preceptor as pr
-from preceptor.model.units import Units
+from preceptor.model.world import Units
 from preceptor.people.crowd import Crowd
 
 INITIAL = [0.2, 1.3, -0.4]

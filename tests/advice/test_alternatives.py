@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import alternatives
-from preceptor.advice.alternatives import (
-    best_fixed_set,
-    followed_rounds,
-    full_sets,
-    most_predictive_set,
-)
+from preceptor.advice.alternatives import alternatives, best_fixed_set, followed_rounds
 from preceptor.errors import InvalidInput
-from preceptor.verification.slow_value import slow_loss
+from preceptor.planning.candidate_sets import full_sets, most_predictive_set
+from preceptor.proofs.slow_value import slow_loss
 
 RNG = np.random.default_rng(3)
 ROOT = RNG.normal(size=(4, 4))

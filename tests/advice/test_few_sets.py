@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor._base.deadline import Deadline
+from preceptor._base.progress import Deadline
 from preceptor.advice.few_sets import check_simple, plan_with_few_sets
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import expected_costs
+from preceptor.model.evaluation import expected_costs
 from preceptor.people.crowd import Crowd
 
 
 def drawn(seed, shown, discount, horizon):
-    """Four correlated tests and somebody far from the truth; seeds whose plans use many sets."""
+    """Four correlated tests and a person far from the truth; seeds whose plans use many sets."""
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(4, 4))
     covariance = root @ root.T + 0.2 * np.eye(4)

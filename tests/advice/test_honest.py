@@ -6,21 +6,24 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor._base.deadline import Deadline
-from preceptor.advice import alternatives
+from preceptor._base.progress import Deadline
 from preceptor.advice.advising import advice_on
+from preceptor.advice.alternatives import alternatives
 from preceptor.advice.comparing import (
+    RESAMPLES,
     SEARCHED,
     WORTH_HAVING,
+    Resampled,
     gain_of,
-    habit_beside,
     prefers_habit,
+    resample,
+    strongest_habit,
     with_policy,
 )
-from preceptor.advice.resampling import RESAMPLES, Resampled, resample
-from preceptor.estimation.world import fit_source
-from preceptor.evaluation.expectations import expected_costs
-from preceptor.policies import Stationary
+from preceptor.advice.options import PersonOptions, TableOptions
+from preceptor.data.world_fitting import fit_source
+from preceptor.model.evaluation import expected_costs
+from preceptor.model.policies import Stationary
 from tests.advice.people import crowd_plan
 
 QUICK = {"person": "by-showings", "half_life": 3, "cases": 12, "tests": 1, "vary": False}
@@ -46,16 +49,17 @@ def sure():
 
 def test_one_set_is_nothing_to_plan():
     advice = pr.advise(table(0, 40, 2.0), "y", **QUICK | {"tests": 2})
-    assert advice.headline[0] == "Nothing to plan: always show a and b."
+    assert advice.headline[0] == "No schedule is needed: always show a and b."
     assert advice.free is None
-    assert advice.explain().startswith("In short\n  Nothing to plan: always show a and b.\n")
+    assert advice.explain().startswith("In short\n  No schedule is needed: always show a and b.\n")
 
 
 def test_where_the_only_other_set_shows_nothing_there_is_advice_all_the_same():
     """Of two tests, both are habits: one the best for this person, one for a perfect reader."""
     drawn = pr.World.equicorrelated([2.0, 1.0], 0.5, 0.5).sample(60, rng=1)
     cases = {"a": drawn.features[:, 0], "b": drawn.features[:, 1], "y": drawn.outcomes}
-    advice = pr.advise(cases, "y", **QUICK | {"beliefs": {"b": 2.0}, "cases": 3, "half_life": 30})
+    starting_with_b = PersonOptions("by-showings", half_life=30, beliefs={"b": 2.0})
+    advice = pr.advise(cases, "y", person=starting_with_b, tests=1, cases=3, vary=False)
     assert advice.plan.policy.commit == (1,)
     assert advice.rivals[1].policy.commit == (0,)
     assert advice.resampled is not None
@@ -65,10 +69,10 @@ def test_a_tiny_gain_is_said_first_and_the_habit_is_the_plan(unsure):
     free = unsure.free
     assert unsure.plan.policy == Stationary(unsure.rivals[0].policy.commit)
     assert unsure.plan.value == pytest.approx(unsure.rivals[0].value)
-    assert unsure.headline[0] == "Nothing to plan: always show b."
+    assert unsure.headline[0] == "No schedule is needed: always show b."
     saved = 1 - free.value / unsure.plan.value
     assert 0 < saved < WORTH_HAVING
-    worth = f"A schedule would be worth {saved:.2%} of the loss: the simple habit is as good."
+    worth = f"A schedule would save {saved:.2%} of the loss: one fixed set is as good."
     assert unsure.headline[1].startswith(worth)
     assert unsure.plan.lower_bound == free.lower_bound
     assert "The plan found by search" in unsure.explain()
@@ -79,7 +83,7 @@ def test_the_plan_is_kept_on_request():
     kept = pr.advise(table(4, 40, 2.0), "y", full_plan=True, **QUICK)
     assert kept.free is None
     assert kept.plan.exploration_length > 0
-    assert "the simple habit is as good" in kept.headline[1]
+    assert "one fixed set is as good" in kept.headline[1]
 
 
 def test_a_gain_that_the_cases_can_tell_is_kept(sure):
@@ -88,8 +92,8 @@ def test_a_gain_that_the_cases_can_tell_is_kept(sure):
     low, high = sure.resampled.interval
     assert WORTH_HAVING < low < high
     saved = 1 - sure.plan.value / sure.rivals[0].value
-    assert f"Worth {saved:.1%} of the loss against always showing a" in sure.headline[1]
-    assert f"saves {low:.1%} to {high:.1%} against a" in sure.headline[2]
+    assert f"Saves {saved:.1%} of the loss compared with always showing a" in sure.headline[1]
+    assert f"saves {low:.1%} to {high:.1%} compared with a" in sure.headline[2]
     assert "(y): " in sure.headline[1]
 
 
@@ -98,7 +102,7 @@ def test_a_gain_that_may_be_nothing_is_not():
     saved = 1 - advice.free.value / advice.plan.value
     assert saved > WORTH_HAVING
     assert advice.resampled.least_benefit <= 0.0
-    assert "these cases cannot tell from nothing" in advice.headline[1]
+    assert "these cases cannot distinguish from zero" in advice.headline[1]
 
 
 def test_a_plan_that_was_simplified_can_be_proven_again():
@@ -165,7 +169,7 @@ def test_signs_that_disagree_are_marked():
     assert not by_name["x"].disagrees
     text = advice.explain()
     assert "Estimated weights" in text
-    assert "* The weight has the other sign" in text
+    assert "* The weight has the opposite sign" in text
     weights = {row["name"]: row for row in advice.to_dict()["resampled"]["weights"]}
     assert weights["copy"]["disagrees"] is True
 
@@ -182,16 +186,16 @@ def test_what_a_crowd_gains():
     mean = replace(plan, regrets=replace(plan.regrets, objective="mean"))
     assert gain_of(mean, habit).benefit == gain.mean
     said = advice_on(plan, vary=False).headline
-    assert "the worst off loses" in said[1]
-    assert "loses most by it" in said[3]
+    assert "the worst-off person loses" in said[1]
+    assert "loses most" in said[3]
 
 
 def test_a_plan_has_to_beat_both_habits():
     plan = crowd_plan()
     fixed, predictive, _ = alternatives(plan)
     worse = replace(fixed, value=2 * fixed.value, policy=Stationary(()))
-    assert habit_beside(plan, (worse, predictive)) is predictive
-    assert habit_beside(plan, (predictive, worse)) is predictive
+    assert strongest_habit(plan, (worse, predictive)) is predictive
+    assert strongest_habit(plan, (predictive, worse)) is predictive
 
 
 def test_a_simpler_plan_for_a_crowd_keeps_its_books():
@@ -206,7 +210,7 @@ def test_a_simpler_plan_for_a_crowd_keeps_its_books():
     assert np.all(regrets.best <= free.regrets.best)
     assert (plan.notes[-1], plan.status) == ("Simple.", pr.Status.BOUNDED)
     assert pr.Plan.from_dict(plan.to_dict()).regrets.policies == regrets.policies
-    assert not plan.how_sure().startswith("nobody was found")
+    assert not plan.how_sure().startswith("no one was found")
 
 
 def test_a_limit_covers_all_of_it(monkeypatch):
@@ -227,9 +231,8 @@ def test_a_limit_covers_all_of_it(monkeypatch):
 
 
 def test_where_it_comes_from():
-    advice = pr.advise(
-        table(0, 40, 2.0), "y", source="t.csv", when="2026-11-16", command="preceptor plan", **QUICK
-    )
+    advice = pr.advise(table(0, 40, 2.0), "y", table=TableOptions(source="t.csv"), **QUICK)
+    advice = advice.as_run("2026-11-16", "preceptor plan")
     origin = advice.provenance
     assert (origin.source, origin.when, origin.command) == (
         "t.csv",
@@ -240,7 +243,8 @@ def test_where_it_comes_from():
 
 
 def test_few_sets_say_what_they_cost():
-    options = QUICK | {"beliefs": {"a": -2.0, "b": 3.0, "c": 2.0}, "full_plan": True}
+    person = PersonOptions("by-showings", beliefs={"a": -2.0, "b": 3.0, "c": 2.0})
+    options = QUICK | {"person": person, "full_plan": True}
     free = pr.advise(table(0, 400, 0.3), "y", **options)
     used = len(set(free.plan.policy.schedule(12)))
     assert used > 1
@@ -248,4 +252,4 @@ def test_few_sets_say_what_they_cost():
     assert len(set(advice.plan.policy.schedule(12))) == 1
     assert advice.free.value == pytest.approx(free.plan.value)
     more = advice.plan.value / advice.free.value - 1
-    assert f"At most 1 set in place of any number costs {more:.1%} more." in advice.headline[1]
+    assert f"At most 1 set instead of any number costs {more:.1%} more." in advice.headline[1]

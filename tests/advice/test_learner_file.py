@@ -1,4 +1,4 @@
-"""Learner files: whom a log shows, read back for the table that one has."""
+"""Learner files: people estimated from a log, read back for another table."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 import preceptor as pr
 from preceptor._base.progress import Update
-from preceptor.advice.learner_file import learner_to_dict, read_known
-from preceptor.model.units import Units
+from preceptor.advice.options import PersonOptions, learner_to_dict, read_known
+from preceptor.model.world import Units
 
 
 def _world(scales: list[float]) -> pr.World:
@@ -67,7 +67,7 @@ def test_it_is_said_what_is_known_and_what_was_left_out(tmp_path: Path) -> None:
     path = _written(tmp_path, person=crowd.to_dict(), people={"ann": rest.to_dict()}, shares=shares)
     world = _world([1.0, 4.0])
     assert read_known(path, world, "new", pooled=True).in_words() == (
-        f"How this one learns is known from {path}: floor, ignoring 76%; not learning, knowing "
+        f"How this person learns is known from {path}: floor, ignoring 76%; not learning, knowing "
         "24%; left out as less likely: bayesian 8%"
     )
     alone = read_known(path, world, "ann").in_words()
@@ -88,14 +88,17 @@ def test_planning_with_a_learner_file_does_not_say_that_nothing_is_known(tmp_pat
     path = _written(tmp_path, person=two.to_dict())
     quick = {"tests": 1, "cases": 3, "time_limit": 0.2, "vary": False}
     for given, words in (
-        ({"learner": path}, "any of those below, so it is for 2 kinds of person"),
+        (
+            {"person": PersonOptions(learner=path)},
+            "any of those below, so it is for 2 kinds of person",
+        ),
         ({}, "is not known"),
     ):
         said: list[Update] = []
         advice = pr.advise(table, "y", **given, **quick, progress=said.append)
         heard = " ".join(update.sentence or "" for update in said)
-        assert ("how this one learns is not known" in heard) == (not given)
-        assert (f"How this one learns is known from {path}: " in heard) == bool(given)
+        assert ("how this person learns is not known" in heard) == (not given)
+        assert (f"How this person learns is known from {path}: " in heard) == bool(given)
         assert words in " ".join(advice.explain().split())
 
 
@@ -127,7 +130,7 @@ def test_bad_files_say_where(tmp_path: Path, fields: dict[str, object], complain
 
 
 def test_all_faults_of_a_file_are_heard_at_once(tmp_path: Path) -> None:
-    path = _written(tmp_path, scales=[-1, "a"], person={"kind": "nobody"}, people=3)
+    path = _written(tmp_path, scales=[-1, "a"], person={"kind": "unknown"}, people=3)
     with pytest.raises(pr.InvalidFile) as caught:
         read_known(path, _world([1.0, 4.0]))
     for words in ("must be positive numbers", "people: must be"):
@@ -140,7 +143,7 @@ def test_a_bad_participant_is_named(tmp_path: Path) -> None:
         read_known(path, _world([1.0, 4.0]), "ann")
 
 
-def test_somebody_new_is_taken_for_one_of_those_in_the_file(tmp_path: Path) -> None:
+def test_the_pooled_person_stands_in_for_a_new_participant(tmp_path: Path) -> None:
     path = _written(tmp_path, person=_person(), people={"ann": _person(initial=[1.0, 1.0])})
     world = _world([1.0, 4.0])
     assert read_known(path, world, "bob", pooled=True).person.initial.tolist() == [0.0, 0.0]

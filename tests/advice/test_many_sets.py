@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor._base.deadline import Deadline
-from preceptor.advice import deciding
+from preceptor._base.progress import Deadline
+from preceptor.advice.planning import Effort, plan_for
 from preceptor.advice.sensitivity import sensitivity_until
 from preceptor.planning import candidate_sets
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
+from preceptor.planning.candidate_sets import SET_LIMITS
 from preceptor.planning.lattice import lattice_work
 from preceptor.planning.search import plan_among_candidates, solve_search
 
@@ -21,11 +22,10 @@ PROBLEM = pr.Problem(WIDE, NOVICE, 2, 0.9)
 WHOLE = Deadline(10.0, clock=lambda: 0.0)
 
 
+@pytest.mark.full
 def test_the_bound_covers_every_set(monkeypatch):
-    monkeypatch.setattr(candidate_sets, "MANY_SETS", 100)
-    plan = deciding.plan_for(
-        PROBLEM, objective=None, time_limit=None, deadline=WHOLE, seed=0, progress=None
-    )
+    monkeypatch.setattr(candidate_sets, "SET_LIMITS", SET_LIMITS._replace(searched=100))
+    plan = plan_for(PROBLEM, None, Effort(WHOLE))
     assert "promising sets out of 821" in plan.notes[-1]
     assert plan.lower_bound == pytest.approx(min(instant_bound(PROBLEM), plan.value))
     monkeypatch.undo()
@@ -37,7 +37,7 @@ def test_the_bound_covers_every_set(monkeypatch):
 def test_a_plan_is_made_even_if_finding_candidates_took_all_the_time():
     late = Watch(1e-9)
     plan = plan_among_candidates(
-        PROBLEM, lambda small, seconds: solve_search(small, time_limit=seconds), late, None
+        PROBLEM, lambda small, seconds, _known: solve_search(small, time_limit=seconds), late, None
     )
     assert plan.value == pytest.approx(pr.evaluate(PROBLEM, plan.policy))
 
@@ -46,7 +46,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
     """A status of "time limit" with most of the time left would be a lie."""
     given, watch = [], Watch(1000.0)
 
-    def solver(small, seconds):
+    def solver(small, seconds, _known):
         given.append(seconds)
         return solve_search(small, time_limit=None, max_kicks=0)
 
@@ -58,7 +58,7 @@ def test_time_that_widening_leaves_goes_into_a_longer_search():
 def test_changed_assumptions_look_at_promising_sets_and_bound_over_all(monkeypatch):
     plan = pr.solve(PROBLEM, "stationary")
     whole, none_missed = sensitivity_until(plan, deadline=Deadline(None))
-    monkeypatch.setattr(candidate_sets, "MANY_SETS", 100)
+    monkeypatch.setattr(candidate_sets, "SET_LIMITS", SET_LIMITS._replace(searched=100))
     some, missed = sensitivity_until(plan, deadline=Deadline(None))
     assert none_missed == missed == 0
     by_change = {change.direction: change for change in whole}

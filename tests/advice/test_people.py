@@ -1,4 +1,4 @@
-"""Advice for crowds and for every kind of person: whom to plan for, rivals, changes, proofs."""
+"""Advice for crowds and for every kind of person: person options, rivals, changes, proofs."""
 
 from dataclasses import replace
 
@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor._base.deadline import Deadline
-from preceptor.advice import alternatives, sensitivity
-from preceptor.advice.alternatives import best_fixed_set, followed_rounds, full_sets
-from preceptor.advice.deciding import plan_for
-from preceptor.advice.kinds import KINDS
-from preceptor.advice.proofs import DUAL, EXACT, SEMIDEFINITE, with_proofs
+from preceptor._base.progress import Deadline
+from preceptor.advice.alternatives import alternatives, best_fixed_set, followed_rounds
+from preceptor.advice.options import PersonOptions
+from preceptor.advice.planning import DUAL, EXACT, SEMIDEFINITE, Effort, plan_for, with_proofs
+from preceptor.advice.sensitivity import sensitivity
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import expected_costs
+from preceptor.model.evaluation import expected_costs
 from preceptor.people.crowd import Crowd
-from preceptor.planning.crowd_plans import STANDS_STILL
+from preceptor.planning.candidate_sets import full_sets
+from preceptor.planning.crowd_plans import NOTHING_LEARNED
 from preceptor.planning.search import improved
+from preceptor.simulation.named import KINDS
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan, second_moment_costs
 
 TABLE = {
@@ -47,8 +48,10 @@ def test_without_a_word_on_the_person_it_is_the_crowd():
     assert any("7 kinds of person" in sentence for sentence in said)
 
 
-def test_beliefs_apply_to_everybody():
-    advice = pr.advise(TABLE, "risk", **QUICK, beliefs="marginal", objective="mean")
+def test_beliefs_apply_to_all_kinds():
+    advice = pr.advise(
+        TABLE, "risk", **QUICK, person=PersonOptions(beliefs="marginal", objective="mean")
+    )
     firsts = [m.person.initial for m in advice.plan.problem.learner.members]
     assert advice.plan.regrets.objective == "mean"
     assert np.any(firsts[0])
@@ -99,11 +102,11 @@ def test_first_showings_teach_all_kinds_alike():
     ("arguments", "complaint"),
     [
         ({"person": "wizard"}, "person: 'wizard' is not known; there are crowd, by-showings"),
-        ({"person": "crowd", "learner": pr.NoLearning([0.0, 0.0])}, "leave one of them out"),
-        ({"person": "crowd", "alpha": 1.1, "half_life": None}, "alpha: says how fast"),
-        ({"person": "delta-rule", "objective": "mean"}, "objective: compares the people"),
-        ({"person": "no-learning"}, "half_life: says how fast somebody learns"),
-        ({"objective": "median"}, "objective: 'median', must be one of regret, mean, cvar"),
+        ({"person": PersonOptions("crowd", learner=pr.NoLearning([0.0, 0.0]))}, "one of them out"),
+        ({"person": PersonOptions("delta-rule", objective="mean")}, "objective: compares"),
+        ({"person": PersonOptions(half_life=3)}, "half_life: is in `person` too"),
+        ({"person": "no-learning"}, "half_life: is a learning speed"),
+        ({"person": PersonOptions(objective="median")}, "objective: 'median', must be one of"),
         ({"person": pr.NoLearning([0.0, 0.0])}, "half_life: already decided"),
         ({"person": pr.NoLearning([0.0]), "half_life": None}, "lengths must agree"),
     ],
@@ -113,19 +116,14 @@ def test_what_makes_no_sense_is_refused(arguments, complaint):
         pr.advise(TABLE, "risk", **QUICK | arguments)
 
 
-def test_alpha_alone_is_about_showings():
-    said = []
-    options = QUICK | {"half_life": None, "alpha": 1.5}
-    advice = pr.advise(TABLE, "risk", **options, progress=lambda u: said.append(u.sentence))
-    assert advice.plan.problem.learner.curves == pr.Geometric(1.5)
-    assert any(s.startswith("Note: `alpha`") for s in said)
-
-
 def test_a_person_or_a_problem_is_taken_as_it_is():
     mine = pr.DeltaRule([0.1, 0.0], 0.3)
     options = QUICK | {"half_life": None}
     assert pr.advise(TABLE, "risk", person=mine, **options).plan.problem.learner == mine
-    assert pr.advise(TABLE, "risk", learner=mine, **options).plan.problem.learner == mine
+    assert (
+        pr.advise(TABLE, "risk", person=PersonOptions(learner=mine), **options).plan.problem.learner
+        == mine
+    )
     assert pr.advise(PROBLEM, time_limit=0.05).plan.problem == PROBLEM
 
 
@@ -203,7 +201,7 @@ def test_proofs_hold_for_every_person():
         f"{SEMIDEFINITE}, for schedules fixed in advance",
         "floor of every case",
     )
-    assert kinds["not learning"] == STANDS_STILL
+    assert kinds["not learning"] == NOTHING_LEARNED
     # What is best for each of them by an exact method, or by looking through all fixed sets.
     for name in ("by showings", "by showings, with a floor"):
         exact = pr.solve(PROBLEM.replace(learner=CROWD.people[name]), "lattice")
@@ -234,14 +232,13 @@ def test_time_limits_are_divided(monkeypatch):
         spent.append(time_limit)
         return crowd_plan()
 
-    monkeypatch.setattr("preceptor.advice.deciding.solve", solve)
+    monkeypatch.setattr("preceptor.advice.planning.solve", solve)
     monkeypatch.setattr(
-        "preceptor.advice.deciding.with_proofs", lambda plan, each, seed: spent.append(each) or plan
+        "preceptor.advice.planning.with_proofs", lambda plan, each, seed: spent.append(each) or plan
     )
-    options = {"objective": None, "seed": 0, "progress": None}
     whole = Deadline(10.0, clock=lambda: 0.0)
-    plan_for(PROBLEM, time_limit=None, deadline=whole, **options)
-    plan_for(PROBLEM, time_limit=10.0, deadline=whole, **options)
+    plan_for(PROBLEM, None, Effort(whole))
+    plan_for(PROBLEM, None, Effort(whole, limited=True))
     # Planning takes half of what is left. Three of the four have proofs that take time, which take
     # less than half of that, and no more than half a second each.
     assert spent == [4.0, 0.5, 5.0 - 3 * 0.5, 0.5]

@@ -7,8 +7,8 @@ import pytest
 
 import preceptor as pr
 from preceptor._base.words import safe_cell
-from preceptor.advice.schedule import schedule_csv, schedule_rows
-from preceptor.policies import ExploreThenRepeat
+from preceptor.advice.advice import schedule_csv, schedule_rows
+from preceptor.model.policies import ExploreThenRepeat
 
 WORLD = pr.World([1.0, 0.8, 0.5], pr.World.equicorrelated([1, 1, 1], 0.5).covariance, 0.3)
 

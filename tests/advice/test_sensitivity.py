@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import sensitivity
-from preceptor.advice.sensitivity import faster, further_off, more_correlated
+from preceptor.advice.sensitivity import faster, further_off, more_correlated, sensitivity
 from preceptor.errors import InvalidInput
 from preceptor.model.matrices import average_correlation
 from preceptor.planning.search import improved
-from preceptor.verification.slow_value import slow_value
+from preceptor.proofs.slow_value import slow_value
 
 WORLD = pr.World([1.0, 0.8], [[4.0, 1.0], [1.0, 1.0]], 0.1, names=["bmi", "bp"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, 0.95)

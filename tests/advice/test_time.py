@@ -1,14 +1,12 @@
-"""How long teaching goes on: cases are counted, or about so many matter."""
+"""Number of cases: counted, or about how many matter; and time limits."""
 
 import pytest
 from numba.core import event
 
-import preceptor._base.jit  # noqa: F401  (it listens to the compiler)
-from preceptor._base.deadline import Deadline
+from preceptor._base.progress import Deadline
 from preceptor.advice import advising
-from preceptor.advice.choices import time_from
+from preceptor.advice.options import time_from
 from preceptor.errors import InvalidInput
-from preceptor.estimation import world as sources
 
 
 def test_cases_are_counted_and_about_has_no_end():
@@ -16,8 +14,6 @@ def test_cases_are_counted_and_about_has_no_end():
     assert time_from(40.0).horizon == 40
     assert time_from(about=50) == (pytest.approx(0.98), None)
     assert time_from() == (pytest.approx(0.99), None)
-    assert time_from(discount=0.9) == (0.9, None)
-    assert time_from(40, discount=0.9) == (0.9, 40)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +25,6 @@ def test_cases_are_counted_and_about_has_no_end():
         ({"about": 0.5}, "about: 0.5, must be a number of at least 1"),
         ({"about": float("inf")}, "about: inf"),
         ({"cases": 3, "about": 3}, "about: is for teaching without an end"),
-        ({"about": 3, "discount": 0.5}, "about: says the same thing as `discount`"),
     ],
 )
 def test_what_makes_no_sense_is_refused(given, words):
@@ -39,8 +34,8 @@ def test_what_makes_no_sense_is_refused(given, words):
 
 def test_all_faults_are_said_at_once():
     with pytest.raises(InvalidInput) as caught:
-        time_from(2.5, 0.5, 0.5)
-    assert len(caught.value.faults) == 4
+        time_from(2.5, 0.5)
+    assert len(caught.value.faults) == 3
 
 
 def test_a_deadline_is_shared():
@@ -62,7 +57,7 @@ def test_a_deadline_needs_time(seconds):
 
 def test_compiling_is_not_counted(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("preceptor._base.deadline.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("preceptor._base.progress.time.perf_counter", lambda: now[0])
     compiling = {"kind": "numba:compile", "data": {}}
     deadline = Deadline(10.0)
     with event.trigger_event(**compiling):
@@ -76,7 +71,7 @@ def test_compiling_is_not_counted(monkeypatch):
 
 def test_a_limit_begins_when_the_table_has_been_read(monkeypatch):
     order = []
-    read, begin = sources.fit_source, advising.Deadline
+    read, begin = advising.fit_source, advising.Deadline
 
     def reading(*arguments, **options):
         order.append("read")
@@ -86,7 +81,7 @@ def test_a_limit_begins_when_the_table_has_been_read(monkeypatch):
         order.append(seconds)
         return begin(seconds)
 
-    monkeypatch.setattr(sources, "fit_source", reading)
+    monkeypatch.setattr(advising, "fit_source", reading)
     monkeypatch.setattr(advising, "Deadline", beginning)
     table = {"a": [1.0, 2.0, 4.0, 3.0, 6.0], "y": [1.0, 2.5, 4.0, 2.5, 6.5]}
     advising.advise(table, "y", tests=1, cases=2, person="by-showings", time_limit=3.0, vary=False)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import alternatives
-from preceptor.advice.alternatives import followed_rounds, most_predictive_set
-from preceptor.advice.choices import risk_for
+from preceptor.advice.alternatives import alternatives, followed_rounds
+from preceptor.advice.options import Charges, TableOptions, risk_for
 from preceptor.advice.sensitivity import more_correlated
 from preceptor.errors import InvalidInput
-from preceptor.model.units import Units
+from preceptor.model.world import Units
+from preceptor.planning.candidate_sets import most_predictive_set
 
 COVARIANCE = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.4], [0.2, 0.4, 1.0]])
 WORLD = pr.World([1.0, -0.8, 0.5], COVARIANCE, outcome=pr.Binary(0.2))
@@ -34,7 +34,7 @@ def rivals_of(problem, orders=4):
 
 
 @pytest.mark.parametrize("risk", RISKS.values(), ids=RISKS)
-def test_the_same_answer_for_everybody_costs_what_it_must(risk):
+def test_the_same_answer_for_every_case_costs_what_it_must(risk):
     problem = task(risk)
     found = rivals_of(problem)
     weight = 10.0  # of all cases together
@@ -107,35 +107,38 @@ def test_more_correlated_tests_leave_yes_as_common_as_it_was():
     ids=str,
 )
 def test_words_become_a_risk(given, risk):
-    assert risk_for(WORLD, **given) == (given["risk"] if risk is None else risk)
+    assert risk_for(WORLD, Charges(**given), TableOptions()) == (
+        given["risk"] if risk is None else risk
+    )
 
 
 @pytest.mark.parametrize(
-    ("world", "given", "message"),
+    ("world", "charged", "table", "message"),
     [
         (
             NUMBER,
             {"miss_cost": 5.0},
+            {},
             "miss_cost: is about outcomes that are yes or no, but weight, kg is read as a number; "
             "leave it out",
         ),
-        (NUMBER, {"link": "logistic", "as_number": True}, r"link: .*; leave out `as_number`"),
-        (NUMBER, {"risk": "brier"}, "risk: is about outcomes that are yes or no"),
-        (WORLD, {"miss_cost": 0.0}, "miss_cost: 0, must be a cost above 0"),
-        (WORLD, {"false_alarm_cost": -1.0}, "false_alarm_cost: -1, must be a cost above 0"),
-        (WORLD, {"miss_cost": 2.0, "risk": "brier"}, "miss_cost: .*`risk` says otherwise"),
-        (WORLD, {"risk": "squared"}, "risk: 'squared', must be decision, brier, log-loss"),
+        (NUMBER, {}, {"link": "logistic", "as_number": True}, r"link: .*; leave out `as_number`"),
+        (NUMBER, {"risk": "brier"}, {}, "risk: is about outcomes that are yes or no"),
+        (WORLD, {"miss_cost": 0.0}, {}, "miss_cost: 0, must be a cost above 0"),
+        (WORLD, {"false_alarm_cost": -1.0}, {}, "false_alarm_cost: -1, must be a cost above 0"),
+        (WORLD, {"miss_cost": 2.0, "risk": "brier"}, {}, "miss_cost: .*`risk` says otherwise"),
+        (WORLD, {"risk": "squared"}, {}, "risk: 'squared', must be decision, brier, log-loss"),
     ],
     ids=str,
 )
-def test_what_does_not_go_together_is_refused(world, given, message):
+def test_what_does_not_go_together_is_refused(world, charged, table, message):
     with pytest.raises(InvalidInput, match=message):
-        risk_for(world, **given)
+        risk_for(world, Charges(**charged), TableOptions(**table))
 
 
 def test_costs_of_a_number_are_refused_by_advise():
     table = {"age": [50, 61, 47, 70, 39, 58], "risk": [2.0, 5.1, 2.2, 5.0, 1.4, 5.3]}
     with pytest.raises(InvalidInput, match=r"miss_cost: .*risk is read as a number"):
-        pr.advise(table, "risk", miss_cost=2.0)
+        pr.advise(table, "risk", risk=Charges(miss_cost=2.0))
     with pytest.raises(InvalidInput, match="miss_cost: already decided"):
-        pr.advise(task(pr.Decision()), miss_cost=2.0)
+        pr.advise(task(pr.Decision()), risk=Charges(miss_cost=2.0))

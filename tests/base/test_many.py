@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from preceptor._base.executors import LocalProcesses, Serial
-from preceptor._base.journal import Journal
-from preceptor._base.many import chunk_for, run_many
+from preceptor._base.many import Journal, chunk_for, run_many
+from preceptor._base.parallel import LocalProcesses, Serial
 from preceptor.errors import InvalidFile, InvalidInput
 
 SEEN = []
@@ -75,7 +74,7 @@ def test_what_is_finished_is_not_run_again(tmp_path):
     assert told[0].done == 0.5
     assert [json.loads(line)["cell"] for line in path.read_text().splitlines()] == list("013245")
     SEEN.clear()
-    assert run_many(root, [5, 5, 1], journal=Journal(path), key=str)[::2] == [whole[5], whole[1]]
+    assert run_many(root, [5, 5, 1], journal=path, key=str)[::2] == [whole[5], whole[1]]
     assert SEEN == []
 
 
@@ -108,12 +107,12 @@ def test_answers_that_are_not_plain_data_are_packed(tmp_path):
     assert run_many(square, [1j, 1 + 0j, 2j], **ways | {"unpack": damaged}) == wanted
 
 
-def test_another_fingerprint_is_another_question(tmp_path):
+def test_another_key_or_function_is_another_question(tmp_path):
     path = tmp_path / "powers.jsonl"
     for exponent in (2, 3):
         function = functools.partial(power, exponent=exponent)
-        ways = {"journal": path, "key": str, "fingerprint": f"to the {exponent}"}
-        assert run_many(function, [2, 3], **ways) == [2**exponent, 3**exponent]
+        answers = run_many(function, [2, 3], journal=path, key=f"{{}}^{exponent}".format)
+        assert answers == [2**exponent, 3**exponent]
     SEEN.clear()
     run_many(root, [2], journal=path, key=str)
     run_many(abs, [2], journal=path, key=str)  # built in: its code cannot be read

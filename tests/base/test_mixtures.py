@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from preceptor._base.mixtures import mixture_quantiles
+from preceptor._base.numerics import mixture_quantiles
 
 
 def test_one_part_is_a_normal() -> None:

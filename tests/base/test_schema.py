@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 import pytest
 from jsonschema import Draft202012Validator
 
-from preceptor._base.fields import (
+from preceptor._base.schema import (
     Count,
     Dimensions,
     GoesWith,
@@ -23,8 +23,8 @@ from preceptor._base.fields import (
     Positive,
     Share,
     Vector,
+    json_schema,
 )
-from preceptor._base.schema import json_schema
 from preceptor._base.values import FloatArray, IntArray, Kind, Value
 from preceptor.errors import NotSerializable
 

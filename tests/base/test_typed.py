@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from preceptor._base.typed import NO, YES, number_in, share_in, spelled, yes_no_in
+from preceptor._base.checks import NO, YES, parse_number, parse_share, parse_spelling, parse_yes_no
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SIGNS = st.sampled_from([".", ","])
@@ -22,16 +22,16 @@ def written(number, decimal, mark=""):
 @given(number=FINITE, decimal=SIGNS)
 def test_every_number_that_python_writes_is_read_to_the_last_bit(number, decimal):
     text = repr(number).replace(".", decimal)
-    assert number_in(text, decimal) == number
-    assert number_in(text.replace("-", "\N{MINUS SIGN}"), decimal) == number
+    assert parse_number(text, decimal) == number
+    assert parse_number(text.replace("-", "\N{MINUS SIGN}"), decimal) == number
 
 
 @given(number=st.integers(-(10**9), 10**9), decimal=SIGNS, data=st.data())
 def test_both_conventions_and_all_marks_between_thousands(number, decimal, data):
     text = written(number / 100, decimal, data.draw(st.sampled_from(MARKS[decimal])))
-    assert number_in(text, decimal) == number / 100
+    assert parse_number(text, decimal) == number / 100
     # Two decimals can only be decimals, so nobody need say which convention it is.
-    assert number_in(f"  {text} ") == number / 100
+    assert parse_number(f"  {text} ") == number / 100
 
 
 @given(number=st.integers(1, 999), part=st.integers(0, 999))
@@ -41,18 +41,18 @@ def test_a_comma_before_three_digits_could_be_either(number, part):
         with pytest.raises(
             ValueError, match=rf"could be {number}\.{part:03} or {number}{part:03};"
         ):
-            number_in(text, decimal)
-    assert number_in(text, ",") == float(f"{number}.{part:03}")
-    assert number_in(text.replace(",", ".")) == float(f"{number}.{part:03}")
-    assert number_in(text.replace(",", "."), ",") == 1000 * number + part
+            parse_number(text, decimal)
+    assert parse_number(text, ",") == float(f"{number}.{part:03}")
+    assert parse_number(text.replace(",", ".")) == float(f"{number}.{part:03}")
+    assert parse_number(text.replace(",", "."), ",") == 1000 * number + part
 
 
 @given(digits=st.integers(1, 9), power=st.integers(309, 9999), sign=st.sampled_from(["", "-"]))
 def test_what_no_double_holds_is_too_large(digits, power, sign):
     text = f"{sign}{digits}e{power}"
     with pytest.raises(ValueError, match="is too large"):
-        number_in(text)
-    assert math.isinf(spelled(text).value)
+        parse_number(text)
+    assert math.isinf(parse_spelling(text).value)
 
 
 @pytest.mark.parametrize(
@@ -63,44 +63,44 @@ def test_what_no_double_holds_is_too_large(digits, power, sign):
 def test_what_is_not_a_number(text):
     for decimal in (None, ".", ","):
         with pytest.raises(ValueError, match="is not a number"):
-            number_in(text, decimal)
+            parse_number(text, decimal)
 
 
 @given(text=st.text(st.sampled_from("0123456789.,' +-eE%<ni_"), max_size=12) | st.text(max_size=8))
 def test_whatever_is_typed_is_a_finite_number_or_refused(text):
     for decimal in (None, ".", ","):
-        for read in (number_in, share_in):
+        for read in (parse_number, parse_share):
             with suppress(ValueError):
                 assert math.isfinite(read(text, decimal))
 
 
 def test_a_comma_where_points_are_known_says_what_to_do():
     with pytest.raises(ValueError, match=r"is not a number \(write decimals with a point\)"):
-        number_in("3,5", ".")
+        parse_number("3,5", ".")
 
 
 def test_points_of_a_program_among_decimal_commas():
-    assert number_in("3.5", ",") == 3.5
+    assert parse_number("3.5", ",") == 3.5
 
 
 def test_a_unit_may_be_allowed():
-    assert number_in("12 %", unit="%") == number_in("12", unit="%") == 12.0
+    assert parse_number("12 %", unit="%") == parse_number("12", unit="%") == 12.0
     with pytest.raises(ValueError, match="is not a number"):
-        number_in("12 kg", unit="%")
+        parse_number("12 kg", unit="%")
 
 
 @given(share=FINITE, decimal=SIGNS)
 def test_percents_are_the_share_to_the_last_bit(share, decimal):
     digits, _, power = repr(share).partition("e")
     text = f"{digits}e{int(power or 0) + 2}".replace(".", decimal)
-    assert share_in(f"{text} %", decimal) == share
-    assert share_in(text, decimal, in_percent=True) == share
+    assert parse_share(f"{text} %", decimal) == share
+    assert parse_share(text, decimal, in_percent=True) == share
 
 
 @given(text=st.sampled_from([*YES, *NO]), pad=st.sampled_from(["", " "]), data=st.data())
 def test_words_for_yes_and_no(text, pad, data):
     cased = data.draw(st.sampled_from([text, text.upper(), text.title()]))
-    assert yes_no_in(f"{pad}{cased}{pad}") is (text in YES)
+    assert parse_yes_no(f"{pad}{cased}{pad}") is (text in YES)
 
 
 def test_no_word_is_both():
@@ -110,11 +110,11 @@ def test_no_word_is_both():
 
 @pytest.mark.parametrize("text", ["", "maybe", "2", "0.7", "10", "yess"])
 def test_what_is_neither_yes_nor_no(text):
-    assert yes_no_in(text) is None
+    assert parse_yes_no(text) is None
 
 
 def test_words_of_a_table_come_first():
-    assert yes_no_in("Malignant ", ("benign", "malignant")) is True
-    assert yes_no_in("yes", ("benign", "malignant")) is True
-    assert yes_no_in("1", ("1", "2")) is False
-    assert yes_no_in("y", ("y", "x")) is False
+    assert parse_yes_no("Malignant ", ("benign", "malignant")) is True
+    assert parse_yes_no("yes", ("benign", "malignant")) is True
+    assert parse_yes_no("1", ("1", "2")) is False
+    assert parse_yes_no("y", ("y", "x")) is False

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as arrays_of
 import preceptor as pr
 from preceptor._base.packing import pack, unpack
 from preceptor._base.values import Value, frozen_array, remembered
-from preceptor.certificate import Certificate
-from preceptor.model.grouped import Grouped
+from preceptor.model.budgets import Grouped
+from preceptor.model.certificate import Certificate
 from tests.strategies import budgets, curves, problems, risks
 
 

@@ -12,7 +12,7 @@ import preceptor as pr
 from preceptor._base.files import (
     check_ending,
     check_writable,
-    is_written_through,
+    is_device,
     same_file,
     write_all,
     write_bytes,
@@ -114,7 +114,7 @@ def test_a_descriptor_is_written_and_not_what_is_behind_it(tmp_path):
         file.flush()
         there = os.fstat(file.fileno()).st_ino
         name = f"/dev/fd/{file.fileno()}"
-        assert is_written_through(name)
+        assert is_device(name)
         write_text(name, "through")
         file.write(b" after")
     assert (tmp_path / "out").read_text() == "before through after"
@@ -146,8 +146,8 @@ def test_nothing_is_replaced_before_everything_is_on_the_disk(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (errno.ENOSPC, "plan.json: the disk is full; make room"),
-        (errno.EDQUOT, "plan.json: your share of the disk is used up"),
+        (errno.ENOSPC, "plan.json: the disk is full"),
+        (errno.EDQUOT, "plan.json: your disk quota"),
         (errno.EROFS, "plan.json: the disk is read-only"),
         (errno.EIO, r"plan.json: cannot be written \(Input/output error\)"),
     ],

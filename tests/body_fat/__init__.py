@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from preceptor.datasets.dataset import DataSet
+from preceptor.data.datasets import DataSet
 from preceptor.errors import InvalidInput
 
 TABLE = Path(__file__).with_name("body_fat.csv")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 import preceptor as pr
-from preceptor.cli import app
-from preceptor.model.units import Units
+from preceptor.cli._app import app
+from preceptor.model.world import Units
 from tests.commands import CliRunner
+from tests.registries import only_ours
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 
@@ -61,3 +64,57 @@ def no_traceback(result) -> str:
     assert "Traceback" not in result.stderr
     assert not isinstance(result.exception, (ValueError, TypeError, KeyError, OSError))
     return " ".join(result.stderr.split())
+
+
+def transcript(arguments, result, folder: Path) -> str:
+    """A command with all that it printed, without what differs from day to day."""
+    errors = [each for each in result.stderr.splitlines() if "compiling, once per" not in each]
+    said = [result.stdout, *(f"! {line}\n" for line in errors)]
+    if result.exit_code:
+        said.append(f"exit code {result.exit_code}\n")
+    text = f"$ preceptor {shlex.join(map(str, arguments))}\n{''.join(said)}"
+    text = text.replace(f"{folder}/", "").replace(str(folder), "FOLDER")
+    text = re.sub(r"\d+(\.\d+)? (s|seconds?)\b", r"N \2", text)
+    return re.sub(r"-?\d(\.\d+)?e-(0[5-9]|[1-9]\d)", "TINY", text)  # rounding errors
+
+
+@pytest.fixture
+def keeps(run, snapshot, tmp_path, monkeypatch):
+    """Run a command and compare all that it prints with what is kept for this test."""
+    # On a busy machine it would also say what it is doing.
+    monkeypatch.setattr("preceptor.cli._console._FIRST_PAUSE", float("inf"))
+
+    def check(*arguments):
+        with only_ours():
+            result = run(*arguments)
+        assert "Traceback" not in result.stderr
+        snapshot(str(arguments[0]), transcript(arguments, result, tmp_path))
+        return result
+
+    return check
+
+
+@pytest.fixture
+def prints(keeps):
+    """The same for a command that has to succeed."""
+
+    def check(*arguments):
+        result = keeps(*arguments)
+        assert result.exit_code == 0, result.stderr
+
+    return check
+
+
+@pytest.fixture
+def refuses(keeps, tmp_path):
+    """The same for a command that has to fail: nothing on stdout, no file made or lost."""
+
+    def check(*arguments):
+        before = sorted(tmp_path.rglob("*"))
+        result = keeps(*arguments)
+        assert result.exit_code in (1, 2), result.stdout
+        assert result.stdout == ""
+        assert not isinstance(result.exception, (ValueError, TypeError, KeyError, OSError))
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return check

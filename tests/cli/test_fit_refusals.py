@@ -3,8 +3,8 @@
 import pytest
 
 import preceptor as pr
-from preceptor.estimation import fit_world
-from preceptor.simulation import rollout
+from preceptor.data.world_fitting import fit_world
+from preceptor.simulation.rollouts import rollout
 from tests.cli.conftest import no_traceback
 
 
@@ -25,7 +25,7 @@ def test_other_units_and_other_outcomes_at_once(run, cases, log, tmp_path):
     assert result.exit_code == 1
     said = no_traceback(result)
     assert "no learner was written: - log.csv, bmi: " in said
-    assert "bring both to one unit" in said
+    assert "use the units of the table" in said
     assert "- log.csv, outcome, y: " in said
     assert not (tmp_path / "learner.json").exists()
 
@@ -46,13 +46,3 @@ def test_a_learner_file_that_was_there_stays(run, cases, log, tmp_path):
     log.to_csv("log.csv", index=False)
     assert run("fit", "log.csv", "--data", cases, "--outcome", "y").exit_code == 1
     assert (tmp_path / "learner.json").read_text() == "mine"
-
-
-def test_help_shows_how(run):
-    for command, words in (
-        ("fit", "--learner learner.json --log"),
-        ("next", "--log log.csv --participant"),
-    ):
-        text = " ".join(run(command, "--help").stdout.split())
-        assert "Examples" in text
-        assert words in text

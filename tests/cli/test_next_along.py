@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice.from_here import SoFar
-from preceptor.advice.next_case import next_case
-from preceptor.model.units import Units
+from preceptor.advice.next_case import SeenSoFar, next_case
+from preceptor.model.world import Units
 from tests.cli.conftest import no_traceback
 
 UNITS = Units([25.0, 90.0, 50.0], [4.0, 10.0, 8.0], "risk", 3.0)
@@ -69,12 +68,13 @@ def test_cases_without_the_outcome_teach_nothing(followed):
 def test_somebody_new_begins_and_is_named(followed):
     result = followed(rows("bp"), "--participant", "p70")
     assert result.stdout.startswith("Case 1, before the plan settles at case 3: show bp.")
-    assert "p70 is not in log.csv (in it: p07); taken for somebody new" in result.stderr
+    assert "p70 is not in log.csv (it has p07); treated as a new person" in result.stderr
 
 
 def test_of_several_people_one_has_to_be_named(followed):
     both = rows("bp") + rows("bp", "bp", who="p08").removeprefix(HEADER)
-    assert "--participant: say who; in log.csv are p07, p08" in no_traceback(followed(both))
+    said = no_traceback(followed(both))
+    assert "--participant: required, since log.csv has several: p07, p08" in said
     assert followed(None, "--participant", "p08").stdout.startswith("Case 3, the plan has settled")
 
 
@@ -86,7 +86,7 @@ def test_somebody_off_the_plan_is_planned_for_from_where_they_are(run, tmp_path)
     data = json.loads(result.stdout)
     assert not data["on_plan"]
     assert "beyond what its first 20 cases show, they have seen age 400 times" in data["reasons"][0]
-    assert "plan made anew" in data["reasons"][1]
+    assert "new plan" in data["reasons"][1]
     here = problem.replace(start=[0, 20, 400])
     best = pr.solve(here, time_limit=0.5).policy.schedule(1)[0]
     assert data["show"] == list(WORLD.name_of(best))
@@ -99,7 +99,7 @@ def test_by_counts_alone_the_cases_left_are_those_after_what_was_shown(tmp_path)
     """With one case left, what teaches most for later is worth nothing."""
     problem = save(tmp_path / "plan.json", pr.ExploreThenCommit([(1,)] * 4, (0,)), horizon=5)
     plan = pr.Plan.load(tmp_path / "plan.json")
-    found = next_case(plan, SoFar((0, 4, 9)))
+    found = next_case(plan, SeenSoFar((0, 4, 9)))
     here = problem.replace(start=[0, 4, 9], horizon=1)
     assert found.loss == pytest.approx(
         min(pr.evaluate(here, pr.Stationary((i,))) for i in range(3))
@@ -110,7 +110,7 @@ def test_where_going_on_is_as_good_the_plan_is_kept(followed):
     beyond = followed(rows("bp", "bp", "bmi", "bp")).stdout
     assert "Case 5: show bmi." in beyond
     assert "beyond what its first 3 cases show, they have seen bp once" in beyond
-    assert "Going on with the plan from there is as good as planning anew." in beyond
+    assert "Continuing the plan from there is as good as a new plan." in beyond
 
 
 def test_somebody_off_the_plan_from_its_first_case_is_told_how_it_begins(followed):
@@ -125,7 +125,7 @@ def test_a_table_over_counts_has_an_answer_off_the_plan_too(run, tmp_path):
     (tmp_path / "counts.json").write_text(json.dumps({"bmi": 1, "bp": 1}))
     text = run("next", "plan.json", "--shown", "counts.json").stdout
     assert text.startswith("Show bp.")
-    assert "The plan says what to show from where they are, too." in text
+    assert "The plan covers this state too." in text
 
 
 def test_somebody_who_learns_from_outcomes_is_followed_through_the_log(followed, tmp_path):
@@ -173,13 +173,13 @@ def test_a_log_without_rows_is_refused(followed, content, complaint):
 def test_a_page_of_a_run_needs_a_tutor(followed):
     result = followed(rows("bp"), "--report", "x.html")
     assert result.exit_code == 2
-    said = "--report: shows what a tutor makes of the log; give --tutor"
+    said = "--report: describes a tutoring session; add --tutor"
     assert said in no_traceback(result)
 
 
 def test_options_about_a_log_need_one(run, followed):
     for option in (("--participant", "p07"), ("--tutor",)):
-        assert "give --log too" in no_traceback(run("next", "plan.json", *option))
+        assert "requires --log" in no_traceback(run("next", "plan.json", *option))
 
 
 def test_a_plan_made_from_a_log_counts_from_there(run, cases, tmp_path):
@@ -199,4 +199,4 @@ def test_a_plan_made_from_a_log_counts_from_there(run, cases, tmp_path):
     new = run("next", "plan.json", "--log", "log.csv", "--participant", "p09")
     assert "the plan was made after 3 rounds of this person" in new.stderr
     unnamed = run("plan", cases, *table, "--log", "log.csv")
-    assert "--participant: say who; in the log are p07, p08" in no_traceback(unnamed)
+    assert "--participant: the log has several, p07, p08" in no_traceback(unnamed)

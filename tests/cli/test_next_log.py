@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.logs import Log
+from preceptor.data.log import Log
 from tests.cli.conftest import no_traceback
 
 WORLD = pr.World.equicorrelated([1.0, 0.8], 0.8, 0.1, names=["bmi", "bp"])
@@ -57,7 +57,7 @@ def test_it_says_what_a_tutor_would(run, problem):
     result = run("next", "crowd.json", "--tutor", "--log", "log.csv")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith(said.reason)
-    assert "Who ann may be, after 6 rounds:" in result.stdout
+    assert "How ann seems to learn, after 6 rounds:" in result.stdout
     for name, share in tutor.kinds.items():
         assert (f"{share:>4.0%}  {name}" in result.stdout) == (share >= 0.005)
     data = json.loads(run("next", "crowd.json", "--tutor", "--log", "log.csv", "--json").stdout)
@@ -72,7 +72,7 @@ def test_one_of_several_people_has_to_be_named(run, problem):
     log.write("log.jsonl")
     refused = run("next", "crowd.json", "--tutor", "--log", "log.jsonl")
     assert refused.exit_code == 2
-    assert "--participant: say who; in log.jsonl are ann, bob" in no_traceback(refused)
+    assert "--participant: required, since log.jsonl has several: ann, bob" in no_traceback(refused)
     found = run(
         "next", "crowd.json", "--tutor", "--log", "log.jsonl", "--participant", "bob", "--json"
     )
@@ -103,7 +103,7 @@ def test_options_that_do_not_go_together(run, problem, plan_file, tmp_path):
     log_of("ann").write("log.csv")
     (tmp_path / "counts.json").write_text('{"bp": 2}')
     both = run("next", "crowd.json", "--tutor", "--log", "log.csv", "--shown", "counts.json")
-    assert "--shown: --log says already" in no_traceback(both)
+    assert "--shown: --log already says" in no_traceback(both)
     for option in (("--participant", "ann"), ("--columns", "a=b"), ("--report", "x.html")):
         alone = run("next", plan_file, *option)
         assert f"{option[0]}: " in no_traceback(alone)
@@ -116,5 +116,5 @@ def test_a_page_of_the_run_is_written(run, problem, tmp_path):
     log_of("ann").write("log.csv")
     result = run("next", "crowd.json", "--tutor", "--log", "log.csv", "--report", "run.html")
     assert result.exit_code == 0, result.stderr
-    assert "Wrote the page of this run to run.html" in result.stderr
+    assert "Wrote the session page to run.html" in result.stderr
     assert "ann after 6 rounds" in (tmp_path / "run.html").read_text("utf-8")

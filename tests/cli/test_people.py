@@ -5,7 +5,6 @@ import json
 import pytest
 
 import preceptor as pr
-from tests.cli.conftest import no_traceback
 
 FAST = ("--outcome", "y", "--half-life", 2, "--cases", 4, "--tests", 1, "--time-limit", 0.2)
 
@@ -62,23 +61,18 @@ def test_people_and_objectives_by_name(run, cases):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "words",
     [
-        (("--person", "wizard"), "--person: 'wizard' is not known; there are crowd, by-showings"),
-        (
-            ("--person", "crowd", "--learner", "l.json"),
-            "--person: --learner says already",
-        ),
-        (("--person", "no-learning", "--half-life", 3), "--half-life: says how fast somebody"),
-        (("--person", "bayesian", "--half-life", 3), "which 'bayesian' is not about; leave it out"),
-        (("--objective", "median"), "--objective: 'median', must be one of regret, mean, cvar"),
-        (("--person", "bayesian", "--objective", "mean"), "--objective: compares the people"),
+        "--person wizard",
+        "--person crowd --learner l.json",
+        "--person no-learning --half-life 3",
+        "--person bayesian --half-life 3",
+        "--objective median",
+        "--person bayesian --objective mean",
     ],
 )
-def test_bad_people(run, cases, arguments, complaint):
-    result = run("plan", cases, "--outcome", "y", *arguments)
-    assert result.exit_code == 2
-    assert complaint in no_traceback(result)
+def test_bad_people(refuses, cases, words):
+    refuses("plan", cases, "--outcome", "y", *words.split())
 
 
 def test_a_problem_file_with_a_crowd_is_solved_for_an_objective(run, crowd_file, tmp_path):
@@ -96,4 +90,4 @@ def test_a_problem_file_with_a_crowd_is_solved_for_an_objective(run, crowd_file,
 def test_a_plan_for_a_crowd_is_proven_again(run, cases):
     result = run("plan", cases, *FAST, "--dry-run", "--verify")
     assert result.exit_code == 0, result.stderr
-    assert "Checked again, and it holds" in result.stderr
+    assert "Verified." in result.stderr

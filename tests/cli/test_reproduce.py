@@ -12,10 +12,10 @@ import threading
 import pandas as pd
 import pytest
 
-from preceptor import experiments
-from preceptor._base import executors
+from preceptor import paper as experiments
+from preceptor._base.parallel import connect
 from preceptor.errors import InvalidInput
-from preceptor.experiments import EXPERIMENTS
+from preceptor.paper.reproduction import EXPERIMENTS
 from tests.cli.conftest import no_traceback
 
 SMALL = ("--draws", 1, "--rho", "0.5,0.99", "--quick", "--workers", 1)
@@ -70,38 +70,37 @@ def test_json_is_all_that_is_printed(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "words",
     [
-        (["stationery"], "experiment: 'stationery' is unknown; there are stationary, action-map"),
-        (["--draws", 0], "draws: 0, must be a whole number of at least 1"),
-        (["--rho", "half"], "rho: 'half', must be first:last:count such as 0:0.99:40"),
-        (["--rho", "0:0.99"], "rho: '0:0.99', must be first:last:count"),
-        (["--rho", "0:0.99:0"], "rho: '0:0.99:0', must be first:last:count"),
-        (["--rho", "0:0.99:1e3"], "rho: '0:0.99:1e3', must be first:last:count"),
-        (["--rho", ""], "rho: '', must be first:last:count"),
-        (["--rho", "0.5,1"], "rho: 1.0, must be at least 0 and below 1"),
-        (["--rho", "-0.5"], "rho: -0.5, must be at least 0 and below 1"),
-        (["--rho", "nan"], "'nan', must be first:last:count"),
-        (["--draws", 0, "--rho", "2"], "rho: 2.0, must be at least 0"),
-        (["--workers", 0], "or equal to 1"),
-        (["--seed", -1], "or equal to 0"),
-        (["--cluster", "nonsense"], "cluster: no scheduler answers at 'nonsense'"),
-        (["--cluster", "carrier://pigeon:1"], "no scheduler answers at 'carrier://pigeon:1'"),
+        "stationery",
+        "--draws 0",
+        "--rho half",
+        "--rho 0:0.99",
+        "--rho 0:0.99:0",
+        "--rho 0:0.99:1e3",
+        "--rho 0.5,1",
+        "--rho -0.5",
+        "--rho nan",
+        "--draws 0 --rho 2",
+        "--workers 0",
+        "--seed -1",
+        "--cluster nonsense",
+        "--cluster carrier://pigeon:1",
     ],
 )
-def test_wrong_input(run, tmp_path, arguments, complaint):
-    refuse(run, tmp_path, complaint, *arguments)
+def test_wrong_input(refuses, words):
+    refuses("reproduce", *words.split())
 
 
-def test_every_fault_is_named_at_once(run, tmp_path):
-    refuse(run, tmp_path, "draws: 0", "--draws", 0, "--rho", "2,3")
-    refuse(run, tmp_path, "rho: 3.0", "--draws", 0, "--rho", "2,3")
+def test_every_fault_is_named_at_once(refuses):
+    refuses("reproduce", "--draws", 0, "--rho", "2,3")
+    refuses("reproduce", "--rho", "")
 
 
-def test_an_output_that_is_a_file(run, tmp_path):
+def test_an_output_that_is_a_file(refuses, tmp_path):
     (tmp_path / "out").write_text("mine")
-    refuse(run, tmp_path, "out: cannot be made", "action-map", *SMALL, "-o", "out")
-    refuse(run, tmp_path, "cannot be made", "action-map", *SMALL, "-o", "out/below")
+    refuses("reproduce", "action-map", *SMALL, "-o", "out")
+    refuses("reproduce", "action-map", *SMALL, "-o", "out/below")
     assert (tmp_path / "out").read_text() == "mine"
 
 
@@ -112,7 +111,7 @@ def test_an_output_that_may_not_be_written(run, tmp_path, monkeypatch):
     def refused(path, flags):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("preceptor._base.journal.for_owner", refused)
+    monkeypatch.setattr("preceptor._base.many.owner_only_opener", refused)
     complaint = "action-map.unfinished.jsonl: you may not write there; choose another folder"
     refuse(run, tmp_path, complaint, "action-map", *SMALL, "-o", "out")
 
@@ -126,8 +125,8 @@ def test_a_folder_without_permission(run, tmp_path):
 @pytest.fixture
 def hasty(monkeypatch):
     """Clusters are given up sooner."""
-    impatient = functools.partial(executors.connect, seconds=0.5)
-    monkeypatch.setattr(executors, "connect", impatient)
+    impatient = functools.partial(connect, seconds=0.5)
+    monkeypatch.setattr("preceptor._base.parallel.connect", impatient)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -139,6 +138,7 @@ def test_a_cluster_at_which_nobody_listens(run, tmp_path):
         refuse(run, tmp_path, f"no scheduler answers at '{address}'", "--cluster", address)
 
 
+@pytest.mark.full
 def test_a_client_that_could_not_connect_does_not_linger():
     """Thrown away while the next one is made, it would wait for that one's lock for ever."""
     distributed = pytest.importorskip("distributed")
@@ -152,7 +152,7 @@ def test_a_client_that_could_not_connect_does_not_linger():
     try:
         for address in ("nonsense", "carrier://pigeon:1"):
             with pytest.raises(InvalidInput, match="no scheduler answers"):
-                executors.connect(address, seconds=0.5)
+                connect(address, seconds=0.5)
         assert clients() == before
     finally:
         gc.enable()
@@ -170,7 +170,7 @@ def test_a_cluster_at_which_something_else_answers(run, tmp_path):
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         address = f"tcp://127.0.0.1:{server.server_address[1]}"
-        complaint = f"no scheduler answers at '{address}' (what answers there is something else)"
+        complaint = f"no scheduler answers at '{address}' (another program answered)"
         refuse(run, tmp_path, complaint, "--cluster", address)
         server.shutdown()
 
@@ -183,23 +183,12 @@ def test_a_cluster_without_the_extra(run, tmp_path, monkeypatch):
     assert "pip install 'preceptor[cluster]'" in message
 
 
-def test_help_shows_examples_and_every_option(run):
-    result = run("reproduce", "--help")
-    assert result.exit_code == 0
-    text = " ".join(result.stdout.split())
-    assert "Examples" in text
-    assert "preceptor reproduce stationary --draws 200 --rho 0:0.99:40" in text
-    assert "preceptor reproduce --quick" in text
-    for option in ("--draws", "--rho", "--quick", "--seed", "--workers", "--cluster", "--json"):
-        assert option in text
-
-
 def test_experiments_that_the_help_names_exist():
     assert {"stationary", "misspecification", "action-map"} <= set(EXPERIMENTS)
 
 
 def test_an_assumption_can_be_changed(run, tmp_path):
-    change = ["--alpha", 1.3, "--horizon", 40, "--budget", "exactly 1"]
+    change = ["--assume", "alpha=1.3", "--assume", "horizon=40", "--assume", "budget=exactly 1"]
     result = run("reproduce", "misspecification", *SMALL, *change, "--json", "-o", "out")
     (told,) = json.loads(result.stdout)["experiments"]
     assert told["scale"]["assume"] == {"alpha": 1.3, "budget": "exactly 1", "horizon": 40}
@@ -207,8 +196,8 @@ def test_an_assumption_can_be_changed(run, tmp_path):
 
 
 def test_an_assumption_that_is_not_made_is_refused_by_its_option(run):
-    result = run("reproduce", "theorems", "--imputation", "0.5", "--budget", "2")
+    result = run("reproduce", "theorems", "--assume", "imputation=0.5", "--assume", "budget=2")
     assert result.exit_code == 2
-    assert "--imputation: not an assumption of theorems" in result.stderr
-    assert "--budget: not an assumption of theorems" in result.stderr
+    assert "--assume imputation: not an assumption of theorems" in result.stderr
+    assert "--assume budget: not an assumption of theorems" in result.stderr
     assert "alpha, discount" in result.stderr

@@ -6,12 +6,12 @@ import sqlite3
 
 import pytest
 
-from preceptor.cli import app
-from preceptor.store import Store
-from preceptor.study import Study
+from preceptor.cli._app import app
+from preceptor.live.store.database import Store
+from preceptor.live.study.study import Study
 from tests.commands import CliRunner
-from tests.study.files import SMALL, small_file
-from tests.study.played import play
+from tests.live.study.files import SMALL, small_file
+from tests.live.study.played import play
 
 RUNNER = CliRunner(env={"NO_COLOR": "1", "COLUMNS": "100"})
 
@@ -42,7 +42,7 @@ def test_from_open_to_export(here):
     registered = json.loads((here / "preregistration.json").read_text())
     assert registered["id"] == "two-tests"
     again = run("open", here / "study.toml")
-    assert "nothing has changed" in again.stderr
+    assert "nothing changed" in again.stderr
     with Store(str(here / "live.db")) as store:
         play(store, Study.load(here / "study.toml"), 4)
         play(store, Study.load(here / "study.toml"), 2, kind="bot")
@@ -50,7 +50,7 @@ def test_from_open_to_export(here):
     assert status.exit_code == 0, status.stdout
     assert again.stdout.strip() in status.stdout
     assert "4 of 20 people have finished" in status.stdout
-    assert "all follows" in status.stdout
+    assert "consistent" in status.stdout
     assert "Not counted: 2 bots." in status.stdout
     said = json.loads(run("status", "--json", "--kind", "bot").stdout)
     assert said["statuses"]["completed"] == 2
@@ -62,9 +62,9 @@ def test_from_open_to_export(here):
     assert run("unblind", "--reason", "all are there").exit_code == 0
     assert run("raise", "--people", 30, "--reason", "more money").exit_code == 0
     assert run("close", "--arm", "fixed", "--reason", "it hurts").exit_code == 0
-    assert "reason: is empty" in run("close").stderr.replace("--reason", "reason")
+    assert "reason: empty" in run("close").stderr.replace("--reason", "reason")
     assert run("close", "--reason", "enough").exit_code == 0
-    assert "nothing has changed" in run("close", "--reason", "enough").stderr
+    assert "nothing changed" in run("close", "--reason", "enough").stderr
     assert run("raise", "--people", 40, "--reason", "again").exit_code == 2
     done = run("export", "--zip")
     assert done.exit_code == 0, done.stderr
@@ -79,28 +79,23 @@ def test_tampering_ends_with_one(here):
     raw.close()
     found = run("status", "--verify")
     assert found.exit_code == 1
-    assert "people is 5, but what happened makes it 20" in found.stdout
+    assert "people is 5, but the events make it 20" in found.stdout
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    "words",
     [
-        (["status", "other"], "study: 'other' is not here; here is two-tests"),
-        (["status", "--kind", "robot"], "--kind: 'robot', must be one of"),
-        (["status", "--database", "none.db"], "--database: none.db is not there"),
-        (["links", "--people", 2], "lets in whoever has its address"),
-        (["close", "--arm", "green", "--reason", "x"], "has no arm 'green'"),
-        (["raise", "--people", 3, "--reason", "x"], "--people: 3, must be more than the 20"),
-        (["open", "missing.toml"], "missing.toml: no such file"),
+        "status other",
+        "status --kind robot",
+        "status --database none.db",
+        "links --people 2",
+        "close --arm green --reason x",
+        "raise --people 3 --reason x",
+        "open missing.toml",
     ],
 )
-def test_what_makes_no_sense_is_refused(here, arguments, complaint):
-    before = sorted(here.iterdir())
-    refused = run(*arguments)
-    assert refused.exit_code != 0
-    assert complaint in refused.stderr
-    assert "Traceback" not in refused.stderr
-    assert sorted(here.iterdir()) == before
+def test_what_makes_no_sense_is_refused(here, refuses, words):
+    refuses("study", *words.split())
 
 
 def test_the_registration_of_another_study_is_kept(here):
@@ -108,7 +103,7 @@ def test_the_registration_of_another_study_is_kept(here):
     other.write_text(SMALL.replace('id = "two-tests"', 'id = "other"'))
     refused = run("open", other)
     assert refused.exit_code == 2
-    assert "holds study 'two-tests'" in refused.stderr
+    assert "contains study 'two-tests'" in refused.stderr
     assert json.loads((here / "preregistration.json").read_text())["id"] == "two-tests"
 
 
@@ -121,12 +116,12 @@ def test_links_lead_to_one_person_each(tmp_path, monkeypatch):
     lines = made.stdout.split()
     assert len(set(lines)) == 3
     assert all(line.startswith("https://lab.example.org/s/two-tests/p/") for line in lines)
-    assert "3 have a link and have not begun" in run("status").stdout
+    assert "3 have a link and have not started" in run("status").stdout
 
 
 def test_a_draft_is_refused_and_leaves_nothing_behind(tmp_path):
     draft = small_file(tmp_path, SMALL.replace("lab@example.org", "[[your name]]"))
     refused = run("open", draft, "--database", tmp_path / "live.db")
     assert refused.exit_code == 2
-    assert "[[your name]]: is still to be written" in refused.stderr
+    assert "[[your name]]: has to be filled in" in refused.stderr
     assert [each.name for each in tmp_path.iterdir()] == [draft.name]

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preceptor.engine.instance import DualInstance
-from tests.engine.exact import random_instance
+from tests.planning.exact import ErrorInstance, random_instance
 
 HERE = Path(__file__).parent
 
@@ -26,11 +25,11 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
-    monkeypatch.setattr("preceptor._base.threads.os.cpu_count", lambda: 1)
+    monkeypatch.setattr("preceptor._base.parallel.os.cpu_count", lambda: 1)
 
 
 @pytest.fixture(params=[(0, 3, (0, 1, 2)), (1, 3, (2,)), (2, 2, (0, 1))], ids=str)
-def instance(request) -> DualInstance:
+def instance(request) -> ErrorInstance:
     seed, n, sizes = request.param
     return random_instance(seed, n, sizes, price=np.linspace(0.0, 0.1, n))
 

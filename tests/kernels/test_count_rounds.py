@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine._beam_kernels import best_repeat, expand_layer, merge_children, state_loss
-from preceptor.engine._count_dual_kernels import add_outer
-from preceptor.engine._count_round_kernels import (
+from preceptor.planning._beam_kernels import best_repeat, expand_layer, merge_children, state_loss
+from preceptor.planning._count_dual_kernels import (
+    add_outer,
     count_moments,
     keep_hull,
     round_points,
@@ -19,9 +19,7 @@ from preceptor.engine._count_round_kernels import (
     soft_least,
     tangent,
 )
-from preceptor.engine.ascent import Proven
-from preceptor.engine.bound import constants, timeline
-from preceptor.engine.count_dual import (
+from preceptor.planning.count_dual import (
     CountDual,
     Exact,
     SmoothedDual,
@@ -29,8 +27,8 @@ from preceptor.engine.count_dual import (
     stopping,
     thin_counts,
 )
-from preceptor.engine.guided_beam import padded_members
-from preceptor.planning.counting import charge_lines, forms_of, to_counts
+from preceptor.planning.dual import ProvenMultipliers, constants, timeline
+from preceptor.planning.dual_instances import charge_lines, forms_of, to_counts
 from tests.doors import door
 from tests.planning.random_problems import log_cosh
 
@@ -117,8 +115,8 @@ def test_round_minima_are_below_every_bracket_and_near_the_least(finite):
         assert np.all(values[t] <= np.array(least) + 1e-12)
         assert minima[t] <= min(least) + 1e-12
     assert_allclose(minima[0], min(min(brackets(finite, theta, 0, S)) for S in finite.actions))
-    dual = CountDual(finite, 1.0, NEVER)
-    bound = dual.certify(Proven(theta, minima, 0.0, 0.0), "converged", 0)
+    dual = CountDual(finite, 1.0)
+    bound = dual.certify(ProvenMultipliers(theta, minima, 0.0, 0.0), "converged", 0)
     assert bound.value <= pr.solve(small(horizon=4), "finite").value
 
 
@@ -126,17 +124,15 @@ def test_one_set_at_one_point(finite):
     theta = 0.1 * np.random.default_rng(3).standard_normal((5, 2, 3))
     e, f = np.empty((2, 2, 6)), np.empty((2, 2, 6))
     X, sizes = np.empty((2, 2, 6, 6)), np.empty((2, 2), dtype=np.int64)
-    round_points(2, theta[2], theta[3], *finite.count_arrays, np.arange(4), 0.7, e, f, X, sizes)
+    points = e, f, sizes
+    round_points(2, theta[2], theta[3], finite.count_arrays, np.arange(4), 0.7, points, X)
     assert sizes.tolist() == [[3, 3], [3, 3]]
     S = int(finite.actions[-1])
     y = np.array([0.3, -0.2])
     room = np.empty((4, 6))
-    *forms, code, tau, knots, shown = finite.loss_arrays
-    floor, shift, reading, prices = (part[S] for part in forms)
-    found = set_bound(
-        y, floor, shift, reading, prices, code, tau, knots, shown[S], e, f, sizes, 0.0,
-        room[0, :2], room[1, :2], room[2, :2], room[3],
-    )  # fmt: skip
+    floor, shift, reading, prices = (part[S] for part in finite.loss_arrays[:4])
+    scratch = room[0, :2], room[1, :2], room[2, :2], room[3]
+    found = set_bound(S, y, finite.loss_arrays, points, 0.0, scratch)
     slopes = reading.T @ (2.0 * y)
     least = [(f[i, 1, :3] + slopes[i] * e[i, 1, :3]).min() for i in range(2)]
     assert_allclose(found, floor + y @ y + 2.0 * y @ (shift - y) + prices + sum(least))
@@ -165,7 +161,7 @@ def test_stopping_and_blocks():
     single = Exact(instance, fine).minima(each, np.array([1e-4]))[0]
     ends = (stopping(instance, times, rows) for times, rows in ((coarse, theta), (fine, each)))
     below, above = (
-        constants(40, instance.discount, minima, stop)
+        constants(instance, minima, stop)
         for minima, stop in zip((blocks[coarse.piece], single), ends, strict=True)
     )
     assert np.all(below <= above + 1e-6)
@@ -186,24 +182,23 @@ def test_layers_of_the_beam(finite):
     F, G = np.empty((2, finite.actions.size)), np.empty((2, finite.actions.size))
     least = np.zeros(finite.actions.size)
     expand_layer(
-        0, 2, counts, prefix, finite.errors, finite.caps, *finite.loss_arrays[:-1],
-        padded_members(finite.shown), finite.actions, least, pot, 0.3, 0.7, 0.7, np.inf, F, G,
+        0, 2, counts, prefix, finite.errors, finite.caps, finite.loss_arrays,
+        finite.members, finite.actions, least, pot, 0.3, 0.7, 0.7, np.inf, F, G,
     )  # fmt: skip
-    *forms, code, tau, knots, shown = finite.loss_arrays
     for p, c in product(range(2), range(finite.actions.size)):
         S = finite.actions[c]
         e = finite.errors[[0, 1], counts[p]]
-        loss = state_loss(S, e, *forms, code, tau, knots)
+        loss = state_loss(S, e, finite.loss_arrays)
         y = finite.shift[S] + finite.reading[S] @ e
         assert_allclose(loss, finite.floor[S] + y @ y + finite.prices[S])
-        child = np.minimum(counts[p] + shown[S], finite.caps)
+        child = np.minimum(counts[p] + finite.shown[S], finite.caps)
         assert_allclose(G[p, c], prefix[p] + 0.7 * loss)
         assert_allclose(F[p, c], G[p, c] + 0.49 * (pot[[0, 1], child].sum() + 0.3))
     room = F.size
     best_of, keys = np.empty(room), np.empty((room, 1), dtype=np.uint64)
     parents, sets = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     kept, dropped = merge_children(
-        counts, F, padded_members(finite.shown), finite.actions, np.array([1, 1]), np.inf, 1, 4,
+        counts, F, finite.members, finite.actions, np.array([1, 1]), np.inf, 1, 4,
         best_of, parents, sets, keys, np.empty(64, dtype=np.int64),
     )  # fmt: skip
     assert kept < F.size
@@ -215,7 +210,7 @@ def test_the_best_set_to_repeat():
     instance = to_counts(problem)
     most = np.where(instance.settled, instance.caps, instance.length)
     chosen, cost = best_repeat(
-        np.zeros(2, dtype=np.int64), instance.errors, most, *instance.loss_arrays,
+        np.zeros(2, dtype=np.int64), instance.errors, most, instance.loss_arrays,
         instance.actions, np.zeros(instance.actions.size), 0.6, 1e9,
     )  # fmt: skip
     each = [pr.evaluate(problem, pr.Stationary(problem.sets[S])) for S in instance.actions]

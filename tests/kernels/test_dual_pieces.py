@@ -8,16 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from preceptor._base._array_kernels import (
-    copy_into,
-    fill_with,
-    largest_of,
-    smallest_of,
-)
-from preceptor.engine import _beam_kernels, _dual_kernels
-from preceptor.engine.error_dual import counted, solve_errors
+from preceptor._base._array_kernels import copy_into, fill_with, largest_of, smallest_of
+from preceptor.planning import _beam_kernels, _dual_kernels
 from tests.doors import Doors, door
-from tests.engine.exact import beam_against, enclosure, good_schedule
+from tests.planning.exact import beam_against, enclosure, good_schedule, solve_errors
 
 beams, dual = map(Doors, (_beam_kernels, _dual_kernels))
 copy_into, fill_with = door(copy_into), door(fill_with)
@@ -202,9 +196,9 @@ def test_children_of_a_beam(instance, rng):
     m, prefix = rng.integers(0, 4, (5, n)), rng.uniform(0, 1, 5)
     pot, actions = rng.uniform(0, 1, (n, 8)), np.arange(instance.n_sets)
     F, G = np.zeros((5, actions.size)), np.zeros((5, actions.size))
-    limit, over_counts = 2.5, counted(instance, 7)
+    limit, over_counts = 2.5, instance.counted(7)
     beams.expand_layer(
-        0, 5, m, prefix, over_counts.errors, over_counts.caps, *over_counts.loss_arrays[:-1],
+        0, 5, m, prefix, over_counts.errors, over_counts.caps, over_counts.loss_arrays,
         instance.members, actions, instance.set_cost, pot, constant, weight, delta, limit, F, G,
     )  # fmt: skip
     for p, S in np.ndindex(*F.shape):

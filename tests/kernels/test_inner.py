@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.deadline import UNCOUNTED
 from preceptor._base.jit import hot_jit, inner_jit
-from preceptor.engine._count_round_kernels import tangent
+from preceptor._base.progress import UNCOUNTED
+from preceptor.planning._count_dual_kernels import tangent
 from tests.doors import as_python, door
 
 compiled = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")

@@ -9,19 +9,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
-from preceptor.evaluation._tail_kernels import fill_tail_tables
-from preceptor.evaluation.value import commit_value
-from preceptor.loss._loss_kernels import expected_risk, packed_losses
-from preceptor.model.compiled_risks import CompiledRisk
-from preceptor.planning import (
-    SOLVERS,
-    _bound_kernels,
-    _finite_kernels,
-    _lattice_kernels,
-)
-from preceptor.planning.commits import CommitValues
+from preceptor.model._loss_kernels import expected_risk, fill_tail_tables, packed_losses
+from preceptor.model.evaluation import commit_value
+from preceptor.model.risks import CompiledRisk
+from preceptor.planning import _bound_kernels, _finite_kernels, _lattice_kernels
 from preceptor.planning.count_space import CountSpace
-from preceptor.testing import check_plan, small_problems
+from preceptor.planning.solvers import SOLVERS
+from preceptor.planning.truncated import CommitValues
+from preceptor.testing.problems import small_problems
+from preceptor.testing.solvers import check_plan
 from tests.doors import Doors
 from tests.oracles import beliefs_at, round_loss
 from tests.strategies import covariance

@@ -24,7 +24,10 @@ OUTER = (
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
-@pytest.mark.parametrize("how", ["jit", "inner_jit", "hot_jit"])
+@pytest.mark.parametrize(
+    "how",
+    ["jit", *(pytest.param(each, marks=pytest.mark.full) for each in ("inner_jit", "hot_jit"))],
+)
 def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path, how):
     def told(more):
         (tmp_path / "innermost.py").write_text(INNERMOST.format(how=how, more=more))

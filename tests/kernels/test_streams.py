@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from preceptor.planning._stream_kernels import beaten_in_row, stream_from
+from preceptor.planning._bound_kernels import beaten_in_row, stream_from
 from tests.doors import door
 from tests.strategies import covariance
 

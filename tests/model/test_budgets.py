@@ -48,7 +48,7 @@ def test_price_is_one_number_or_one_for_each_test():
         (lambda: pr.Knapsack([1.0, -2.0], 3.0), "costs"),
         (lambda: pr.Knapsack([1.0, 2.0], -1.0), "limit: -1.0"),
         (lambda: pr.Knapsack([1.0, 2.0], 0.5), "nothing could ever be shown"),
-        (lambda: pr.Knapsack(["dear"], 0.5), "list of numbers"),
+        (lambda: pr.Knapsack(["dear"], 0.5), "give a list or array of numbers"),
     ],
 )
 def test_faults(make, words):

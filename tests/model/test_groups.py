@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.model.grouped import Grouped
+from preceptor.model.budgets import Grouped
 from preceptor.planning.candidate_sets import first_candidates, neighbours
 from tests.oracles import brute_force
 from tests.strategies import budgets, covariance, examples, seeds

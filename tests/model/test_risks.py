@@ -12,7 +12,7 @@ from scipy import integrate, stats
 from scipy.special import ndtr
 
 import preceptor as pr
-from preceptor.loss._loss_kernels import expected_risk
+from preceptor.model._loss_kernels import expected_risk
 from tests.strategies import risks
 
 variances = st.floats(1e-6, 1e3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.model._surface_kernels import pair_charge, pair_slopes
+from preceptor.model._loss_kernels import pair_charge, pair_slopes
 from preceptor.model.surfaces import surface_of
 from tests.doors import door
 

@@ -37,7 +37,7 @@ def test_a_world_cannot_be_changed_after_it_was_checked():
         ({"noise_variance": "loud"}, "noise_variance: 'loud'"),
         ({"names": ["a", "a"]}, "'a' repeated"),
         ({"names": ["a"]}, "1 names for 2 tests"),
-        ({"beta_shape": (2, 5)}, "belong together"),
+        ({"beta_shape": (2, 5)}, "give both or neither"),
     ],
 )
 def test_faults_name_the_value_and_what_is_allowed(change, words):

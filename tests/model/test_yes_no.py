@@ -11,7 +11,7 @@ from scipy import integrate, stats
 from scipy.special import expit, ndtr
 
 import preceptor as pr
-from preceptor.model.links import link_of
+from preceptor.model.outcomes import link_of
 from preceptor.model.score_pairs import ScorePair, both_below
 from tests.oracles import operating_curve
 from tests.strategies import examples
@@ -146,6 +146,7 @@ RISKS = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("risk", RISKS, ids=lambda risk: repr(risk))
 def test_expected_charges_are_those_of_simulated_cases(link, risk):
@@ -252,7 +253,7 @@ def test_what_cannot_be_is_refused():
     yes_no = pr.World([1.0], [[1.0]], outcome=pr.Binary(0.4))
     number = pr.World([1.0], [[1.0]])
     person = pr.Learner([0.0], pr.Geometric(1.1))
-    with pytest.raises(pr.InvalidProblem, match=r"SquaredError charges .* numbers"):
+    with pytest.raises(pr.InvalidProblem, match="SquaredError charges numeric"):
         pr.Problem(yes_no, person, risk=pr.SquaredError())
     with pytest.raises(pr.InvalidProblem, match=r"Brier charges yes-or-no"):
         pr.Problem(number, person, risk=pr.Brier())

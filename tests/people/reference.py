@@ -195,7 +195,7 @@ class ReferenceWalk:
     def _total(self, schedule: Any) -> float:
         return self.person.total([int(s) for s in schedule], self.discount, self.tail)
 
-    def lay(self, schedule: Any, tail: tuple[int, ...], since: int = 0) -> float:
+    def forward(self, schedule: Any, tail: tuple[int, ...], since: int = 0) -> float:
         new = [int(s) for s in schedule]
         assert len(new) == self.rounds
         assert new[:since] == self.laid[:since], "rounds before `since` have changed"
@@ -207,12 +207,12 @@ class ReferenceWalk:
         assert t == self.at - 1, (t, self.at)
         return np.array([self._total([*self.laid[:t], s, *self.after]) for s in positions])
 
-    def back(self, t: int, position: int) -> None:
+    def step_back(self, t: int, position: int) -> None:
         assert t == self.at - 1, (t, self.at)
         self.after.insert(0, int(position))
         self.at = t
 
-    def block(self, t: int, positions: Any) -> float:
+    def replace_block(self, t: int, positions: Any) -> float:
         assert t + len(positions) == self.at, (t, len(positions), self.at)
         return self._total([*self.laid[:t], *positions, *self.after])
 

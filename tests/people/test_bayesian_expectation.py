@@ -1,6 +1,6 @@
 """The Bayesian's expectation: plain recursion, finite differences, replay, a simulated crowd."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,19 +8,6 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.people.bayesian_expectation import DAMPING, BayesianExpectation
-from preceptor.people.person import Person
-
-
-@dataclass
-class Somebody:
-    """The fields that matter, and nothing else."""
-
-    initial: np.ndarray
-    prior_variance: np.ndarray
-    noise_variance: float
-    imputation: float | np.ndarray = 0.0
-
-    imputing_covariance = Person.imputing_covariance
 
 
 def random_problem(seed=0, n=4, k=2, imputation=0.0, noise=0.7):
@@ -30,7 +17,7 @@ def random_problem(seed=0, n=4, k=2, imputation=0.0, noise=0.7):
     if imputation == "own":
         other = rng.normal(size=(n, n))
         imputation = other @ other.T + np.eye(n)
-    person = Somebody(rng.normal(size=n), rng.uniform(0.3, 2.0, n), noise, imputation)
+    person = pr.Bayesian(rng.normal(size=n), rng.uniform(0.3, 2.0, n), noise, imputation)
     return world, person, pr.AtMost(k).sets(n), rng
 
 
@@ -110,10 +97,10 @@ def test_the_first_loss_is_what_it_is():
 def test_a_weight_that_is_certain_never_moves():
     world = pr.World([1.0, 0.5], np.eye(2), 0.1)
     sets = pr.Exactly(1).sets(2)
-    certain = Somebody(np.array([0.0, 0.0]), np.array([0.0, 1.0]), 0.5)
+    certain = pr.Bayesian(np.array([0.0, 0.0]), np.array([0.0, 1.0]), 0.5)
     losses = BayesianExpectation(certain, world, sets).losses([0] * 20)
     assert_allclose(losses, losses[0])
-    nearly = Somebody(np.array([0.0, 0.0]), np.array([1e-12, 1.0]), 0.5)
+    nearly = pr.Bayesian(np.array([0.0, 0.0]), np.array([1e-12, 1.0]), 0.5)
     mixed = [0, 1, 1, 0, 1] * 4
     assert_allclose(
         BayesianExpectation(certain, world, sets).losses(mixed),
@@ -139,7 +126,7 @@ def walked(tail, imputation=0.5, rounds=12, discount=0.8):
     expected = BayesianExpectation(person, world, sets)
     schedule = rng.integers(len(sets), size=rounds)
     walk = expected.walk(rounds, discount)
-    total = walk.lay(schedule, tail)
+    total = walk.forward(schedule, tail)
     return expected, walk, schedule, discount, total, len(sets)
 
 
@@ -151,9 +138,9 @@ def test_totals_and_blocks_are_replays(tail):
         block = np.array([2, 0, 1][: len(schedule) - t])
         changed = schedule.copy()
         changed[t : t + len(block)] = block
-        price = walk.block(t, block)
+        price = walk.replace_block(t, block)
         assert_allclose(price, expected.total(changed, discount, tail), rtol=1e-11)
-        walk.back(t, int(schedule[t]))
+        walk.step_back(t, int(schedule[t]))
 
 
 def test_totals_are_discounted_losses_and_tails_go_on():
@@ -176,11 +163,13 @@ def test_laying_again_from_a_later_round_or_after_changes():
         changed = schedule.copy()
         changed[7:] = 0
         assert_allclose(
-            walk.lay(changed, tail, since=7), expected.total(changed, discount, tail), rtol=1e-11
+            walk.forward(changed, tail, since=7),
+            expected.total(changed, discount, tail),
+            rtol=1e-11,
         )
         for t in range(11, 3, -1):
-            walk.back(t, 5)  # another set than the one that is laid
-        again = walk.lay(schedule, tail, since=6)
+            walk.step_back(t, 5)  # another set than the one that is laid
+        again = walk.forward(schedule, tail, since=6)
         assert_allclose(again, expected.total(schedule, discount, tail), rtol=1e-11)
 
 
@@ -193,7 +182,7 @@ def test_the_laid_set_is_priced_exactly_even_after_changes(tail):
         if t % 4 == 1:
             now[t] = (now[t] + 1) % 6
             total = expected.total(now, discount, tail)
-        walk.back(t, int(now[t]))
+        walk.step_back(t, int(now[t]))
 
 
 def test_the_last_round_is_priced_exactly():
@@ -208,7 +197,7 @@ def test_derivatives_agree_with_finite_differences(imputation):
     expected, walk, schedule, discount, _, _ = walked((3,), imputation)
     rng = np.random.default_rng(0)
     start = expected.start
-    derivatives = expected._parts(walk._taken_back()[0])
+    derivatives = expected._parts(walk._adjoint(0))
     for on, derivative in enumerate(derivatives):
         for _ in range(5):
             direction = rng.normal(size=derivative.shape)
@@ -232,15 +221,15 @@ def test_prices_are_good_to_first_order():
         world, _, _, rng = random_problem(5, n=3)
         twice = world.covariance[:, [0, 1, 2, 2]][[0, 1, 2, 2]]
         world = pr.World([0.5, -1.0, 0.4, 0.4], twice + np.diag([0.0, 0.0, 0.0, size]), 0.2)
-        person = Somebody(np.array([1.0, 0.3, -0.2, -0.6]), np.array([1.0, 0.5, 1.0, 2.0]), 0.5)
+        person = pr.Bayesian(np.array([1.0, 0.3, -0.2, -0.6]), np.array([1.0, 0.5, 1.0, 2.0]), 0.5)
         sets = pr.Listed([(0, 2), (0, 3), (1,)]).sets(4)
         expected = BayesianExpectation(person, world, sets)
         schedule = rng.choice([sets.index((0, 2)), sets.index((1,))], size=10)
         schedule[0] = sets.index((0, 2))
         walk = expected.walk(10, 0.9)
-        total = walk.lay(schedule, ())
+        total = walk.forward(schedule, ())
         for t in range(9, 0, -1):
-            walk.back(t, int(schedule[t]))
+            walk.step_back(t, int(schedule[t]))
         other = sets.index((0, 3))
         played = expected.total([other, *schedule[1:]], 0.9, ())
         misses.append(abs(walk.prices(0, np.array([other]))[0] - played))
@@ -256,7 +245,7 @@ def test_prices_rank_changes():
     expected = BayesianExpectation(person, world, sets)
     schedule = rng.choice(pairs, 60)
     walk = expected.walk(60, 0.95)
-    total = walk.lay(schedule, ())
+    total = walk.forward(schedule, ())
     misses = []
     for t in range(59, 19, -1):
         if t % 8 == 0:
@@ -265,7 +254,7 @@ def test_prices_rank_changes():
             ]
             change = np.abs(np.array(played) - total)
             misses += list(np.abs(walk.prices(t, pairs) - played) / np.maximum(change, 1e-9))
-        walk.back(t, int(schedule[t]))
+        walk.step_back(t, int(schedule[t]))
     assert np.median(misses) < 0.05
 
 
@@ -275,15 +264,15 @@ def paper_like(seed):
     truth, beliefs = rng.random(5), rng.random(5)
     world = pr.World.equicorrelated(truth, 0.8)
     sets = pr.Exactly(2).sets(5)
-    left = BayesianExpectation(Somebody(beliefs, np.ones(5), 1.0), world, sets).floors()
+    left = BayesianExpectation(pr.Bayesian(beliefs, np.ones(5), 1.0), world, sets).floors()
     spread = np.full(5, np.mean((truth - beliefs) ** 2))
-    return world, Somebody(beliefs, spread, float(left.min())), sets, int(left.argmin())
+    return world, pr.Bayesian(beliefs, spread, float(left.min())), sets, int(left.argmin())
 
 
 @pytest.mark.parametrize(("seed", "imputation"), [(0, 0.0), (1, 0.0), (4, 0.0), (4, 1.0)])
 def test_as_far_from_a_crowd_as_it_says(seed, imputation):
     world, person, sets, best = paper_like(seed)
-    person.imputation = imputation
+    person = replace(person, imputation=imputation)
     rounds, people = 100, 600
     schedule = np.full(rounds, best)
     schedule[:10] = np.arange(10)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.people.curves import check_curve
-from preceptor.testing import check_person
+from preceptor.testing.people import check_person
 from tests import oracles
 from tests.people.examples import WORLD
 from tests.strategies import covariance, seeds
@@ -81,7 +81,7 @@ def test_only_signs_that_stay_keep_a_constant_ratio():
         ({"signs": [1, 0.5]}, ["signs"]),
         ({"signs": "up"}, ["signs"]),
         ({"curve": 3}, ["curve"]),
-        ({"curve": pr.Branch(pr.OneShot(), [1, -1])}, ["curve", "signs of its own"]),
+        ({"curve": pr.Branch(pr.OneShot(), [1, -1])}, ["curve", "signs already"]),
         ({"curve": pr.Geometric(1.2, floor=0.1)}, ["curve", "0.1", "never settle"]),
         ({"curve": pr.Tabulated([1.0, 0.3])}, ["0.3"]),
         ({"floor": 0.2}, ["0.2"]),
@@ -95,7 +95,7 @@ def test_what_is_no_branch_is_refused(fields, words):
 
 
 def test_who_keeps_fractions_of_showings_has_no_sign():
-    with pytest.raises(pr.InvalidProblem, match="fractions"):
+    with pytest.raises(pr.InvalidProblem, match="fractional"):
         pr.Forgetful([0.0, 0.0], pr.Branch(pr.Geometric(1.2), [1, -1]))
 
 

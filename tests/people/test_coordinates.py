@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor.model.sets import SetFamily
-from preceptor.people.coordinates import Coordinates
+from preceptor.people.second_moments import Coordinates
 from tests.people.plain_rounds import discounted, loss
 from tests.strategies import covariance
 
@@ -72,7 +72,7 @@ def test_prices_are_those_of_playing_again(kind, tail):
     rng = np.random.default_rng(5)
     schedule = rng.integers(len(made[1]), size=ROUNDS)
     walk = expected.walk(ROUNDS, DISCOUNT)
-    laid = walk.lay(schedule, tail)
+    laid = walk.forward(schedule, tail)
     assert_allclose(laid, expected.total(schedule, DISCOUNT, tail), rtol=1e-11)
     everything = np.arange(len(made[1]))
     for t in reversed(range(ROUNDS)):
@@ -82,18 +82,18 @@ def test_prices_are_those_of_playing_again(kind, tail):
             changed[t] = s
             assert_allclose(prices[s], expected.total(changed, DISCOUNT, tail), rtol=1e-10)
         schedule[t] = rng.integers(len(made[1]))  # another one is taken in
-        walk.back(t, int(schedule[t]))
+        walk.step_back(t, int(schedule[t]))
         if t >= 3:
             changed = schedule.copy()
             changed[t - 3 : t] = rng.integers(len(made[1]), size=3)
-            priced = walk.block(t - 3, changed[t - 3 : t])
+            priced = walk.replace_block(t - 3, changed[t - 3 : t])
             # rounds before the block are those that were laid, which nothing has replaced yet
             assert_allclose(priced, expected.total(changed, DISCOUNT, tail), rtol=1e-10)
-    again = walk.lay(schedule, tail)
+    again = walk.forward(schedule, tail)
     assert_allclose(again, expected.total(schedule, DISCOUNT, tail), rtol=1e-11)
     schedule[7] = 0
     assert_allclose(
-        walk.lay(schedule, tail, since=7), expected.total(schedule, DISCOUNT, tail), rtol=1e-11
+        walk.forward(schedule, tail, since=7), expected.total(schedule, DISCOUNT, tail), rtol=1e-11
     )
 
 
@@ -103,7 +103,7 @@ def test_tails_are_long_sums(kind):
     expected = Coordinates(*made)
     schedule = np.random.default_rng(5).integers(len(made[1]), size=ROUNDS)
     walk = expected.walk(ROUNDS, DISCOUNT)
-    walk.lay(schedule, (0,))
+    walk.forward(schedule, (0,))
     words = [(), (0,), (4,), (4, 7), (4, 7, 7, 1, 0)]
     found = walk.tails(words)
     for value, word in zip(found, words, strict=True):
@@ -114,8 +114,8 @@ def test_tails_are_long_sums(kind):
 
 def test_only_what_a_set_moves_is_priced_for_it():
     shown_only = Coordinates(*person("drifting"))
-    assert shown_only._moved.shape[1] == 2
-    assert Coordinates(*person("indirect"))._moved.shape[1] == SIZE
+    assert shown_only._usual[2].shape[1] == 2
+    assert Coordinates(*person("indirect"))._usual[2].shape[1] == SIZE
 
 
 def test_a_family_with_nothing_to_show():
@@ -123,7 +123,7 @@ def test_a_family_with_nothing_to_show():
     sets = SetFamily(np.empty((1, 0), dtype=np.int64), np.zeros(1, np.int64), np.zeros(1), 2)
     expected = Coordinates(world, sets, [1.0, 1.0], np.ones((1, 2)), np.zeros((1, 2)), np.eye(2))
     assert_allclose(expected.total([0, 0], 0.5, (0,)), 2 * 5.5)
-    assert_allclose(expected.walk(0, 0.5).lay(np.array([], dtype=int), (0,)), 2 * 5.5)
+    assert_allclose(expected.walk(0, 0.5).forward(np.array([], dtype=int), (0,)), 2 * 5.5)
 
 
 def test_what_makes_no_sense_is_named():

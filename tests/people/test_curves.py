@@ -81,9 +81,9 @@ def test_a_curve_of_ones_own_goes_to_a_file_and_back():
         (lambda: pr.PowerLaw(-1.0), "exponent: -1.0"),
         (lambda: pr.Tabulated([0.9, 0.5]), r"φ\(0\) is 0.9"),
         (lambda: pr.Tabulated([1.0, 0.5, 0.6]), "rises from 0.5 to 0.6 at count 2"),
-        (lambda: pr.Tabulated([1.0, -0.1]), "must not be negative"),
-        (lambda: pr.Tabulated([]), "non-empty"),
-        (lambda: pr.Tabulated(["a"]), "list of numbers"),
+        (lambda: pr.Tabulated([1.0, -0.1]), "phi_values: -0.1, must be numbers from 0 to 1"),
+        (lambda: pr.Tabulated([]), "must be a list of n numbers"),
+        (lambda: pr.Tabulated(["a"]), "give a list or array of numbers"),
         (lambda: pr.Geometric.from_half_life(0), "showings: 0"),
     ],
 )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.model.expected import Expected
 from preceptor.people.crowd import Crowd
-from preceptor.people.expected import Expected
 from preceptor.people.human import Sessions
 from tests.people.examples import EVERYBODY, EXAMPLES, NAMES, WORLD
 
@@ -101,7 +101,7 @@ def test_totals_add_up_losses_and_tails(person):
 def test_prices_are_what_a_changed_schedule_costs(person):
     for each in one_expected(person):
         walk = each.walk(ROUNDS, 0.9)
-        laid = walk.lay(SCHEDULE, (4,))
+        laid = walk.forward(SCHEDULE, (4,))
         positions = np.arange(len(SETS))
         for t in range(ROUNDS - 1, -1, -1):
             priced = walk.prices(t, positions)
@@ -114,20 +114,22 @@ def test_prices_are_what_a_changed_schedule_costs(person):
                 else:
                     # Right to first order: never far off compared with how much is at stake.
                     assert abs(priced[s] - cost) <= 0.5 * abs(cost - laid) + 0.01 * laid
-            walk.back(t, int(SCHEDULE[t]))
+            walk.step_back(t, int(SCHEDULE[t]))
 
 
 @everybody
 def test_blocks_and_tails_are_what_the_changed_schedule_costs(person):
     for each in one_expected(person):
         walk = each.walk(ROUNDS, 0.9)
-        walk.lay(SCHEDULE, (4,))
+        walk.forward(SCHEDULE, (4,))
         assert walk.tails([(4,), (2,), (1, 3)]) == pytest.approx(
             [each.total(SCHEDULE, 0.9, tail) for tail in [(4,), (2,), (1, 3)]], rel=1e-9
         )
         for t in range(ROUNDS - 1, 9, -1):
-            walk.back(t, int(SCHEDULE[t]))
+            walk.step_back(t, int(SCHEDULE[t]))
         block = np.array([2, 2, 5, 1, 0])
         changed = SCHEDULE.copy()
         changed[5:10] = block
-        assert walk.block(5, block) == pytest.approx(each.total(changed, 0.9, (4,)), rel=1e-9)
+        assert walk.replace_block(5, block) == pytest.approx(
+            each.total(changed, 0.9, (4,)), rel=1e-9
+        )

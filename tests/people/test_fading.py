@@ -69,8 +69,8 @@ def test_a_bayesian_who_thinks_that_weights_wander_is_a_kalman_filter():
 
 
 def test_they_say_so():
-    assert "4% of the way back" in pr.DeltaRule(INITIAL, 0.1, leak=0.04).learning_in_words()
-    assert "wander by 0.1 a round" in pr.Bayesian(INITIAL, 1.0, 1.0, drift=0.01).learning_in_words()
+    assert "4% of the way" in pr.DeltaRule(INITIAL, 0.1, leak=0.04).learning_in_words()
+    assert "drift of weights 0.1" in pr.Bayesian(INITIAL, 1.0, 1.0, drift=0.01).learning_in_words()
 
 
 @pytest.mark.parametrize(

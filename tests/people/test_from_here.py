@@ -149,7 +149,7 @@ def test_they_survive_a_file(person):
 def test_crowds_and_people_of_ones_own_refuse():
     with pytest.raises(NotApplicable, match="at once"):
         EXAMPLES["crowd"][0].from_here(WORLD, None, np.zeros(3))
-    with pytest.raises(NotApplicable, match="looked into"):
+    with pytest.raises(NotApplicable, match="is unknown"):
         OwnPerson(pr.NoLearning(INITIAL).acting(WORLD), INITIAL).from_here(WORLD, None, INITIAL)
 
 

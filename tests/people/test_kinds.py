@@ -8,9 +8,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
+from preceptor.model.person import Parameter
 from preceptor.people.human import Sessions, answer_one_by_one
-from preceptor.people.person import Parameter
-from preceptor.testing import check_human
+from preceptor.simulation.checking import check_human
 from tests.people.examples import EVERYBODY, EXAMPLES, INDIVIDUALS, INITIAL, NAMES, WORLD
 
 SETS = ((0, 1), (2,), (), (0, 1, 2), (1, 2), (0,))
@@ -167,20 +167,20 @@ G = pr.Geometric(1.1)
         (lambda: pr.DeltaRule(INITIAL, -0.1, 2.0), ["imputation", "rate"]),
         (lambda: pr.DeltaRule("abc", 0.1), ["initial"]),
         (lambda: pr.DeltaRule([1.0], 0.1).acting(WORLD), ["learner"]),
-        (lambda: pr.Bayesian(INITIAL, [1, 2], 0), ["prior_variance", "noise_variance"]),
+        (lambda: pr.Bayesian(INITIAL, [1, 2], 0), ["noise_variance", "prior_variance"]),
         (lambda: pr.Bayesian(INITIAL, -1.0, 1.0), ["prior_variance"]),
-        (lambda: pr.Bayesian(INITIAL, "wide", None), ["prior_variance", "noise_variance"]),
+        (lambda: pr.Bayesian(INITIAL, "wide", None), ["noise_variance", "prior_variance"]),
         (lambda: pr.Forgetful(INITIAL, G, 1.5), ["forgetting"]),
-        (lambda: pr.Forgetful(INITIAL, [G], -1.0, 2.0), ["imputation", "curves", "forgetting"]),
+        (lambda: pr.Forgetful(INITIAL, [G], -1.0, 2.0), ["imputation", "forgetting", "curves"]),
         (lambda: pr.NoLearning([np.nan], -1.0), ["initial", "imputation"]),
-        (lambda: pr.Drifting(INITIAL, pr.PowerLaw(1.0), "fast"), ["curves", "drift"]),
+        (lambda: pr.Drifting(INITIAL, pr.PowerLaw(1.0), "fast"), ["drift", "curves"]),
         (lambda: pr.Drifting(INITIAL, pr.Geometric(1.1, floor=0.1)), ["curves"]),
-        (lambda: pr.Indirect(INITIAL, [G, G, pr.PowerLaw(1.0)], 2.0), ["curves", "indirect"]),
+        (lambda: pr.Indirect(INITIAL, [G, G, pr.PowerLaw(1.0)], 2.0), ["indirect", "curves"]),
         (
             lambda: pr.Indirect(INITIAL, "slow", 0.5),
             ["curves"] + [f"curves[{i}]" for i in range(4)],
         ),
-        (lambda: pr.Folding(INITIAL, pr.PowerLaw(1.0), -0.5), ["curves", "folding"]),
+        (lambda: pr.Folding(INITIAL, pr.PowerLaw(1.0), -0.5), ["folding", "curves"]),
     ],
 )
 def test_every_bad_setting_is_named(make, names):

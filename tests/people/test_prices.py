@@ -75,7 +75,7 @@ def test_walks_and_floors_have_them_too(kind, outcome):
     schedule = np.array([list(SETS).index(shown) for shown in SCHEDULE])
     assert priced.floors() == pytest.approx(free.floors() + SETS.prices, abs=1e-12)
     walks = [expected.walk(ROUNDS, DISCOUNT) for expected in (priced, free)]
-    laid = [walk.lay(schedule, (4,)) for walk in walks]
+    laid = [walk.forward(schedule, (4,)) for walk in walks]
     forever = DISCOUNT**ROUNDS / (1.0 - DISCOUNT) * SETS.prices[4]
     assert laid[0] - laid[1] == pytest.approx(CHARGED + forever, rel=1e-6)
     for t in (ROUNDS - 1, ROUNDS - 2):
@@ -83,9 +83,10 @@ def test_walks_and_floors_have_them_too(kind, outcome):
         swapped = DISCOUNT**t * (SETS.prices - SETS.prices[schedule[t]])
         assert costs[0] - costs[1] == pytest.approx(CHARGED + forever + swapped, rel=1e-6)
         for walk in walks:
-            walk.back(t, int(schedule[t]))
+            walk.step_back(t, int(schedule[t]))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("outcome", ["number", "Brier"])
 @pytest.mark.parametrize("kind", EVERY_KIND)
 def test_plans_cost_what_simulated_people_cost(kind, outcome):

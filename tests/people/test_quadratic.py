@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.people.coordinates import Coordinates
-from preceptor.people.delta_rule import DeltaRule
-from preceptor.people.quadratic import QuadraticRounds, quadratic_rounds
+from preceptor.people.moments import QuadraticRounds, quadratic_rounds
+from preceptor.people.outcome_learners import DeltaRule
+from preceptor.people.second_moments import Coordinates
 
 WORLD = pr.World.equicorrelated([0.9, -0.4, 0.6], 0.5, noise_variance=0.3)
 SETS = pr.AtMost(2).sets(3)

@@ -121,8 +121,8 @@ def test_what_is_replaced_by_its_variance_has_that_mean():
 
 def test_one_by_one_and_all_at_once_agree():
     one, all_at_once = expected_of(Disguised()), expected_of(AllAtOnce())
-    assert not one.at_once
-    assert all_at_once.at_once
+    assert not one.in_batch
+    assert all_at_once.in_batch
     assert_allclose(one.played(SCHEDULE), all_at_once.played(SCHEDULE), rtol=1e-12)
 
 
@@ -135,7 +135,7 @@ def test_cases_stay_as_they_are():
     assert not np.allclose(expected_of(Slipping(), seed=1).played(SCHEDULE[:10]), short)
     far = np.resize(SCHEDULE, 150)
     assert_allclose(expected.played(far)[:, :10], short)
-    split = expected.newcomers()
+    split = expected.new_copies()
     parts = [expected.play_on(split, first, far[first : first + 50]) for first in (0, 50, 100)]
     assert_allclose(np.concatenate(parts, axis=1), expected.played(far))
 
@@ -147,7 +147,7 @@ def test_prices_are_totals(human, tail):
     expected = expected_of(human, copies=5)
     walk = expected.walk(rounds, discount)
     now = SCHEDULE[:rounds].copy()
-    assert_allclose(walk.lay(now, tail), expected.total(now, discount, tail))
+    assert_allclose(walk.forward(now, tail), expected.total(now, discount, tail))
     for t in range(rounds - 1, -1, -1):
         changed = now.copy()
         changed[t] = 2
@@ -157,17 +157,17 @@ def test_prices_are_totals(human, tail):
         block = np.array([3, 0, 1][: rounds - t])
         changed = now.copy()
         changed[t : t + len(block)] = block
-        assert_allclose(walk.block(t, block), expected.total(changed, discount, tail))
+        assert_allclose(walk.replace_block(t, block), expected.total(changed, discount, tail))
         if t % 3 == 0:
             now[t] = 2
-        walk.back(t, int(now[t]))
+        walk.step_back(t, int(now[t]))
     tails = [(3,), (0, 2)]
     each = [expected.total(now, discount, other) for other in tails]
     assert_allclose(walk.tails(tails), each)
     later = now.copy()
     later[6:] = 1
-    assert_allclose(walk.lay(later, tail, since=6), expected.total(later, discount, tail))
-    assert_allclose(walk.lay(now, tail, since=6), expected.total(now, discount, tail))
+    assert_allclose(walk.forward(later, tail, since=6), expected.total(later, discount, tail))
+    assert_allclose(walk.forward(now, tail, since=6), expected.total(now, discount, tail))
 
 
 def test_tails_go_on_forever():
@@ -176,7 +176,7 @@ def test_tails_go_on_forever():
     played = expected.losses(far) @ 0.97 ** np.arange(far.size)
     assert_allclose(expected.total(SCHEDULE, 0.97, (1, 5)), played, rtol=1e-3)
     assert expected.total(SCHEDULE, 1.0, (1,)) == np.inf
-    assert expected.walk(30, 1.0).lay(SCHEDULE, (1,)) == np.inf
+    assert expected.walk(30, 1.0).forward(SCHEDULE, (1,)) == np.inf
 
 
 def test_it_says_how_far_off_it_may_be():
@@ -196,7 +196,7 @@ def test_the_human_acts_and_is_left_alone_by_planning():
     assert person.acting(WORLD) is human
     person.expected(WORLD, SETS).total(SCHEDULE, 0.9, ())
     assert human.weights is None
-    newcomer = person.expected(WORLD, SETS).newcomers()[0]
+    newcomer = person.expected(WORLD, SETS).new_copies()[0]
     assert newcomer is not human
 
 
@@ -237,9 +237,9 @@ def test_every_fault_at_once():
         OwnPerson(object(), [[0.0]], copies=1, seed=-1)
     assert [fault.split(":")[0] for fault in caught.value.faults] == [
         "initial",
-        "human",
         "copies",
         "seed",
+        "human",
     ]
     person = OwnPerson(Disguised(), np.zeros(3))
     with pytest.raises(pr.InvalidProblem, match="start") as caught:

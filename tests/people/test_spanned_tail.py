@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.evaluation.expectations import expectations
+from preceptor.model.evaluation import expectations
 
 RNG = np.random.default_rng(4)
 ROOT = RNG.normal(size=(12, 30))
@@ -33,9 +33,9 @@ def expected(person, world=WORLD):
 def test_it_agrees_with_turns_added_up(person, tail):
     found = expected(person)
     solved = found._solved(found._directions(tail), tail, 0.9)
-    summed = found._added_up(tail, 0.9)
+    summed = found._summed(tail, 0.9)
     assert np.allclose(solved, summed, rtol=1e-9, atol=1e-10 * np.abs(summed).max())
-    assert np.allclose(found.tail_adjoint(tail, 0.9), summed, rtol=1e-9, atol=1e-9)
+    assert np.allclose(found.repeated(tail, 0.9), summed, rtol=1e-9, atol=1e-9)
 
 
 def test_few_directions_are_enough():
@@ -50,4 +50,4 @@ def test_few_directions_are_enough():
 
 def test_whoever_diverges_has_no_cost():
     found = expected(pr.DeltaRule(INITIAL, 3.0))
-    assert found.tail_adjoint((3,), 0.99) is None
+    assert found.repeated((3,), 0.99) is None

@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 import preceptor as pr
 from preceptor.people.human import Sessions, answer_one_by_one
-from preceptor.simulation import rollout
-from preceptor.testing import check_human
+from preceptor.simulation.checking import check_human
+from preceptor.simulation.rollouts import rollout
 from tests.people.examples import EVERYBODY, INITIAL, NAMES, YES_NO, YES_NO_RISKS
 
 SETS = ((0, 1), (2,), (), (0, 1, 2), (1, 2), (0,))

@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation.value import losses_along
+from preceptor.model.evaluation import losses_along
 from preceptor.people.crowd import Crowd
 from preceptor.people.human import Sessions
-from preceptor.people.sampled_answers import SampledAnswers
-from preceptor.testing import check_person
+from preceptor.people.sampled import SampledAnswers
+from preceptor.testing.people import check_person
 from tests.people.examples import EVERYBODY, EXAMPLES, INITIAL, NAMES, YES_NO, YES_NO_RISKS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -115,7 +115,7 @@ def test_prices_are_about_what_a_changed_schedule_costs(person, risk):
     if getattr(expected, "slow", False):
         return
     walk = expected.walk(ROUNDS, 0.9)
-    laid = walk.lay(SCHEDULE, (4,))
+    laid = walk.forward(SCHEDULE, (4,))
     assert laid == pytest.approx(expected.total(SCHEDULE, 0.9, (4,)), rel=1e-12)
     positions = np.arange(len(SETS))
     said, true = [], []
@@ -125,7 +125,7 @@ def test_prices_are_about_what_a_changed_schedule_costs(person, risk):
             changed = SCHEDULE.copy()
             changed[t] = s
             true.append(expected.total(changed, 0.9, (4,)) - laid)
-        walk.back(t, int(SCHEDULE[t]))
+        walk.step_back(t, int(SCHEDULE[t]))
     off = np.concatenate(said) - np.array(true)
     # In the last round before a tail they are nearly exact; over all, off by a small part.
     assert np.sqrt(np.mean(off**2)) <= 0.15 * np.sqrt(np.mean(np.square(true)))
@@ -136,20 +136,20 @@ def test_blocks_tails_and_changes_are_played(kind):
     person, risk = ONE_EACH[kind], YES_NO_RISKS["Brier"]
     expected = person.expectation(PROBIT, SETS, None, risk)
     walk = expected.walk(ROUNDS, 0.9)
-    laid = walk.lay(SCHEDULE, (4,))
+    laid = walk.forward(SCHEDULE, (4,))
     tails = [(4,), (2,), (1, 3)]
     assert_allclose(walk.tails(tails), [expected.total(SCHEDULE, 0.9, x) for x in tails], rtol=1e-9)
     for t in range(ROUNDS - 1, 9, -1):
-        walk.back(t, int(SCHEDULE[t]))
+        walk.step_back(t, int(SCHEDULE[t]))
     for block in (np.array([2, 2, 5, 1, 0]), np.array([5, 5, 5, 5, 5])):
         changed = SCHEDULE.copy()
         changed[5:10] = block
         cost = expected.total(changed, 0.9, (4,))
         # What is clearly worse for somebody whose costs are approximate is only estimated.
         rough = 0.0 if expected.exact or cost <= laid else 0.05 * (cost - laid)
-        assert walk.block(5, block) == pytest.approx(cost, rel=1e-9, abs=rough)
+        assert walk.replace_block(5, block) == pytest.approx(cost, rel=1e-9, abs=rough)
     # A change that is taken in moves everything after it.
-    walk.back_over(5, np.array([5, 5, 5, 5, 5]))
+    walk.step_back_over(5, np.array([5, 5, 5, 5, 5]))
     changed = SCHEDULE.copy()
     changed[5:10] = 5
     other = changed.copy()
@@ -243,4 +243,4 @@ def test_delta_rule_costs_are_as_far_off_as_they_say():
     said = person.expectation(world, sets, None, pr.LogLoss()).accuracy
     off, error = script.share_off(9, pr.LogLoss(), copies=400)
     assert abs(off) > 0.03 + 2 * error  # so that little would be too little to say
-    assert abs(off) < float(re.search(r"(\d+) %", said).group(1)) / 100 + 2 * error
+    assert abs(off) < float(re.search(r"(\d+)%", said).group(1)) / 100 + 2 * error

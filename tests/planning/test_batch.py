@@ -7,8 +7,8 @@ import pytest
 
 import preceptor as pr
 from preceptor._base.progress import Status
-from preceptor.planning import batch
-from preceptor.planning.batch import share_oracles
+from preceptor.planning import solvers as batch
+from preceptor.planning.solvers import share_oracles
 
 
 def classroom(people):
@@ -20,6 +20,7 @@ def classroom(people):
     ]
 
 
+@pytest.mark.full
 def test_same_plans_in_order_with_one_and_two_processes():
     problems = classroom(20)
     alone = [pr.solve(problem) for problem in problems]
@@ -90,7 +91,7 @@ def test_what_was_kept_is_used_only_for_the_same_question(tmp_path, solved):
 def test_after_another_version_everything_is_made_again(tmp_path, solved, monkeypatch):
     path = tmp_path / "plans.jsonl"
     pr.solve_many(classroom(1), workers=1, resume=path)
-    monkeypatch.setattr("preceptor._base.journal.package_code", lambda: "another planner")
+    monkeypatch.setattr("preceptor._base.many.package_code", lambda: "another planner")
     pr.solve_many(classroom(1), workers=1, resume=path)
     assert len(solved) == 2
 

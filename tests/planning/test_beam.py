@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.engine.guided_beam import merge, padded_members
-from preceptor.evaluation.value import commit_value
-from preceptor.planning.commits import CommitValues
+from preceptor.model.evaluation import commit_value
+from preceptor.planning.guided_beam import merge
+from preceptor.planning.truncated import CommitValues
 from tests.oracles import round_loss
 from tests.strategies import examples, problems, seeds
 
@@ -88,7 +88,8 @@ def test_the_cheapest_child_of_equal_counts_survives(seed, size, largest):
         if child not in best or cost < costs[best[child]]:
             best[child] = (parent, action)
     endless, every = np.full(size, 2**40), np.arange(len(shown))
-    merged = merge(counts, costs, padded_members(shown), every, endless)
+    members = np.where(shown, np.arange(shown.shape[1]), -1)
+    merged = merge(counts, costs, members, every, endless)
     survivors = zip(merged.parents.tolist(), merged.actions.tolist(), strict=True)
     assert sorted(survivors) == sorted(best.values())
 

@@ -38,8 +38,8 @@ def test_dual_bounds_hold_over_infinite_horizons(problem):
     ("size", "k", "rho", "changes"),
     [
         (2, 1, 0.9, {"discount": 0.6, "horizon": 5}),
-        pytest.param(2, 1, 0.9, {"discount": 0.6}, marks=pytest.mark.slow),
-        pytest.param(4, 2, 0.5, {"discount": 0.9}, marks=pytest.mark.slow),
+        pytest.param(2, 1, 0.9, {"discount": 0.6}, marks=pytest.mark.full),
+        pytest.param(4, 2, 0.5, {"discount": 0.9}, marks=pytest.mark.full),
     ],
 )
 def test_a_certificate_is_proven_again_by_slow_code(size, k, rho, changes):

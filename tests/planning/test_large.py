@@ -6,7 +6,8 @@ import pytest
 import preceptor as pr
 from preceptor.planning import candidate_sets
 from preceptor.planning.candidate_sets import first_candidates
-from preceptor.planning.crowd_plans import Search, continued, own_plans
+from preceptor.planning.crowd_plans import continued, own_plans
+from preceptor.planning.price_search import ScheduleSearch
 
 
 def problem_with(size, budget, person=None, **changes):
@@ -74,7 +75,7 @@ def test_few_candidates_of_many_tests():
     problem = problem_with(300, 300)
     sets = {(i, j) for i in range(40) for j in range(i)}
     kept = candidate_sets.most_promising(problem, sets, 500)
-    assert candidate_sets._FEWEST // 2 <= len(kept) <= candidate_sets._MOST_NUMBERS // 300**2
+    assert 25 <= len(kept) <= 5_000_000 // 300**2
 
 
 def test_own_plans_that_were_cut_short_are_searched_on():
@@ -82,7 +83,7 @@ def test_own_plans_that_were_cut_short_are_searched_on():
     people = (pr.Forgetful(beliefs, pr.Geometric(1.1)), pr.DeltaRule(beliefs, 0.05))
     world, sets = pr.World.equicorrelated([1.0, 0.8, 0.7, 0.5], 0.8), pr.AtMost(1).sets(4)
     expected = tuple(each.expected(world, sets) for each in people)
-    search = Search(expected, 30, 0.97, True, len(sets))
+    search = ScheduleSearch(expected, 30, 0.97, True, len(sets))
     hurried = own_plans(search, 2, stops=[lambda: True] * 2)
     assert not any(plan.finished for plan in hurried.plans)
     longer = continued(search, hurried, 2, [lambda: False] * 2)

@@ -38,8 +38,7 @@ def slow_optimum(problem, cap):
 @examples(60)
 @given(problems(sizes=(1, 2), horizons=(None,)))
 def test_capped_value_is_that_of_a_slow_twin(problem):
-    from preceptor.planning.cap_effects import CapEffects
-    from preceptor.planning.lattice import sweep
+    from preceptor.planning.lattice import CapEffects, sweep
 
     effects = CapEffects.of(problem)
     assume(effects.dimensions == problem.size)  # tests that share a count share its cap as well

@@ -7,7 +7,7 @@ import pytest
 
 import preceptor as pr
 from preceptor import simulation
-from preceptor.evaluation.expectations import expected_costs
+from preceptor.model.evaluation import expected_costs
 from preceptor.people.crowd import Crowd
 from tests.people.examples import EXAMPLES, WORLD
 
@@ -105,7 +105,7 @@ def test_objectives_that_make_no_sense(options, said):
 
 
 def test_a_persons_risk_must_be_squared_error():
-    with pytest.raises(pr.InvalidProblem, match="risk: Huber, but what is expected of a DeltaRule"):
+    with pytest.raises(pr.InvalidProblem, match=r"risk: Huber.*DeltaRule"):
         small_problem(EXAMPLES["delta-rule"][0], risk=pr.Huber(1.0))
 
 
@@ -196,7 +196,7 @@ def test_certified_says_what_it_cannot_prove():
     problem = small_problem(EXAMPLES["bayesian"][0], horizon=6)
     plan = pr.solve(problem, "certified", time_limit=5.0)
     assert any("floor of every case" in note for note in plan.notes)
-    with pytest.raises(pr.NotApplicable, match="not about a crowd"):
+    with pytest.raises(pr.NotApplicable, match="not for a crowd"):
         pr.solve(small_problem(EXAMPLES["crowd"][0], horizon=6), "certified")
 
 
@@ -207,7 +207,7 @@ def two_people(rate):
 
 def test_who_diverges_whatever_is_shown_is_named():
     problem = pr.Problem(WORLD, two_people(5.0), pr.Exactly(1), discount=0.99)
-    with pytest.raises(pr.InvalidProblem, match="d: whatever is shown, errors grow without end"):
+    with pytest.raises(pr.InvalidProblem, match="d: errors grow without bound"):
         quickly(problem)
 
 

@@ -9,11 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.people.expected import Resumable, TakesStretches
-from preceptor.planning.crowd_plans import Search, own_plans, plan_for_crowd
-from preceptor.planning.fixed_sets import fixed_sets
-from preceptor.planning.objectives import CVaR, Mean, Regret
-from preceptor.planning.price_search import search_prices
+from preceptor.model.expected import StepsOverBlocks
+from preceptor.planning.crowd_plans import own_plans, plan_for_crowd
+from preceptor.planning.objectives import CVaR, MeanRatio, Regret
+from preceptor.planning.price_search import ScheduleSearch, fixed_sets
 from preceptor.planning.priced_schedule import PricedSchedule
 from tests.people.examples import INDIVIDUALS, WORLD
 from tests.people.reference import Rough, all_costs, cast
@@ -25,7 +24,10 @@ DISCOUNT = 0.95
 
 def found(person, rounds=8, **options):
     options = {"max_kicks": 15, "infinite": False, "sets": len(SETS)} | options
-    return search_prices([person], rounds=rounds, discount=DISCOUNT, **options)
+    about = {
+        name: options.pop(name) for name in ("infinite", "sets", "tails", "seed") if name in options
+    }
+    return ScheduleSearch((person,), rounds, DISCOUNT, **about).find(**options)
 
 
 def test_best_of_all_schedules():
@@ -144,10 +146,10 @@ def test_long_schedules_beat_their_own_starts():
     person = cast(0, [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)])["delta rule"]
     plan = found(person, rounds=60, sets=6, max_kicks=2)
     walk = person.walk(60, DISCOUNT)
-    walk.lay(plan.schedule, ())
+    walk.forward(plan.schedule, ())
     for t in range(59, -1, -1):
         assert walk.prices(t, np.arange(6)).min() >= plan.value * (1 - 1e-8)
-        walk.back(t, plan.schedule[t])
+        walk.step_back(t, plan.schedule[t])
 
 
 def test_passes_never_make_it_worse_and_know_what_it_costs():
@@ -158,7 +160,7 @@ def test_passes_never_make_it_worse_and_know_what_it_costs():
     priced = PricedSchedule(people, 10, DISCOUNT, Regret(np.array(best), 20.0), lambda: False)
     rng, ids, look = np.random.default_rng(0), np.arange(3), np.ones(10, dtype=bool)
     for _ in range(6):
-        before = priced.lay(rng.integers(0, 3, 10), ())
+        before = priced.forward(rng.integers(0, 3, 10), ())
         for step in (
             lambda: priced.sweep(look, ids, 4),
             lambda: priced.sweep(rng.random(10) < 0.4, ids),
@@ -174,25 +176,21 @@ def test_passes_never_make_it_worse_and_know_what_it_costs():
 
 @pytest.mark.parametrize("name", INDIVIDUALS)
 def test_stretches_are_taken_in_as_round_by_round(name):
-    """Prices after many rounds at once, or after coming back, are those of single steps."""
+    """Prices after many rounds at once are those of single steps."""
     expected = INDIVIDUALS[name].expected(WORLD, pr.AtMost(2).sets(3))
     one, many = (expected.walk(9, DISCOUNT) for _ in range(2))
-    if not isinstance(many, TakesStretches):
+    if not isinstance(many, StepsOverBlocks):
         pytest.skip("goes round by round")
     rng, ids = np.random.default_rng(0), np.arange(7)
     laid, taken = rng.integers(0, 7, (2, 9))
     for later in (laid, taken):
-        one.lay(laid, (3,))
-        many.lay(laid, (3,))
+        one.forward(laid, (3,))
+        many.forward(laid, (3,))
         for t in range(8, 3, -1):
-            one.back(t, int(later[t]))
-        many.back_over(6, later[6:9])
-        many.back_over(4, later[4:6])
+            one.step_back(t, int(later[t]))
+        many.step_back_over(6, later[6:9])
+        many.step_back_over(4, later[4:6])
         assert_allclose(many.prices(3, ids), one.prices(3, ids), rtol=1e-9)
-        if isinstance(many, Resumable) and expected.exact_prices:
-            many.back_over(1, later[1:4])
-            many.resume(4)
-            assert_allclose(many.prices(3, ids), one.prices(3, ids), rtol=1e-9)
 
 
 def test_fixed_sets_are_ranked_exactly_if_rounds_are_few():
@@ -214,12 +212,12 @@ def crowd():
 def test_best_common_schedule(crowd, name):
     people, costs = crowd
     weights = np.array([0.4, 0.3, 0.2, 0.1])
-    search = Search(tuple(people), 6, DISCOUNT, False, 3)
+    search = ScheduleSearch(tuple(people), 6, DISCOUNT, False, 3)
     plan = plan_for_crowd(search, own_plans(search), objective=name, weights=weights)
     best = costs.min(axis=0)
     assert_allclose(plan.own.best, best, rtol=1e-9)
     objective = {
-        "mean": Mean(weights, best), "regret": Regret(best), "cvar": CVaR(weights, best)
+        "mean": MeanRatio(weights, best), "regret": Regret(best), "cvar": CVaR(weights, best)
     }[name]  # fmt: skip
     values = objective.value(costs)
     assert plan.plan.value >= values.min() - 1e-9
@@ -230,7 +228,7 @@ def test_best_common_schedule(crowd, name):
 
 def test_own_plans_come_from_others_where_those_are_better(crowd):
     people, costs = crowd
-    search = Search(tuple(people), 6, DISCOUNT, False, 3)
+    search = ScheduleSearch(tuple(people), 6, DISCOUNT, False, 3)
     own = own_plans(search, max_kicks=0)
     assert_allclose(own.best, costs.min(axis=0), rtol=5e-3)
     for plan, person, best in zip(own.plans, people, own.best, strict=True):

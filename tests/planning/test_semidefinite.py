@@ -10,8 +10,8 @@ import pytest
 
 import preceptor as pr
 from preceptor.errors import MissingExtra
-from preceptor.people.coordinates import Coordinates
-from preceptor.people.delta_rule import DeltaRule
+from preceptor.people.outcome_learners import DeltaRule
+from preceptor.people.second_moments import Coordinates
 from preceptor.planning.conic import Program
 from preceptor.planning.semidefinite import SemidefiniteBound, default_knots, semidefinite_bound
 

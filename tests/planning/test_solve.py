@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 
 import preceptor as pr
-from preceptor.planning import SOLVERS
-from preceptor.testing import check_plan, check_solver, known_instances
+from preceptor.planning.solvers import SOLVERS
+from preceptor.testing.problems import known_instances
+from preceptor.testing.solvers import check_plan, check_solver
 from tests.strategies import problems
 
 # Searches have a clock by default; here they get a few steps instead.

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.planning.streamed_floors import floor_over_all_sets, least_round
+from preceptor.planning.bounds import floor_over_all_sets, least_round
 from tests.strategies import covariance, examples, problems, seeds
 
 OWN = pr.ResidualRisk(lambda r: np.where(r > 0, 0.9 * r, -0.1 * r))

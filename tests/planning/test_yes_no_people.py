@@ -7,9 +7,9 @@ import pytest
 
 import preceptor as pr
 from preceptor import simulation
-from preceptor.evaluation.expectations import expectations
+from preceptor.model.evaluation import expectations
 from preceptor.people.crowd import Crowd
-from preceptor.planning.streamed_floors import floor_over_all_sets
+from preceptor.planning.bounds import floor_over_all_sets
 from tests.people.examples import EXAMPLES, INITIAL, YES_NO, YES_NO_RISKS
 
 WORLD = YES_NO["probit"]
@@ -75,7 +75,7 @@ def test_a_robust_plan_for_the_default_crowd():
     assert lost[0].max() <= lost[1:].max(axis=1).min() + 1e-9
     assert plan.value == pytest.approx(float(regrets.weights @ regrets.costs[0]), rel=1e-9)
     assert plan.lower_bound <= plan.value
-    assert any("up to 7 %" in note for note in plan.notes)
+    assert any("up to 7%" in note for note in plan.notes)
     # When it is played with each of them, it costs what it says.
     for name, person in crowd.people.items():
         cost = float(regrets.costs[0, regrets.people.index(name)])
@@ -85,7 +85,7 @@ def test_a_robust_plan_for_the_default_crowd():
 
 
 def test_semidefinite_proofs_say_why_there_are_none():
-    from preceptor.people.quadratic import quadratic_rounds
+    from preceptor.people.moments import quadratic_rounds
 
     (expected,) = expectations(small_problem(pr.NoLearning(INITIAL), pr.Brier(), horizon=3))
     assert "not linear" in quadratic_rounds(expected)

@@ -40,8 +40,8 @@ def test_a_test_of_several_columns_counts_once():
         (pr.Geometric.from_half_life(14), "the error of a weight halves every 14 showings"),
         (pr.Geometric(1.0), "nothing is ever learned"),
         (pr.PowerLaw(1.5), "falls as (showings + 1)^-1.5"),
-        (pr.OneShot(floor=0.04), "one showing teaches the weight; 20% of the error always stays"),
-        (pr.Tabulated([1.0, 0.5]), "71% of the error of a weight is left after 1 showing"),
+        (pr.OneShot(floor=0.04), "one showing teaches the weight; 20% of the error is never"),
+        (pr.Tabulated([1.0, 0.5]), "71% of the error of a weight remains after 1 showing"),
     ],
 )
 def test_curves(curve, words):
@@ -55,9 +55,9 @@ def test_different_curves_are_counted():
 
 
 def test_beliefs_say_what_is_missed():
-    assert "predicts the average" in rows()["First beliefs"]
+    assert "predicts the average" in rows()["Initial beliefs"]
     half = pr.Learner(0.5 * WORLD.coefficients, pr.Geometric(1.1))
-    assert "miss 25% of the variance" in rows(learner=half)["First beliefs"]
+    assert "miss 25% of the variance" in rows(learner=half)["Initial beliefs"]
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_beliefs_say_what_is_missed():
         (0.0, "with the right correlations"),
         (1.0, "ignores correlations"),
         (0.25, "25% of the correlation is ignored"),
-        (np.eye(3), "a covariance of the person's own"),
+        (np.eye(3), "a covariance given for this person"),
     ],
 )
 def test_imputation(dial, words):
     learner = pr.Learner(np.zeros(3), pr.Geometric(1.1), dial)
-    assert words in rows(learner=learner)["Unseen tests"]
+    assert words in rows(learner=learner)["Hidden tests"]
 
 
 def test_time_and_noise():
@@ -81,4 +81,4 @@ def test_time_and_noise():
         rows(discount=0.5, horizon=40)["Time"] == "40 cases, each counting 0.5 times the one before"
     )
     explained = 1 - 0.5 / WORLD.outcome_variance
-    assert f"explain {explained:.0%} of the variance" in rows()["What no test explains"]
+    assert f"explain {explained:.0%} of the variance" in rows()["Left unexplained"]

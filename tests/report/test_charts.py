@@ -12,18 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from preceptor import report as room
-from preceptor.report.axes import Axis
 from preceptor.report.charts import (
     DASHES,
+    WIDTH,
+    Axis,
     Dots,
     Line,
     Row,
     Spans,
+    fitted,
     line_chart,
     row_chart,
+    text_width,
     timeline_chart,
+    wrapped,
 )
-from preceptor.report.svg import WIDTH, fitted, text_width, wrapped
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<script>&\"'$x$ \x00 \ud800"
@@ -311,7 +314,7 @@ def test_names_are_cut_in_the_middle_and_kept_whole_where_there_is_room():
 
 def test_charts_know_nothing_of_plans():
     folder = Path(room.__file__).parent
-    drawing = {"palette", "svg", "axes", "charts"}
+    drawing = {"palette", "charts"}
     allowed = {"preceptor.errors", *(f"preceptor.report.{name}" for name in drawing)}
     for name in drawing:
         for node in ast.walk(ast.parse((folder / f"{name}.py").read_text("utf-8"))):

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import alternatives, sensitivity
-from preceptor.evaluation.value import losses_along
+from preceptor.advice.alternatives import alternatives
+from preceptor.advice.sensitivity import sensitivity
+from preceptor.model.evaluation import losses_along
 from preceptor.report import figures
 from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.palette import TESTS
-from preceptor.report.scale import scale_of
-from preceptor.report.showing import commits_in_sight, rounds_shown
+from preceptor.report.phrases import scale_of
+from preceptor.report.schedule_view import commits_in_sight, rounds_shown
 
 COLOURS = [colour.light for colour in TESTS]
 SVG = "{http://www.w3.org/2000/svg}"

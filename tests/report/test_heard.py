@@ -5,14 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from preceptor.advice import alternatives, sensitivity
-from preceptor.evaluation.value import losses_along
+from preceptor.advice.alternatives import alternatives
+from preceptor.advice.sensitivity import sensitivity
+from preceptor.model.evaluation import losses_along
 from preceptor.report import figures
-from preceptor.report.heard import correlations_heard, lines_heard, some
+from preceptor.report.charts import escaped
+from preceptor.report.figures import abridged, correlations_alt_text, lines_alt_text
 from preceptor.report.html import render_report
-from preceptor.report.scale import scale_of
-from preceptor.report.showing import rounds_shown
-from preceptor.report.svg import escaped
+from preceptor.report.phrases import scale_of
+from preceptor.report.schedule_view import rounds_shown
 from tests.report.test_figures import PLAN, POLICIES, PROBLEM, plan_of
 from tests.report.test_html import Page
 from tests.report.test_people import with_regrets
@@ -60,13 +61,13 @@ def test_learning_says_what_is_believed_and_what_is_right():
 
 def test_correlations_name_the_strongest_pairs():
     values = [[1.0, 0.8, -0.3], [0.8, 1.0, 0.1], [-0.3, 0.1, 1.0]]
-    said = correlations_heard(values, ["a", "b", "c"], [0, 2])
+    said = correlations_alt_text(values, ["a", "b", "c"], [0, 2])
     assert said == (
         "Correlations of 3 columns, from -0.30 (c with a) to 0.80 (b with a); among those that the "
         "plan commits to -0.30 to -0.30."
     )
-    assert "commits to b" in correlations_heard(values, ["a", "b", "c"], [1])
-    assert correlations_heard([[1.0]], ["a"], []) == "Correlations of 1 column."
+    assert "commits to b" in correlations_alt_text(values, ["a", "b", "c"], [1])
+    assert correlations_alt_text([[1.0]], ["a"], []) == "Correlations of 1 column."
 
 
 def test_changes_say_what_each_saves():
@@ -77,17 +78,17 @@ def test_changes_say_what_each_saves():
 
 
 def test_lines_that_are_nowhere_known_are_left_out():
-    said = lines_heard("Errors", [("a", [np.nan, 2.0, 3.0]), ("b", [np.nan])], 3)
+    said = lines_alt_text("Errors", [("a", [np.nan, 2.0, 3.0]), ("b", [np.nan])], 3)
     assert said == "Errors, from the first to number 3: a from 2 to 3."
-    assert "nothing" in lines_heard("Errors", [], 3)
+    assert "nothing" in lines_alt_text("Errors", [], 3)
 
 
 def test_few_things_are_told_one_by_one():
-    assert some([], "test") == "nothing"
-    assert some(["a", "b"], "test") == "a and b"
+    assert abridged([], "test") == "nothing"
+    assert abridged(["a", "b"], "test") == "a and b"
     nine = [str(i) for i in range(9)]
-    assert some(nine, "test").endswith("7 and 8")
-    assert some([*nine, "9"], "test").endswith("7 and 2 more tests")
+    assert abridged(nine, "test").endswith("7 and 8")
+    assert abridged([*nine, "9"], "test").endswith("7 and 2 more tests")
 
 
 @pytest.mark.parametrize("page", [render_report(PLAN), SESSION], ids=["plan", "session"])

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import Advice, Provenance, alternatives, sensitivity
+from preceptor.advice.advice import Advice, Provenance
+from preceptor.advice.alternatives import alternatives
+from preceptor.advice.sensitivity import sensitivity
 from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.model.units import Units
+from preceptor.model.world import Units
 from preceptor.report.html import render_report, write_report
-from preceptor.report.scale import per_case, scale_of
+from preceptor.report.phrases import per_case, scale_of
 from preceptor.report.tables import certificate_rows, rival_rows, weight_rows
 
 WORLD = pr.World(

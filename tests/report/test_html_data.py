@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import Advice, Provenance
+from preceptor.advice.advice import Advice, Provenance
 from preceptor.report.html import render_report, write_report
-from preceptor.report.showing import MOST_ROWS
+from preceptor.report.schedule_view import MOST_ROWS
 from preceptor.report.tables import column_rows, in_parts, signed
 from tests.report.test_html import Page, words_of
 
@@ -110,15 +110,15 @@ def test_saving_names_rows_only_where_asked(tmp_path):
 
 def test_what_was_done_to_the_table_comes_first_in_its_section():
     page = render_report(advice_on(FITTED))
-    done = re.sub(r"<[^>]+>", " ", section(page, "What was done to the table"))
+    done = re.sub(r"<[^>]+>", " ", section(page, "How the table was prepared"))
     assert done.count("fixed was left out") == 1
     assert "missing (t1 7)" in done
     places = [
         page.index(heading)
         for heading in (
             'id="from"',
-            "What was done to the table",
-            "What is doubtful about it",
+            "How the table was prepared",
+            "Doubts about the table",
             "The tests, and their estimated weights",
             "Assumptions",
         )
@@ -147,7 +147,7 @@ def test_weights_are_called_estimated_and_have_intervals():
     assert sizes == sorted(sizes, reverse=True)
     words = words_of(render_report(advice))
     assert "90% interval" in words
-    assert "from 12 worlds, each estimated again" in words
+    assert "from 12 worlds, each estimated" in words
     assert "Estimated weight" in words
     assert "True weight" not in words
 
@@ -171,7 +171,7 @@ def test_a_problem_without_a_table_has_true_weights():
     advice = replace(advice_on(FITTED), estimate=None)
     words = words_of(render_report(advice))
     assert "True weight" in words
-    assert "What was done to the table" not in words
+    assert "How the table was prepared" not in words
     assert column_rows(advice) == []
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import Advice, Provenance
-from preceptor.model.units import Units
+from preceptor.advice.advice import Advice, Provenance
+from preceptor.model.world import Units
 from preceptor.report import figures
+from preceptor.report.charts import clusters, fitted, shortened, text_width
 from preceptor.report.html import render_report
+from preceptor.report.schedule_view import MOST_ROWS
 from preceptor.report.session import render_session
-from preceptor.report.showing import MOST_ROWS
-from preceptor.report.svg import clusters, fitted, shortened, text_width
 from tests.report.test_html import Page, words_of
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 import pytest
 
 import preceptor as pr
-from preceptor.advice import alternatives
-from preceptor.evaluation.mistakes import best_mistakes, mistakes_along
+from preceptor.advice.alternatives import alternatives
+from preceptor.model.mistakes import best_mistakes, mistakes_along
 from preceptor.report import figures
 from preceptor.report.html import render_report
-from preceptor.report.mistake_words import in_100
-from preceptor.report.showing import rounds_shown
+from preceptor.report.mistakes_and_people import in_100
+from preceptor.report.schedule_view import rounds_shown
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,11 +7,12 @@ import pytest
 
 import preceptor as pr
 from preceptor.advice.advising import advice_on
-from preceptor.evaluation.mistakes import best_mistakes, mistakes_along, mistakes_of
+from preceptor.advice.options import TableOptions
+from preceptor.model.mistakes import best_mistakes, mistakes_along, mistakes_of
 from preceptor.report.advice_words import in_numbers
 from preceptor.report.html import render_report
-from preceptor.report.mistake_words import in_100
-from preceptor.report.scale import per_case, scale_of
+from preceptor.report.mistakes_and_people import in_100
+from preceptor.report.phrases import per_case, scale_of
 from preceptor.report.tables import assumptions, rival_rows
 
 DIAGNOSIS = Path(__file__).parents[2] / "examples" / "diagnosis.toml"
@@ -67,7 +68,9 @@ def test_numbers_in_sentences_are_those_of_the_model(advice):
         f"Cost per 100 cases (a miss costs 2, a false alarm 1): {own:.4g}, against {other:.4g} "
         "with the best fixed set (also the most predictive) and 20 by always saying no."
     ) in said
-    assert f"The best reader of scan would still miss {least} and falsely alarm {still} of" in said
+    assert (
+        f"The best reader of scan would still make {least} misses and {still} false alarms" in said
+    )
 
 
 def test_a_plan_in_words_goes_from_case_to_case(advice):
@@ -107,7 +110,7 @@ def test_a_risk_has_its_name_and_no_words_of_numbers(advice, risk, label, what):
     page = render_report(found)
     for text in (found.explain(), page, repr(found), repr(found.plan), repr(found.plan.problem)):
         assert not [words for words in FOREIGN if words in text.lower()]
-    assert f"of the {what} against always showing" in " ".join(found.headline) or (
+    assert f"of the {what} compared with always showing" in " ".join(found.headline) or (
         "Costs" in found.headline[1]
     )
 
@@ -163,7 +166,7 @@ def test_assumptions_say_how_common_yes_is_and_when_people_say_it(advice):
     assert rows["Prevalence"] == "yes in 10% of all cases"
     assert rows["Answers"] == ("yes above a probability of 33%; a miss costs 2, a false alarm 1")
     everything = best_mistakes(advice.plan.problem, (0, 1))
-    assert f"still {in_100(float(everything.misses))} misses" in rows["What no test tells"]
+    assert f"still {in_100(float(everything.misses))} misses" in rows["Left unexplained"]
     risk = pr.Brier(believed_prevalence=0.25)
     rows = dict(assumptions(with_risk(advice, risk).plan))
     assert rows["Prevalence"] == "yes in 10% of all cases; the person takes it to be 25%"
@@ -198,13 +201,10 @@ def test_a_linear_reading_of_yes_and_no_says_that_it_is_linear():
     ill = (x @ [1.0, 0.5] + rng.normal(size=80) > 0).astype(float)
     table = {"a": x[:, 0], "b": x[:, 1], "ill": ill}
     given = {"tests": 1, "cases": 4, "person": "by-showings", "vary": False}
-    advice = pr.advise(table, "ill", as_number=True, **given)
+    advice = pr.advise(table, "ill", table=TableOptions(as_number=True), **given)
     assert advice.estimate.is_linear_reading
     least = np.sqrt(advice.plan.problem.oracle.floors().min())
-    assert (
-        f"No linear reader of what may be shown can be below {least:.4g}; the outcome takes two "
-        "values, and whoever reads it as yes or no may be."
-    ) in advice.headline[1]
+    assert f"No linear reader of the allowed tests can be below {least:.4g}" in advice.headline[1]
     assert "no linear reader of all tests is typically off by less than" in render_report(advice)
 
     assert not pr.advise(table, "ill", **given).estimate.is_linear_reading

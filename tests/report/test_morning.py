@@ -1,10 +1,9 @@
-"""Tomorrow morning: every case has a box, cases that show the same stand together."""
+"""The schedule of the report: every case has a box, cases that show the same stand together."""
 
 import re
 
 import preceptor as pr
-from preceptor.advice import Advice, Provenance
-from preceptor.advice.schedule import stretches
+from preceptor.advice.advice import Advice, Provenance, stretches
 from preceptor.report.html import render_report
 from tests.report.test_html import PLAN, PROBLEM, Page, plan_of, words_of
 
@@ -34,7 +33,7 @@ def test_remarks_have_no_boxes():
     last = stretches(plan_of(repeats))[-1]
     assert last == ("from case 4 on", "repeat cases 2 to 3", (), range(0), False)
     last = stretches(plan_of(longer, PROBLEM.replace(horizon=1_500)))[-1]
-    assert last[:2] == ("from case 201 on", "goes on until case 1,500")
+    assert last[:2] == ("from case 201 on", "continues until case 1,500")
 
 
 def section_of(page):

@@ -12,7 +12,7 @@ from preceptor import report as room
 from preceptor.report import figures, palette
 from preceptor.report.html import render_report
 from preceptor.report.palette import BACKGROUNDS, EVERYTHING, MARKS, RULE, WORDS, contrast
-from preceptor.report.showing import colours_of, places_of
+from preceptor.report.schedule_view import colours_of, places_of
 from tests.report.test_html import PLAN
 
 FOLDER = Path(room.__file__).parent

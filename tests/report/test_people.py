@@ -10,16 +10,26 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.advice import Advice, Provenance, alternatives
-from preceptor.advice.proofs import with_proofs
+from preceptor.advice.advice import Advice, Provenance
+from preceptor.advice.alternatives import alternatives
+from preceptor.advice.planning import with_proofs
 from preceptor.report import figures
-from preceptor.report.axes import Axis
-from preceptor.report.charts import Dots, row_chart
+from preceptor.report.charts import Axis, Dots, row_chart
 from preceptor.report.html import render_report
+from preceptor.report.mistakes_and_people import (
+    person_rows,
+    proven,
+    regret_in_words,
+    worth_of_knowing,
+)
 from preceptor.report.palette import PLAN as PLAN_COLOUR
-from preceptor.report.people_words import person_rows, proven, share, worth_of_knowing
 from preceptor.report.plots import plot_plan
-from preceptor.report.showing import commits_in_sight, repeated_word, rounds_shown, settles_after
+from preceptor.report.schedule_view import (
+    commits_in_sight,
+    repeated_word,
+    rounds_shown,
+    settles_after,
+)
 from preceptor.report.tables import assumptions
 from preceptor.report.words import explain
 from tests.advice.people import CROWD, INITIAL, PROBLEM, WORLD, crowd_plan
@@ -67,7 +77,7 @@ def test_the_table_has_everybody_s_regrets_and_marks_the_largest():
     assert [row.is_worst for row in rows] == [False, False, True, False]
     assert [row.weight for row in rows] == ["40%", "30%", "20%", "10%"]
     table = plan.regrets.table
-    assert [row.fixed for row in rows] == [share(regret) for regret in table[2]]
+    assert [row.fixed for row in rows] == [regret_in_words(regret) for regret in table[2]]
     own = np.sqrt(plan.regrets.best * (1 - 0.9))
     assert [float(row.own) for row in rows] == pytest.approx(own, rel=5e-3)
     text = Advice(plan, (), (), the_advice().provenance).explain()
@@ -81,7 +91,12 @@ def test_the_table_has_everybody_s_regrets_and_marks_the_largest():
 
 
 def test_regrets_are_rounded_up_but_nothing_stays_nothing():
-    assert [share(x) for x in (0.0, 1e-5, 0.0101, np.inf)] == ["0.0%", "0.0%", "1.1%", "no end"]
+    assert [regret_in_words(x) for x in (0.0, 1e-5, 0.0101, np.inf)] == [
+        "0.0%",
+        "0.0%",
+        "1.1%",
+        "unbounded",
+    ]
 
 
 def test_what_to_do_depends_on_what_knowing_is_worth():
@@ -105,7 +120,7 @@ def test_what_is_proven_and_what_is_not_is_said():
     regrets = replace(plan.regrets, best=costs, bounds=bounds, bound_kinds=kinds)
     text = " ".join(proven(replace(plan, regrets=regrets)))
     assert (
-        'Proven: above the best possible plan, this one is 0% for "by showings, with a floor" and '
+        'Proven excess over the best possible plan: 0% for "by showings, with a floor" and '
         'at most 5.0% for "by showings".' in text
     )
     assert "the only bound is what a person who knows every weight would cost" in text
@@ -123,7 +138,7 @@ def test_words_of_a_crowd():
     assert "it is for 4 kinds of person at once" in text
     assert "averaged over the people" in text
     worst = plan.regrets.worst
-    assert plan.how_sure().startswith("nobody") or worst == 0
+    assert plan.how_sure().startswith("no one") or worst == 0
     assert repr(plan).startswith(f"Plan: {plan.how_sure()}")
 
 
@@ -183,7 +198,7 @@ def test_the_report_of_a_crowd():
     assert 'id="learned"' not in page  # one person's weights mean nothing here
     assert 'id="wrong"' not in page  # people are varied instead
     assert "averaged over the people" in page
-    assert "Nobody loses more than" in page
+    assert "Largest regret" in page
     for name in CROWD.names:
         assert name in page
 

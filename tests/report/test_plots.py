@@ -9,11 +9,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 import preceptor as pr
-from preceptor.evaluation.value import losses_along
+from preceptor.model.evaluation import losses_along
 from preceptor.report import plots
 from preceptor.report.palette import TESTS
 from preceptor.report.plots import plot_plan
-from preceptor.report.showing import rounds_shown
+from preceptor.report.schedule_view import rounds_shown
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "co$t $"])
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3, -0.4], pr.Geometric(1.1)), budget=2)

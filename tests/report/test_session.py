@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.data.log import Log
 from preceptor.errors import InvalidInput
-from preceptor.logs import Log
-from preceptor.model.units import Units
-from preceptor.report import run_figures
-from preceptor.report.run import Run, outcome_given, running
-from preceptor.report.session import render_session, write_session
-from preceptor.report.svg import escaped
+from preceptor.model.world import Units
+from preceptor.report import session
+from preceptor.report.charts import escaped
+from preceptor.report.session import Run, outcome_given, render_session, running, write_session
 from tests.report.test_charts import paths, texts
 from tests.report.test_html import Page
 
@@ -136,19 +135,20 @@ def test_the_page_is_whole_safe_and_alone():
     assert PAGE.count("because &amp; why") == 12
     assert not re.search(r"(?:src|href)=", PAGE)
     assert PAGE.count('role="img"') == 4
-    assert escaped(TUTOR.recommendation().reason) in PAGE.replace("&#34;", "&quot;")
+    page = PAGE.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+    assert escaped(TUTOR.recommendation().reason) in page
     assert "prefers-color-scheme: dark" in PAGE
 
 
 def test_the_pictures_name_everything():
-    words = texts(run_figures.kinds(TUTOR, Run.of(TUTOR)))
+    words = texts(session.draw_kinds(TUTOR, Run.of(TUTOR)))
     assert {"by <showings>", "by outcomes", "none of these"} <= set(words)
-    shown = texts(run_figures.shown(TUTOR))
+    shown = texts(session.draw_shown(TUTOR))
     assert "truth not told" in shown
     assert "bmi" in shown
-    lines = run_figures.errors(TUTOR, Run.of(TUTOR))
+    lines = session.draw_errors(TUTOR, Run.of(TUTOR))
     assert len(paths(lines, "currentColor")) == 1
-    beliefs = run_figures.belief_rows(TUTOR)
+    beliefs = session.belief_rows(TUTOR)
     np.testing.assert_allclose([row.value for row in beliefs], TUTOR.coefficients)
     np.testing.assert_allclose([(row.low, row.high) for row in beliefs], TUTOR.intervals())
 

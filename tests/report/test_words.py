@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 import preceptor as pr
 from preceptor._base.words import WIDTH
-from preceptor.evaluation.value import losses_along
-from preceptor.report.phases import phases, runs
+from preceptor.model.evaluation import losses_along
+from preceptor.model.policies import runs
+from preceptor.report.schedule_view import phases
 from preceptor.report.words import explain
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.5], 0.6, names=["bmi", "bp", "s5"])
@@ -241,7 +242,7 @@ def test_rare_sets_are_called_rare():
 def test_how_it_ended_is_said():
     plan = plan_of(pr.Stationary((0,)))
     for status, words in [
-        (pr.Status.TIME_LIMIT, "the time was up"),
+        (pr.Status.TIME_LIMIT, "the time limit"),
         (pr.Status.INTERRUPTED, "was interrupted"),
     ]:
         assert words in said(replace(plan, status=status), "How it was found")

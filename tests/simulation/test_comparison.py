@@ -7,9 +7,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor._base.discounting import discounted_sum
-from preceptor.evaluation.value import losses_along
-from preceptor.simulation import RandomOrder, compare, humans_of, people_of, rollout
+from preceptor._base.numerics import discounted_sum
+from preceptor.model.evaluation import losses_along
+from preceptor.simulation.cast import humans_of, people_of
+from preceptor.simulation.choosing import RandomOrder
+from preceptor.simulation.comparison import compare
+from preceptor.simulation.rollouts import rollout
 
 WORLD = pr.World.equicorrelated([1.0, 0.8], 0.8)
 PROBLEM = pr.Problem(WORLD, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1)
@@ -53,6 +56,7 @@ def test_rows_frame_and_text_say_the_same():
     frame = table.to_frame()
     assert list(frame.columns) == [
         "policy", "human", "loss", "standard_error", "difference", "difference_error", "change",
+            "alone", "alone_error",
     ]  # fmt: skip
     assert len(frame) == 6
     cell = frame[(frame.policy == "random order") & (frame.human == "Bayesian")].iloc[0]
@@ -93,7 +97,7 @@ def test_against_any_policy():
     assert table.policies == ("plan", "random order")
     assert np.all(np.isnan(table.standard_error))
     assert "±" not in str(table).split("\n", 1)[1]
-    with pytest.raises(pr.InvalidInput, match="against: 'best' is no policy"):
+    with pytest.raises(pr.InvalidInput, match="against: 'best' is not"):
         compare(PROBLEM, POLICIES, two_humans(), 10, 1, rng=0, against="best")
 
 

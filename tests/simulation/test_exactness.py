@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 import preceptor as pr
-from preceptor._base.discounting import discounted_sum
-from preceptor.evaluation.value import losses_along
-from preceptor.simulation import RandomOrder, rollout
+from preceptor._base.numerics import discounted_sum
+from preceptor.model.evaluation import losses_along
+from preceptor.simulation.choosing import RandomOrder
+from preceptor.simulation.rollouts import rollout
 from tests.oracles import round_loss
 from tests.strategies import covariance
 
@@ -101,6 +102,7 @@ def test_slips_add_their_variance():
     assert abs(played.total - exact) < 3.5 * played.total_error
 
 
+@pytest.mark.full
 def test_random_order_costs_the_average_over_its_draws():
     one = problem(budget=pr.Exactly(2))
     played = rollout(one, RandomOrder.of(one), 2, 6000, rng=7)
@@ -112,7 +114,7 @@ def test_random_order_costs_the_average_over_its_draws():
     assert np.all(np.abs(z) < 3.5)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_plan_of_the_diabetes_example_is_worth_what_it_says():
     example = pr.Problem.load(Path(__file__).parents[2] / "examples" / "diabetes.toml")
     plan = pr.solve(example, "search", time_limit=2)
@@ -122,7 +124,7 @@ def test_the_plan_of_the_diabetes_example_is_worth_what_it_says():
     assert abs(played.total - plan.value) < 3.5 * played.total_error
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_standard_errors_are_honest():
     """Over many seeds the z-scores of totals are standard normal."""
     policy = every_set_in_turn(problem())

@@ -6,17 +6,14 @@ from hypothesis import given
 from numpy.testing import assert_allclose, assert_array_equal
 
 import preceptor as pr
-from preceptor.advice.kinds import KINDS, person_of_kind
-from preceptor.evaluation.value import losses_along
-from preceptor.model.units import Units
-from preceptor.simulation import (
-    RandomOrder,
-    answer_one_by_one,
-    humans_of,
-    rollout,
-)
+from preceptor.model.evaluation import losses_along
+from preceptor.model.world import Units
+from preceptor.people.human import answer_one_by_one
 from preceptor.simulation.cases import Stream, stream
-from preceptor.simulation.cast import acting_in
+from preceptor.simulation.cast import acting_in, humans_of
+from preceptor.simulation.choosing import RandomOrder
+from preceptor.simulation.named import KINDS, person_of_kind
+from preceptor.simulation.rollouts import rollout
 from tests.strategies import examples, problems
 
 WORLD = pr.World.equicorrelated([1.0, 0.8, 0.3], 0.6, noise_variance=0.1)

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import (
-    asymmetric_pair,
-    exploration_certificate,
-    pair_tail_losses,
-    tail_losses,
-)
+from preceptor.model.long_run import tail_losses
+from preceptor.theory.exploration import exploration_certificate
+from preceptor.theory.two_tests import asymmetric_pair, pair_tail_losses
 from tests.strategies import examples, seeds
 
 CURVES = [

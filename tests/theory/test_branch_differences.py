@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import (
+from preceptor.theory.two_tests import (
     SymmetricPair,
     closing_weight,
     critical_correlation,
@@ -51,7 +51,7 @@ def test_a_switch_costs_a_keeper_what_equation_10_says(pair, gap):
 
 
 @given(pairs, gaps)
-def test_keeping_costs_somebody_who_alternates_what_equation_13_says(pair, gap):
+def test_keeping_costs_a_policy_that_alternates_what_equation_13_says(pair, gap):
     kept = played(pair, gap, alternating_after([(0,)], gap + 1))
     switched = played(pair, gap, alternating_after([(1,)], gap - 1))
     assert_allclose(kept - switched, keeping_difference(pair, gap), rtol=1e-8, atol=1e-9)

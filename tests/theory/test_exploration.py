@@ -7,8 +7,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import exploration_certificate, exploration_terms
-from preceptor.theory.late_rounds import largest_step_after
+from preceptor.theory.exploration import (
+    exploration_certificate,
+    exploration_terms,
+    largest_step_after,
+)
 from tests import oracles
 from tests.strategies import covariance, curves, seeds
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import preceptor as pr
-from preceptor.theory import decide_by_planning, vertex_cover_instance
+from preceptor.theory.hardness import decide_by_planning, vertex_cover_instance
 
 nx = pytest.importorskip("networkx")
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import (
+from preceptor.theory.one_step import (
     conditional_covariance,
     explained_covariance,
     one_step_loss_by_blocks,

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import exploration_certificate, exploration_terms, regular_loss
-from preceptor.theory.late_rounds import SquaredTail, Tail, largest_step_after, tail_of
+from preceptor.theory.exploration import (
+    SquaredTail,
+    Tail,
+    exploration_certificate,
+    exploration_terms,
+    largest_step_after,
+    tail_of,
+)
+from preceptor.theory.regularity import regular_loss
 from tests import oracles
 from tests.strategies import covariance, examples, seeds
 
@@ -160,7 +167,7 @@ def test_exact_plans_have_stopped_exploring_by_then(seed, risk):
     assert not certificate.improvable
     if certificate.round is not None:
         assert set(rounds[certificate.round :]) <= {rounds[-1]}
-    # Whoever shows another set after the certified round is found out.
+    # A policy that shows another set after the certified round is detected.
     others = [shown for shown in certificate.tail_losses if shown != rounds[-1]]
     if others and certificate.round is not None and certificate.round < 5000:
         late = [rounds[-1]] * (certificate.round + 1)

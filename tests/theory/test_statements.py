@@ -108,7 +108,7 @@ def test_numbers_are_counted_as_latex_does():
     assert numbered(text) == [*expected, "Algorithm 1", "Theorem A.1", "Remark A.2"]
 
 
-@pytest.mark.skipif(not PAPER.exists(), reason="the paper's source is not beside this repository")
+@pytest.mark.skipif(not PAPER.exists(), reason="the paper's source is not next to this repository")
 def test_every_numbered_statement_of_the_paper_is_listed():
     parts = re.split(r"^%% file: (\S+)$", PAPER.read_text("utf-8"), flags=re.MULTILINE)[1:]
     files = dict(zip(parts[::2], parts[1::2], strict=True))

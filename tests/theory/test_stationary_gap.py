@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import stationary_gap
+from preceptor.theory.stationary_gap import stationary_gap
 from tests.strategies import covariance, seeds
 
 

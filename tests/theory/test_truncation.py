@@ -1,4 +1,4 @@
-"""Bounds on what planning only so many rounds can cost."""
+"""Bounds on the cost of planning only a limited number of rounds."""
 
 import math
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.evaluation.value import worst_loss, worst_loss_of_all
-from preceptor.theory import (
+from preceptor.model.evaluation import worst_loss, worst_loss_of_all
+from preceptor.theory.truncation import (
     rounds_for_error,
     tightness_example,
     truncation_certificate,
@@ -102,7 +102,7 @@ def test_the_bound_cannot_be_improved(rounds, discount):
     best = pr.solve(example.problem, method="independent")
     assert best.value == 0.0
     finite = example.problem.replace(horizon=rounds)
-    # Its start is optimal for so many rounds...
+    # Its start is optimal for that many rounds...
     assert pr.evaluate(finite, example.policy) == pr.solve(finite, method="finite").value == 0.0
     # ... and still it costs all that the proposition allows.
     assert_allclose(example.excess, truncation_error(example.problem, rounds), rtol=1e-12)

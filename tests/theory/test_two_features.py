@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import SymmetricPair, critical_correlation, optimal_policy
+from preceptor.theory.two_tests import SymmetricPair, critical_correlation, optimal_policy
 
 pairs = st.builds(
     SymmetricPair,
@@ -116,7 +116,7 @@ def test_showing_nothing_is_never_cheaper(pair, first, second):
 
 
 def test_the_empty_set_can_matter_outside_the_proposition():
-    # Somebody with the sign wrong is better off being shown nothing.
+    # A person with the wrong sign is better off being shown nothing.
     pair = at_offset(0.2)
     world = pair.problem().world
     wrong = pr.Learner([-3.0, -3.0], pr.Geometric(pair.alpha))

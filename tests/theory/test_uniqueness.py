@@ -8,7 +8,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 import preceptor as pr
-from preceptor.theory import least_tail_margin, tail_losses, tie_coefficient, unique_optimum
+from preceptor.model.long_run import tail_losses
+from preceptor.theory.uniqueness import least_tail_margin, tie_coefficient, unique_optimum
 from tests import oracles
 from tests.strategies import covariance, examples, problems, seeds
 

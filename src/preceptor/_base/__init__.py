@@ -1,5 +1,4 @@
-"""What every package may use: values, their fields and schemas, checks, files, compiling, threads,
-discounting, words, progress.
+"""Foundations for all packages: values and schemas, checks, files, compilation, threads, wording.
 
 Nothing here knows what a test, a person or a plan is.
 """

@@ -1,9 +1,9 @@
-"""Small loops that other kernels share, and what keeps compiling short.
+"""Small loops shared by other kernels, written so that they compile quickly.
 
-Numba compiles an assignment between slices together with all its checks and messages, and `min`,
-`max` and `sum` of an array together with iterators; that takes seconds, a plain loop takes none.
-A kernel that is handed a number written out in the code is compiled once more for that number, so
-kernels start their own counters at `np.int64(0)`.
+Numba compiles an assignment between slices together with its checks and messages, and `min`, `max`
+and `sum` of an array together with iterators: that takes seconds, a plain loop almost nothing. A
+kernel that is passed a literal number is compiled once more for that literal, so kernels start
+their own counters at `np.int64(0)`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def fill_with(target, value):
 
 @inner_jit
 def smallest_of(values):
-    """The least entry of a vector that has one."""
+    """Smallest entry of a non-empty vector."""
     least = values[0]
     for i in range(1, values.size):
         least = min(least, values[i])
@@ -36,7 +36,7 @@ def smallest_of(values):
 
 @inner_jit
 def largest_of(values):
-    """The largest entry of a vector that has one."""
+    """Largest entry of a non-empty vector."""
     most = values[0]
     for i in range(1, values.size):
         most = max(most, values[i])

@@ -1,4 +1,4 @@
-"""One way to compile: cached on disk, and a word on stderr when compiling makes somebody wait."""
+"""Compile kernels with Numba: cached on disk, with a notice on stderr before compilation starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from preceptor._base.deadline import UNCOUNTED
+from preceptor._base.progress import UNCOUNTED
 
 with UNCOUNTED.within():
     import numba
@@ -19,7 +19,7 @@ with UNCOUNTED.within():
     from numba.core.compiler import Compiler
     from numba.core.registry import cpu_target
 
-    # What Numba would load when the first kernel is called, while a clock is running.
+    # Numba would load this at the first kernel call, when a time limit may be running.
     cpu_target.typing_context.refresh()
     cpu_target.target_context.refresh()
 
@@ -27,18 +27,18 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Compilations(event.Listener):
-    """Numba announces a real compilation (not a load from its cache) before it starts."""
+    """Listens to Numba, which announces compilations (but not loads from its cache)."""
 
     def __init__(self) -> None:
-        self._said, self._depth, self._collected = False, 0, True
+        self._announced, self._depth, self._collected = False, 0, True
 
     def on_start(self, event: Any) -> None:
         UNCOUNTED.begin()
-        if not self._said:
-            self._said = True
-            sys.stderr.write("preceptor: compiling, once per machine; this takes some seconds\n")
+        if not self._announced:
+            self._announced = True
+            sys.stderr.write("preceptor: compiling kernels (first run only, about 20 s)\n")
         if self._depth == 0:
-            # A tenth of the time would go into looking for garbage among what is still needed.
+            # Garbage collection would take a tenth of the time and find nothing.
             self._collected = gc.isenabled()
             gc.disable()
         self._depth += 1
@@ -53,7 +53,7 @@ class _Compilations(event.Listener):
 event.register("numba:compile", _Compilations())
 
 
-# Nobody calls kernels from C; without that door a tenth of the compiling is saved.
+# Kernels are never called from C; leaving out that wrapper saves a tenth of the compile time.
 _OPTIONS: dict[str, Any] = {
     "cache": True,
     "nogil": True,
@@ -63,24 +63,24 @@ _OPTIONS: dict[str, Any] = {
 
 
 class _PastedCode(JITCodeLibrary):
-    """Code that is only ever pasted into the kernels that call it.
+    """Code that is only ever inlined into the kernels that call it.
 
-    They are optimised and made executable with all that is pasted into them, so doing the same to
-    the pieces first would be a fifth of all compiling, for nothing.
+    Those kernels are optimised and linked with everything inlined into them, so doing the same to
+    the pieces first would be wasted: a fifth of all compile time.
     """
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
-        """Gather the pieces that this one calls."""
+        """Link the pieces that this one calls."""
         for library in dict.fromkeys(self._linking_libraries):
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         self._finalized = True
 
 
 class _InnerCompiler(Compiler):
-    """Numba's compiler, ending with code that can be pasted."""
+    """Numba's compiler, stopping at code that can be inlined."""
 
     def __init__(
         self, typing: Any, target: Any, _own: Any, args: Any, returns: Any, flags: Any, names: Any
@@ -90,18 +90,19 @@ class _InnerCompiler(Compiler):
         super().__init__(typing, target, pasted, args, returns, flags, names)
 
 
-# What only kernels call needs no door to Python, and what makes no array no count of its users.
+# A function that only kernels call needs no Python wrapper; one that allocates no array needs no
+# reference counting.
 _INNER: dict[str, Any] = _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False}
-# What is pasted is kept on disk within its callers.
+# Inlined code is cached on disk within its callers.
 _PASTED: dict[str, Any] = _INNER | {"cache": False, "pipeline_class": _InnerCompiler}
-# Pasting leans on how Numba is made inside: tried with 0.61 and 0.68, left out beyond them. Seconds
-# of processor time with it and with plain `njit` alone: a cold `preceptor solve
-# examples/diabetes.toml` 48 and 57, a beam of 2,000 states for that problem 1.1 and 1.4.
+# Inlining relies on internals of Numba: tested with 0.61 to 0.68, not used beyond. Seconds of
+# processor time with it and with plain `njit`: a cold `preceptor solve examples/diabetes.toml`
+# 48 and 57, a beam of 2,000 states for that problem 1.1 and 1.4.
 _PASTES = numba.version_info.short < (0, 69)
 if not _PASTES:
     warnings.warn(
-        f"Numba {numba.__version__} is newer than those that kernels were tried with; they are "
-        "compiled in its usual way, which takes longer and makes them slower",
+        f"Numba {numba.__version__} is newer than the versions that kernels were tested with; they "
+        "are compiled in its usual way, which takes longer and makes them slower",
         RuntimeWarning,
         stacklevel=2,
     )
@@ -110,7 +111,7 @@ if not _PASTES:
 def jit(function: _Function) -> _Function:
     """Compile for speed, keep the result on disk, release the interpreter lock while running."""
     compiled = _compiled(function, _OPTIONS)
-    if compiled is function:  # told to compile nothing
+    if compiled is function:  # compilation is disabled
         return function
     kept = compiled._cache
     load = kept.load_overload
@@ -124,26 +125,26 @@ def jit(function: _Function) -> _Function:
 
 
 def inner_jit(function: _Function) -> _Function:
-    """The same for what only kernels call and what makes no arrays, which is sooner compiled."""
-    return _without_door(function, _PASTED if _PASTES else _INNER)
+    """Compile a function that only kernels call and that allocates no arrays: compiles faster."""
+    return _for_kernels(function, _PASTED if _PASTES else _INNER)
 
 
 def hot_jit(function: _Function) -> _Function:
     """As `inner_jit`, for inner loops that take most of a solver's time.
 
-    They are optimised by themselves before they are pasted, which takes longer to compile. Streams
+    They are optimised by themselves before they are inlined, which takes longer to compile. Streams
     of sets, finite plans and the search are up to twice as fast that way, duals a fifth slower.
     """
-    return _without_door(function, _INNER)
+    return _for_kernels(function, _INNER)
 
 
-def _without_door(function: _Function, options: dict[str, Any]) -> _Function:
+def _for_kernels(function: _Function, options: dict[str, Any]) -> _Function:
     compiled = _compiled(function, options)
     if compiled is function:
         return function
 
     def keep(result: Any) -> None:
-        # Where Numba looks when a kernel calls this one; it looks elsewhere when Python does.
+        # Where Numba looks when a kernel calls this one (calls from Python look elsewhere).
         if result.entry_point is None:
             result = result._replace(entry_point=object())
             target = compiled.targetctx
@@ -158,15 +159,15 @@ def _without_door(function: _Function, options: dict[str, Any]) -> _Function:
 
 
 def inline_jit(function: _Function) -> _Function:
-    """For small helpers of other kernels, pasted into their callers."""
+    """Compile a small helper that is inlined into the kernels that call it."""
     return _compiled(function, _OPTIONS | {"inline": "always"})  # type: ignore[no-any-return]
 
 
 def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """Numba's compiled function, which is discarded from disk when any of its sources changes.
+    """Numba's compiled function, whose disk cache is invalidated when any of its sources changes.
 
-    Numba looks at the file of the function alone. What it calls in other files is pasted into it,
-    so files of all kernels that its module knows are looked at too, and those that they know.
+    Numba itself checks the file of the function alone. Kernels that it calls from other files are
+    inlined into it, so the files of all kernels in its module's namespace count too, recursively.
     """
     compiled: Any = numba.njit(**options)(function)
     if compiled is function:
@@ -184,7 +185,7 @@ def _compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 @cache
 def _own_source(module: str, file: str) -> frozenset[tuple[str, float, int]]:
-    """What changes with a file, as Numba looks at it; nothing for what is typed at a prompt."""
+    """The stamp of a file as Numba takes it; empty for code typed at a prompt."""
     try:
         found = Path(file).stat()
     except OSError:

@@ -1,21 +1,138 @@
-"""One function for many items, wherever they are run; what is finished is not run again.
+"""Run one function on many items; a journal of finished ones lets a killed run resume.
 
-Answers come in the order of the items and do not depend on where they were worked out, on how
-items were put together, or on whether a journal already had some of them.
+Each finished cell is one line of JSON, appended and flushed at once. Numbers are written so that
+reading them gives the same bits. A line that was cut off by a kill is dropped.
+
+Answers come in the order of the items. They do not depend on the executor, on how items are
+batched, or on whether a journal already held some of them.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
+import inspect
+import json
+import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from preceptor._base.executors import Executor, Serial
-from preceptor._base.journal import Journal, code_of, named
+from preceptor._base.files import naming, owner_only_opener
+from preceptor._base.parallel import Executor, Serial
 from preceptor._base.progress import Progress, report
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidFile, InvalidInput
+
+# How every line begins: a run killed while writing its first line leaves a part of this.
+_BEGINNING = b'{"by": "'
+
+
+class Journal:
+    """An append-only file of finished cells, each of which holds plain data.
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> journal = Journal(Path(folder.name) / "run.jsonl")
+    >>> journal.write("version 1", "cell a", [{"value": 0.1 + 0.2}])
+    >>> journal.read("version 1"), journal.read("version 2")
+    ({'cell a': [{'value': 0.30000000000000004}]}, {})
+    >>> folder.cleanup()
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def check(self) -> None:
+        """Refuse a file that is not a journal, so that nothing is appended to other files."""
+        if not self.path.parent.is_dir():
+            raise InvalidFile(f"{self.path.parent}: no such folder; make it first")
+        if self.path.is_dir():
+            raise InvalidFile(f"{self.path}: is a folder, must be a file")
+        if self.path.exists() and not (self.path.is_file() and self._is_ours()):
+            raise InvalidFile(f"{self.path}: is not a journal; name a file that does not exist yet")
+
+    def read(self, fingerprint: str) -> dict[str, Any]:
+        """Entries by cell, of those written with the same fingerprint."""
+        self.check()
+        known = {}
+        for line in self._whole_lines():
+            try:
+                entry = json.loads(line)
+                if entry["by"] == fingerprint:
+                    known[entry["cell"]] = entry["rows"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue  # damaged: that cell is computed again
+        return known
+
+    def write(self, fingerprint: str, cell: str, rows: Any) -> None:
+        """Append one cell."""
+        line = json.dumps({"by": fingerprint, "cell": cell, "rows": rows})
+        self._drop_torn_line()
+        # A new file is readable by its owner only: cells may be named after participants.
+        with (
+            naming(self.path),
+            open(self.path, "a", encoding="utf-8", opener=owner_only_opener) as file,
+        ):
+            file.write(line + "\n")
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self.path.unlink(missing_ok=True)
+
+    def _is_ours(self) -> bool:
+        """Whether the file begins like a journal; it may be empty or cut off."""
+        with self.path.open("rb") as file:
+            start = file.read(len(_BEGINNING))
+        return _BEGINNING.startswith(start)
+
+    def _whole_lines(self) -> list[str]:
+        if not self.path.exists():
+            return []
+        # A line that is not UTF-8 is skipped like any other damaged line.
+        *lines, _torn = self.path.read_text("utf-8", "surrogateescape").split("\n")
+        return lines
+
+    def _drop_torn_line(self) -> None:
+        """Before the first write, drop a line that a killed run left unfinished."""
+        if getattr(self, "_checked", False) or not self.path.exists():
+            return
+        self.check()
+        with self.path.open("rb+") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
+        self._checked = True
+
+
+def code_digest(function: Callable[..., Any]) -> str:
+    """A digest of the function's module and the package; answers may change only if it does."""
+    inner = _innermost(function)
+    try:
+        own = inspect.getsource(sys.modules[inner.__module__])
+    except (OSError, TypeError):  # defined in a notebook, or not written in Python
+        own = inner.__code__.co_code.hex() if hasattr(inner, "__code__") else repr(inner)
+    return hashlib.sha256((own + package_code()).encode()).hexdigest()[:16]
+
+
+def fingerprint_of(function: Callable[..., Any]) -> str:
+    """The function's name and the digest of its code."""
+    return f"{_innermost(function).__qualname__} code {code_digest(function)}"
+
+
+def _innermost(function: Callable[..., Any]) -> Any:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return function
+
+
+@functools.cache
+def package_code() -> str:
+    """A digest of all sources of the package, so that a change makes old entries invalid."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
 
 Item = TypeVar("Item")
 
@@ -25,9 +142,8 @@ def run_many(
     items: Iterable[Item],
     *,
     executor: Executor | None = None,
-    journal: str | Path | Journal | None = None,
+    journal: str | Path | None = None,
     key: Callable[[Item], str] | None = None,
-    fingerprint: str | None = None,
     pack: Callable[[Any], Any] | None = None,
     unpack: Callable[[Any], Any] | None = None,
     progress: Progress | None = None,
@@ -35,37 +151,36 @@ def run_many(
     together: bool = False,
     noun: str = "items",
 ) -> list[Any]:
-    """What the function gives for each item.
+    """Call the function on each item.
 
     Parameters
     ----------
     function
-        Pure, and known to other processes by its name (or a `partial` of such a function).
+        Pure, and importable by name in other processes (or a `partial` of such a function).
     items
-        What it takes.
+        Its arguments.
     executor
-        Where it is run; here if left out.
+        Where it runs; in this process if left out.
     journal
-        A file that keeps what is finished: a run that was stopped goes on from there.
+        A file that keeps finished answers, so that a run that was stopped can resume. Answers are
+        used only while the function's name, its module and the package's code stay the same; what
+        a `partial` adds to the function belongs into the keys.
     key
-        A text for each item that covers whatever the answer depends on; needed with a journal.
-    fingerprint
-        Kept answers are used only if this is the same. Left out: the name of the function, its
-        code and the package's; what a `partial` adds to the function belongs into the keys.
+        A text for each item that covers everything the answer depends on; needed with a journal.
     pack
         Turns an answer into plain data for the journal, or into None if it is not to be kept. Left
-        out: answers are plain data as JSON knows it.
+        out: answers are plain JSON data.
     unpack
-        The reverse. What was damaged may raise `InvalidInput` and is worked out again.
+        The reverse. It may raise `InvalidInput` for a damaged entry, which is then run again.
     progress
-        Called with an `Update` whenever something is finished.
+        Called with an `Update` whenever a batch is finished.
     chunk
-        How many items travel at once; those that take milliseconds travel better in company.
+        How many items are sent to a worker at once; worth raising if one takes milliseconds.
     together
-        The function takes a list of items and gives a list of answers, because items share work.
-        What they share may save time only: answers must not depend on the company.
+        The function takes a list of items and returns a list of answers, because items share work.
+        Sharing may save time only: an answer must not depend on the other items.
     noun
-        What items are called in progress.
+        What items are called in progress reports.
 
     Returns
     -------
@@ -77,7 +192,7 @@ def run_many(
     InvalidInput
         A journal without keys.
     InvalidFile
-        A journal in a folder that is not there, or a file that is not a journal.
+        A journal in a folder that does not exist, or a file that is not a journal.
 
     Examples
     --------
@@ -86,15 +201,19 @@ def run_many(
     """
     todo = list(items)
     total = len(todo)
-    book = _Book(journal, key, fingerprint, function, pack, unpack)
-    keys = book.keys_of(todo)
-    answers = book.known(keys)
+    answers: dict[int, Any] = {}
+    book, keys, fingerprint = None, [""] * total, ""
+    if journal is not None:
+        if key is None:
+            raise InvalidInput("key: missing; a journal needs a text for each item")
+        book, keys, fingerprint = Journal(journal), [*map(key, todo)], fingerprint_of(function)
+        answers = _known(book.read(fingerprint), keys, unpack)
     kept = len(answers)
     if kept:
         report(progress, f"{kept:,} of {total:,} {noun}", done=kept / total)
     missing = [index for index in range(total) if index not in answers]
     chunks = [missing[start : start + chunk] for start in range(0, len(missing), chunk)]
-    # Executors give batches back as they were handed in, so what a batch is can be looked up.
+    # Executors return the batch objects they were given, so each is looked up by its identity.
     batches = [[todo[index] for index in some] for some in chunks]
     place = {id(batch): some for batch, some in zip(batches, chunks, strict=True)}
     work = function if together else functools.partial(_one_by_one, function)
@@ -102,7 +221,10 @@ def run_many(
     for batch, found in (Serial() if executor is None else executor).run(work, batches):
         for index, answer in zip(place[id(batch)], found, strict=True):
             answers[index] = answer
-            book.write(keys[index], answer)
+            if book is not None:
+                packed = pack(answer) if pack else answer
+                if packed is not None:
+                    book.write(fingerprint, keys[index], packed)
         rate = (len(answers) - kept) / max(time.perf_counter() - began, 1e-9)
         stage = f"{len(answers):,} of {total:,} {noun}, {rate:.3g}/s"
         report(progress, stage, done=len(answers) / total)
@@ -110,7 +232,7 @@ def run_many(
 
 
 def chunk_for(items: int, executor: Executor, most: int) -> int:
-    """At most `most` at once, and so few that each of several workers gets two chunks or more."""
+    """A chunk of at most `most` items that leaves each of several workers two chunks or more."""
     if executor.workers == 1:
         return most
     return max(1, min(most, items // (2 * executor.workers)))
@@ -120,50 +242,15 @@ def _one_by_one(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
     return [function(item) for item in items]
 
 
-class _Book:
-    """The journal with everything needed to use it; without one, nothing is kept."""
-
-    def __init__(
-        self,
-        journal: str | Path | Journal | None,
-        key: Callable[[Any], str] | None,
-        fingerprint: str | None,
-        function: Callable[..., Any],
-        pack: Callable[[Any], Any] | None,
-        unpack: Callable[[Any], Any] | None,
-    ) -> None:
-        self.key, self.pack, self.unpack = key, pack, unpack
-        self.journal = Journal(journal) if isinstance(journal, (str, Path)) else journal
-        self.fingerprint = fingerprint or ""
-        if self.journal is None:
-            return
-        if key is None:
-            raise InvalidInput("key: missing; a journal needs a text for each item")
-        self.journal.check()
-        if fingerprint is None:
-            self.fingerprint = f"{named(function)} code {code_of(function)}"
-
-    def keys_of(self, items: Sequence[Any]) -> list[str]:
-        if self.journal is None or self.key is None:
-            return [""] * len(items)
-        return [self.key(item) for item in items]
-
-    def known(self, keys: Sequence[str]) -> dict[int, Any]:
-        if self.journal is None:
-            return {}
-        kept = self.journal.read(self.fingerprint)
-        answers = {}
-        for index, key in enumerate(keys):
-            if key in kept:
-                try:
-                    answers[index] = self.unpack(kept[key]) if self.unpack else kept[key]
-                except InvalidInput:
-                    continue
-        return answers
-
-    def write(self, key: str, answer: Any) -> None:
-        if self.journal is None:
-            return
-        packed = self.pack(answer) if self.pack else answer
-        if packed is not None or self.pack is None:
-            self.journal.write(self.fingerprint, key, packed)
+def _known(
+    kept: dict[str, Any], keys: list[str], unpack: Callable[[Any], Any] | None
+) -> dict[int, Any]:
+    """Answers that a journal holds, by the position of their item."""
+    answers = {}
+    for index, key in enumerate(keys):
+        if key in kept:
+            try:
+                answers[index] = unpack(kept[key]) if unpack else kept[key]
+            except InvalidInput:
+                continue
+    return answers

@@ -1,8 +1,8 @@
-"""Frozen values that compare by content and go to plain data (JSON, TOML) and back.
+"""Frozen values that compare by content and convert to plain data (JSON, TOML) and back.
 
-Worlds, learners, budgets, risks, curves, policies, problems and plans are all *values*: they are
-checked once when made, never change, are equal when their contents are, and survive a trip
-through a file. A class takes part by being a dataclass; its fields are its data.
+Worlds, learners, budgets, risks, curves, policies, problems and plans are all *values*: validated
+once when created, immutable, equal when their contents are, and unchanged by a round trip through
+a file. A value is a dataclass; its fields are its data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.parsing import parse_json
+from preceptor._base.extensions import installed_extensions
+from preceptor._base.files import parse_json
 from preceptor.errors import InvalidFile, InvalidInput, NotSerializable
 
 FloatArray = npt.NDArray[np.float64]
@@ -24,19 +25,19 @@ IntArray = npt.NDArray[np.int64]
 
 _Answer = TypeVar("_Answer")
 _MEMORY = "_remembered"
-# Most of what fields hold; asked first, because plans may list many thousands of sets.
+# Most fields hold these; checked first, because plans may list many thousands of sets.
 _SIMPLE = frozenset((int, float, bool, str, type(None)))
 
 
 def frozen_array(values: npt.ArrayLike, dtype: Any = np.float64) -> npt.NDArray[Any]:
-    """A private, read-only copy, so that nobody can change a value after it was checked."""
+    """A private, read-only copy, so that a value cannot change after validation."""
     array = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
 
 
 def plain(value: Any) -> Any:
-    """Turn a field into what JSON and TOML know: numbers, text, lists and tables."""
+    """Turn a field into plain data for JSON and TOML: numbers, text, lists and tables."""
     if isinstance(value, Value):
         return value.to_dict()
     if isinstance(value, np.ndarray):
@@ -58,6 +59,17 @@ def plain(value: Any) -> Any:
 class Value:
     """Mixin for frozen dataclasses: equality by content, `to_dict`/`from_dict`, JSON."""
 
+    def set_fields(self, **values: Any) -> None:
+        """Set fields of a value that is being made; for constructors.
+
+        Parameters
+        ----------
+        **values
+            By name of the field.
+        """
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
     def to_dict(self) -> dict[str, Any]:
         """The fields that differ from their default, as plain data.
 
@@ -74,7 +86,7 @@ class Value:
         data: dict[str, Any] = {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if not _is_default(field, value):
+            if not _same(default_of(field), value):
                 data[field.name] = plain(value)
         return data
 
@@ -108,7 +120,7 @@ class Value:
                 f"it takes {', '.join(known)}"
             )
         try:
-            # What else is wrong is said too, so that nobody mends a file fault by fault.
+            # Report the other faults too, so that a file need not be corrected one by one.
             rebuilt = cls(**{name: value for name, value in data.items() if name in known})
         except InvalidInput as error:
             if not faults:
@@ -168,35 +180,36 @@ class Value:
         return hash((type(self), *(_content(getattr(self, field.name)) for field in fields)))
 
     def __getstate__(self) -> dict[str, Any]:
-        """What travels to other processes: the fields, not what was worked out from them."""
+        """The fields are pickled, not what was computed from them."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """What arrived is as frozen as what was sent; arrays forget that on the way."""
+        """Freeze arrays again, since pickling does not keep that flag."""
         for item in state.values():
             if isinstance(item, np.ndarray):
                 item.setflags(write=False)
         self.__dict__.update(state)
 
 
-def remembered(value: Value, name: str, work_out: Callable[[], _Answer]) -> _Answer:
-    """What `work_out` gives, worked out once for this value.
+def remembered(value: Value, name: str, compute: Callable[[], _Answer]) -> _Answer:
+    """Return `compute()`, computed once for this value.
 
-    Values never change, so what follows from one stays true; it is kept beside the fields, and
-    neither compared, nor written, nor sent to other processes.
+    Values are immutable, so what follows from one can be cached. The cache is neither compared, nor
+    written to files, nor pickled.
     """
     memory: dict[str, Any] = value.__dict__.setdefault(_MEMORY, {})
     if name not in memory:
-        memory[name] = work_out()
+        memory[name] = compute()
     answer: _Answer = memory[name]
     return answer
 
 
 class Kind(Value, ABC):
-    """A value that is one of several kinds (a curve, a budget...), named by `kind` in a file.
+    """A value of a family with several kinds (curves, budgets...), named by `kind` in files.
 
-    Every subclass with a `kind` of its own enters the family's registry by being defined, so a
-    user's own curve or risk can be read back from a file like the built-in ones.
+    Defining a subclass with a new `kind` registers it with the family, so a user's own curve or
+    risk can be read back from a file like the built-in ones. Kinds of other installed packages are
+    found through entry points (`_base/extensions.py`).
     """
 
     kind: ClassVar[str] = ""
@@ -209,9 +222,10 @@ class Kind(Value, ABC):
             cls.registry = {}
         elif cls.__dict__.get("kind"):
             known = cls.registry.get(cls.kind)
-            if known is not None and known.__qualname__ != cls.__qualname__:
+            if known is not None and not _redefines(cls, known):
                 raise TypeError(
-                    f"kind {cls.kind!r} is already used by {known.__name__}; choose another"
+                    f"kind {cls.kind!r} is already used by {known.__name__} of "
+                    f"{known.__module__}; choose another"
                 )
             cls.registry[cls.kind] = cls
 
@@ -225,18 +239,20 @@ class Kind(Value, ABC):
         if not isinstance(data, Mapping):
             raise InvalidFile(f"{cls.family}: got {data!r}, expected a table with a 'kind'")
         kind = data.get("kind", cls.kind)
-        target = cls.registry.get(kind) if isinstance(kind, str) else None
-        if target is None:
-            raise InvalidFile(
-                f"{cls.family}: kind {kind!r} is not known; known are {', '.join(cls.registry)}"
-            )
+        name = kind if isinstance(kind, str) else ""
+        # Loading extensions registers their kinds.
+        faults = () if name in cls.registry else installed_extensions().faults
+        if name not in cls.registry:
+            known = ", ".join(cls.registry)
+            unknown = f"{cls.family}: kind {kind!r} is not known; known are {known}"
+            raise InvalidFile("; ".join((unknown, *faults)))
         fields = {key: value for key, value in data.items() if key != "kind"}
-        rebuilt: Self = target.from_fields(fields)
+        rebuilt: Self = cls.registry[name].from_fields(fields)
         return rebuilt
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Rebuild this very kind; override it where fields and constructor differ.
+        """Rebuild this kind; override where the fields differ from the constructor's parameters.
 
         Parameters
         ----------
@@ -251,22 +267,30 @@ class Kind(Value, ABC):
         return super().from_dict(fields)
 
 
-def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
-    if field.default is not dataclasses.MISSING:
-        return _same(field.default, value)
+def default_of(field: dataclasses.Field[Any]) -> Any:
+    """The default of a dataclass field, `dataclasses.MISSING` if it has none."""
     if field.default_factory is not dataclasses.MISSING:
-        return _same(field.default_factory(), value)
-    return False
+        return field.default_factory()
+    return field.default
+
+
+def _redefines(new: type, old: type) -> bool:
+    """Whether this is the same class again: a cell run twice, or a module run as a script."""
+    modules = {new.__module__, old.__module__}
+    same_module = len(modules) == 1 or bool(modules & {"__main__", "__mp_main__"})
+    return same_module and new.__qualname__ == old.__qualname__
 
 
 def _same(left: Any, right: Any) -> bool:
-    """Whether two fields hold the same: numbers by value, everything else by type and content."""
-    if type(left) is type(right) and type(left) in _SIMPLE:
-        return bool(left == right)
+    """Whether two fields are equal: numbers by value, everything else by type and content."""
+    # NumPy would round the other side to its own precision; Python compares exactly.
+    left = left.item() if isinstance(left, np.generic) else left
+    right = right.item() if isinstance(right, np.generic) else right
+    if type(left) in _SIMPLE and type(right) in _SIMPLE:
+        is_number = {type(left), type(right)} == {int, float}
+        return bool(left == right) and (is_number or type(left) is type(right))
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
         return bool(np.array_equal(left, right))
-    if _is_plain_number(left) and _is_plain_number(right):
-        return bool(_as_python(left) == _as_python(right))
     if type(left) is not type(right):
         return False
     if isinstance(left, (list, tuple)):
@@ -277,11 +301,13 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _content(value: Any) -> Any:
-    """Something hashable that is equal whenever two fields are `_same`."""
+    """Hashable content, equal whenever two fields are `_same`."""
     if type(value) in _SIMPLE:
         return value
     if isinstance(value, np.ndarray):
-        return value.shape, _content_of_array(value)
+        # NumPy compares integers with floats as doubles, so a large one may equal several.
+        as_doubles = value.astype(np.float64) if value.dtype.kind in "biuf" else value
+        return value.shape, tuple(as_doubles.ravel().tolist())
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
@@ -289,22 +315,6 @@ def _content(value: Any) -> Any:
     if isinstance(value, Mapping):
         return frozenset((key, _content(item)) for key, item in value.items())
     return value
-
-
-def _content_of_array(array: npt.NDArray[Any]) -> tuple[Any, ...]:
-    # NumPy compares whole numbers with others as doubles, so large ones may be equal to several.
-    if array.dtype.kind in "biuf":
-        array = array.astype(np.float64)
-    return tuple(array.ravel().tolist())
-
-
-def _is_plain_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _as_python(number: Any) -> Any:
-    """NumPy would first round the other side to its own precision; Python compares exactly."""
-    return number.item() if isinstance(number, np.generic) else number
 
 
 def _first_missing(error: Exception) -> str:

@@ -1,3 +1,3 @@
-"""The version of the package; the build reads it from here."""
+"""The version of the package; read by the build."""
 
 VERSION = "0.1.0"

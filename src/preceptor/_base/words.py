@@ -1,4 +1,8 @@
-"""Small words for messages, reports and `repr`: lists, counts, shares and labelled rows."""
+"""Wording for messages, reports and `repr`, as text and as HTML for notebooks.
+
+Notebooks get a small table and a timeline, self-contained: nothing is loaded from elsewhere,
+colours follow the page, and every text is escaped, because names of tests come from users' tables.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +11,22 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from html import escape
+from itertools import pairwise
 from typing import TypeVar
 
-TOGETHER = "\N{NO-BREAK SPACE}"  # never broken, and printed as a plain space
-_NAMED = 20  # names that are listed where none is near
-# Letters of a line that people read, and lines of a `repr`.
+NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"  # prevents a line break; printed as a plain space
+LISTED = 8  # items listed one by one in a sentence
+_NAMED = 20  # names listed where no similar one is known
+# Characters of a line, and lines of a `repr`.
 WIDTH, _REPR_LINES = 88, 11
-# What makes a spreadsheet take text for a formula.
+# First characters that make a spreadsheet read text as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _Item = TypeVar("_Item", str, int)
 
 
 def listed(items: Sequence[str]) -> str:
-    """E.g. "a, b and c".
+    """Join words as "a, b and c".
 
     >>> listed(["bmi", "bp", "age"])
     'bmi, bp and age'
@@ -28,33 +35,33 @@ def listed(items: Sequence[str]) -> str:
 
 
 def sentence(text: str) -> str:
-    """With a capital and a full stop."""
+    """Add a capital and a full stop."""
     return text[0].upper() + text[1:] + "."
 
 
 def counted(number: int, noun: str) -> str:
-    """E.g. "1 test" and "2 tests"."""
+    """A count with its noun: "1 test", "2 tests"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def in_seconds(seconds: float) -> str:
-    """E.g. "1 second" and "0.25 seconds"."""
+def duration_in_words(seconds: float) -> str:
+    """A duration: "1 second", "0.25 seconds"."""
     number = f"{seconds:.2g}"
     return f"{number} second" if number == "1" else f"{number} seconds"
 
 
 def repeated(items: Iterable[_Item]) -> list[_Item]:
-    """What is there more than once, sorted; in one pass, because a file may list very many."""
+    """Items that occur more than once, sorted; one pass, because a file may list very many."""
     return sorted(item for item, number in Counter(items).items() if number > 1)
 
 
 def times(number: int) -> str:
-    """E.g. "once", "twice", "3 times"."""
-    return {1: "once", 2: "twice"}.get(number, f"{number:,}{TOGETHER}times")
+    """A frequency: "once", "twice", "3 times"."""
+    return {1: "once", 2: "twice"}.get(number, f"{number:,}{NO_BREAK_SPACE}times")
 
 
 def percent(share: float) -> str:
-    """Rounded up to a tenth of a percent or one digit, so that "at most" stays true."""
+    """A percentage rounded up to a tenth or to one digit, so that "at most" stays true."""
     if 0.0 < share < 0.001:
         digits = -math.floor(math.log10(max(100.0 * share, 1e-8)))
         return f"{math.ceil(100.0 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
@@ -63,7 +70,7 @@ def percent(share: float) -> str:
 
 
 def many(number: float) -> str:
-    """A count as people read it; digits that nobody reads are left out.
+    """A count with thousands separators, or in scientific notation if very large.
 
     >>> many(1234567.0), many(3e15)
     ('1,234,567', '3e15')
@@ -71,10 +78,10 @@ def many(number: float) -> str:
     return f"{number:,.0f}" if number < 1e12 else f"{number:.0e}".replace("e+", "e")
 
 
-def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> list[str]:
-    """A fault for each name that is not known, with the one that may have been meant.
+def unknown_name_faults(where: str, names: Iterable[str], known: Sequence[str]) -> list[str]:
+    """A fault for each unknown name, with the known name that was probably meant.
 
-    >>> unknown_names("costs", ["abdomem"], ["abdomen", "wrist"])
+    >>> unknown_name_faults("costs", ["abdomem"], ["abdomen", "wrist"])
     ["costs: 'abdomem' is not known; did you mean 'abdomen'?"]
     """
     faults = []
@@ -87,7 +94,7 @@ def unknown_names(where: str, names: Iterable[str], known: Sequence[str]) -> lis
 
 
 def matches(name: str, known: Iterable[str]) -> list[str]:
-    """The name itself if it is known, else those that differ in capitals and blanks only.
+    """The name itself if it is known, else known names that differ only in case and blanks.
 
     >>> matches("BMI ", ["age", "bmi"]), matches("bmi", ["bmi", "BMI"])
     (['bmi'], ['bmi'])
@@ -98,12 +105,12 @@ def matches(name: str, known: Iterable[str]) -> list[str]:
     return [each for each in listed if each.strip().casefold() == name.strip().casefold()]
 
 
-def as_known(
+def match_names(
     where: str, names: Iterable[str], known: Sequence[str]
 ) -> tuple[dict[str, str], list[str]]:
-    """What each name that somebody wrote is called, capitals and blanks aside, and all faults.
+    """Map given names to known names, ignoring case and blanks; also return all faults.
 
-    >>> as_known("costs", ["Wrist", "abdomem"], ["abdomen", "wrist"])
+    >>> match_names("costs", ["Wrist", "abdomem"], ["abdomen", "wrist"])
     ({'Wrist': 'wrist'}, ["costs: 'abdomem' is not known; did you mean 'abdomen'?"])
     """
     found: dict[str, str] = {}
@@ -113,7 +120,7 @@ def as_known(
         if len(alike) > 1:
             faults.append(f"{where}: {name!r} could be {' or '.join(map(repr, alike))}")
         elif not alike:
-            faults += unknown_names(where, [name], known)
+            faults += unknown_name_faults(where, [name], known)
         elif alike[0] in found.values():
             first = next(other for other, each in found.items() if each == alike[0])
             faults.append(f"{where}: {first!r} and {name!r} are the same; keep one of them")
@@ -123,7 +130,7 @@ def as_known(
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The name that may have been meant, capitals and blanks aside; None if none is near.
+    """The most similar known name, ignoring case and blanks; None if none is similar.
 
     >>> nearest("BMI ", ["bmi", "bp"]), nearest("abdomem", ["abdomen"]), nearest("x", ["bmi"])
     ('bmi', 'abdomen', None)
@@ -133,8 +140,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return folded[near[0]] if near else None
 
 
-def first_few(items: Sequence[str], most: int, noun: str = "more", *, separator: str = ", ") -> str:
-    """At most so many of them, and how many were left out.
+def first_few(
+    items: Sequence[str], most: int = LISTED, noun: str = "more", *, separator: str = ", "
+) -> str:
+    """The first `most` items, and how many were left out.
 
     >>> first_few(["bmi", "bp", "age"], 2), first_few(["bmi"], 2)
     ('bmi, bp and 1 more', 'bmi')
@@ -145,7 +154,7 @@ def first_few(items: Sequence[str], most: int, noun: str = "more", *, separator:
 
 
 def wrap(text: str, first: str, rest: str) -> list[str]:
-    """Lines of at most `WIDTH` characters; no word is broken."""
+    """Wrap to lines of at most `WIDTH` characters without breaking words."""
     lines = textwrap.wrap(
         text,
         WIDTH,
@@ -154,13 +163,13 @@ def wrap(text: str, first: str, rest: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    return [line.replace(TOGETHER, " ") for line in lines]
+    return [line.replace(NO_BREAK_SPACE, " ") for line in lines]
 
 
 def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A title above labelled rows: how large values show themselves.
+    """A title above labelled rows: the `repr` of large values.
 
-    A row takes a second line while there is room; what does not fit ends in dots.
+    A row may take a second line while lines are left; text that does not fit ends in dots.
 
     >>> print(labelled("World of 1 test", [("weights", "bmi 0.5"), ("noise", "0.1")]))
     World of 1 test
@@ -182,15 +191,83 @@ def labelled(title: str, rows: Iterable[tuple[str, str]]) -> str:
             placeholder=" ...",
         )
         spare -= len(lines) - before - 1
-    return "\n".join(lines).replace(TOGETHER, " ")
+    return "\n".join(lines).replace(NO_BREAK_SPACE, " ")
 
 
 def safe_cell(cell: str) -> str:
-    """The cell with an apostrophe before it where a spreadsheet would run it as a formula.
+    """Put an apostrophe before text that a spreadsheet would run as a formula.
 
-    For names and sentences. Numbers are no business of this: -3.2 is a number, not a formula.
+    For names and sentences only: -3.2 is a number, not a formula.
 
     >>> safe_cell("=1+1"), safe_cell("bmi")
     ("'=1+1", 'bmi')
     """
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+# A lane of the timeline: its label, and the intervals (begin, end) in which it is on.
+Lane = tuple[str, Sequence[tuple[int, int]]]
+
+_LABEL_WIDTH, _BAR_WIDTH, _LANE_HEIGHT = 170, 480, 16
+_LONGEST_LABEL = 24
+_CELL = "text-align:left;vertical-align:top;padding:1px 8px"
+
+
+def html_table(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    """A title above labelled rows.
+
+    >>> html_table("Plan", [("value", "<1")]).count("&lt;1")
+    1
+    """
+    lines = "".join(
+        f'<tr><th scope="row" style="{_CELL}">{escape(label)}</th>'
+        f'<td style="{_CELL}">{escape(text)}</td></tr>'
+        for label, text in rows
+    )
+    caption = f'<caption style="{_CELL};font-weight:bold">{escape(title)}</caption>'
+    return f"<table>{caption}<tbody>{lines}</tbody></table>"
+
+
+def html_timeline(lanes: Sequence[Lane], length: int, description: str) -> str:
+    """An SVG with one row of bars per lane over `length` cases; empty if there is nothing to draw.
+
+    >>> html_timeline([("bmi", [(0, 3)])], 4, "what is shown").count("<rect")
+    1
+    """
+    if not lanes or length < 1:
+        return ""
+    drawn = "".join(_lane(number, lane, length) for number, lane in enumerate(lanes))
+    bottom = len(lanes) * _LANE_HEIGHT + 14
+    axis = (
+        f'<text x="{_LABEL_WIDTH}" y="{bottom}">case 1</text>'
+        f'<text x="{_LABEL_WIDTH + _BAR_WIDTH}" y="{bottom}" text-anchor="end">{length:,}</text>'
+    )
+    width, height = _LABEL_WIDTH + _BAR_WIDTH + 4, bottom + 6
+    return (
+        f'<svg role="img" aria-label="{escape(description)}" '
+        f'width="{width}" height="{height}" font-size="11" fill="currentColor">'
+        f"{drawn}{axis}</svg>"
+    )
+
+
+def stretches(on: Iterable[bool]) -> list[tuple[int, int]]:
+    """Intervals (begin, end) in which a sequence of booleans is true.
+
+    >>> stretches([True, True, False, True])
+    [(0, 2), (3, 4)]
+    """
+    padded = [False, *on, False]
+    changes = [place for place, (a, b) in enumerate(pairwise(padded)) if a != b]
+    return list(zip(changes[::2], changes[1::2], strict=True))
+
+
+def _lane(number: int, lane: Lane, length: int) -> str:
+    label, bars = lane
+    short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+    top, scale = number * _LANE_HEIGHT, _BAR_WIDTH / length
+    text = f'<text x="{_LABEL_WIDTH - 8}" y="{top + 12}" text-anchor="end">{escape(short)}</text>'
+    return text + "".join(
+        f'<rect x="{_LABEL_WIDTH + begin * scale:.2f}" y="{top + 3}" '
+        f'width="{(end - begin) * scale:.2f}" height="{_LANE_HEIGHT - 5}" fill-opacity="0.6"/>'
+        for begin, end in bars
+    )

@@ -1,42 +1,41 @@
-"""Table in, advice out: a plan with its rivals, how sure it is, and where it comes from."""
+"""From a table to advice: a plan, its rivals, how certain it is, and where it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from preceptor._base.deadline import Deadline, check_time_limit
-from preceptor._base.progress import Progress, report
-from preceptor._base.threads import one_blas_thread
+from preceptor._base.parallel import one_blas_thread
+from preceptor._base.progress import Deadline, Progress, check_time_limit, report
 from preceptor._base.version import VERSION
 from preceptor.advice.advice import Advice, Provenance
-from preceptor.advice.choices import (
-    Beliefs,
+from preceptor.advice.comparing import compare
+from preceptor.advice.few_sets import check_simple, plan_with_few_sets
+from preceptor.advice.looking import Looking, look
+from preceptor.advice.next_case import from_here, remembering, so_far_from
+from preceptor.advice.options import (
+    Charges,
+    PersonOptions,
+    TableOptions,
     budget_for,
     problem_for,
-    reading_as,
     refuse_choices,
     risk_for,
     time_from,
 )
-from preceptor.advice.comparing import compare
-from preceptor.advice.deciding import plan_for
-from preceptor.advice.few_sets import check_simple, plan_with_few_sets
-from preceptor.advice.from_here import from_here, remembering, so_far_from
+from preceptor.advice.planning import Effort, plan_for
+from preceptor.data.world_estimate import WorldEstimate
+from preceptor.data.world_fitting import fit_source, name_of_source
+from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.model.budgets import Budget
+from preceptor.model.outcomes import PROBIT
+from preceptor.model.person import Person
+from preceptor.model.plan import Plan
+from preceptor.model.problem import Problem
 from preceptor.model.risks import Risk
-from preceptor.people.person import Person
-from preceptor.plan import Plan
-from preceptor.problem import Problem
-from preceptor.tables import Reading
 
-if TYPE_CHECKING:
-    from preceptor.estimation import WorldEstimate
-    from preceptor.logs import Log
-
-# All of it together, where nobody says how long it may take.
+# For planning and comparing together, unless `time_limit` says otherwise.
 DEFAULT_SECONDS = 15.0
 
 
@@ -44,40 +43,22 @@ def advise(
     data: Any,
     outcome: str | None = None,
     *,
-    source: str | None = None,
-    unit: str | None = None,
-    drop: Iterable[str] = (),
-    reading: Reading | None = None,
     tests: int | Budget | None = None,
     costs: Mapping[str, float] | None = None,
-    prices: Mapping[str, float] | None = None,
     limit: float | None = None,
-    risk: str | Risk | None = None,
-    miss_cost: float | None = None,
-    false_alarm_cost: float | None = None,
-    as_number: bool = False,
-    link: str | None = None,
-    person: str | Person | None = None,
-    objective: str | None = None,
-    learner: Person | str | Path | None = None,
-    participant: str | None = None,
-    shown: Mapping[str, int] | None = None,
-    log: Log | str | Path | None = None,
-    beliefs: Beliefs | None = None,
-    standardised: bool = False,
+    person: str | Person | PersonOptions | None = None,
     half_life: float | None = None,
-    alpha: float | None = None,
     cases: float | None = None,
     about: float | None = None,
-    discount: float | None = None,
+    risk: str | Risk | Charges | None = None,
+    table: TableOptions | None = None,
     simple: int | None = None,
     full_plan: bool = False,
-    time_limit: float | None = None,
     verify: bool = False,
     vary: bool = True,
+    looking: bool = True,
+    time_limit: float | None = None,
     seed: int = 0,
-    when: str = "",
-    command: str = "",
     progress: Progress | None = None,
 ) -> Advice:
     """Plan which tests to show, from a table of cases; what `preceptor plan` prints and reports.
@@ -86,89 +67,48 @@ def advise(
     ----------
     data
         Cases: the path of a .csv, .tsv, .jsonl or .parquet file, a frame, a mapping of columns, a
-        built-in `DataSet`; or what has been made of them already, a `WorldEstimate` or a `Problem`.
+        built-in `DataSet`; or what was made of them, a `WorldEstimate` or a `Problem`.
     outcome
-        The column that is to be predicted.
-    source
-        What to call the table in the report; its file's name if left out.
-    unit
-        The unit of the outcome, for the report.
-    drop
-        Columns to ignore.
-    reading
-        How the table is written and what its values mean, where guessing would go wrong.
+        The column to predict.
     tests
         How many tests may be shown per case (3 if left out), or a budget.
     costs
-        By name of test: what it takes of the limit.
-    prices
-        By name of test: what showing it adds to the loss of a case.
+        What each test takes of the limit, by name.
     limit
         What the tests of one case may cost together.
-    risk
-        How answers to a yes-or-no question are charged: "decision" (the default), "brier" or
-        "log-loss" for answers that are probabilities; or a risk such as
-        `Decision(5, 1, threshold=0.3)`.
-    miss_cost
-        For decisions: what saying no costs when the truth is yes (1 if left out).
-    false_alarm_cost
-        For decisions: what saying yes costs when the truth is no (1 if left out).
-    as_number
-        Read an outcome of two values as a number, with squared errors and a linear model.
-    link
-        How a score becomes a probability where the outcome is yes or no: "probit" (the default) or
-        "logistic".
     person
-        Whom to plan for: "crowd" (the default: seven kinds of person, since one rarely knows how
-        somebody learns), one kind ("by-showings", "delta-rule", "bayesian", "forgetful", ...), or a
-        `Person` or `Crowd`. A kind is made of the four arguments after `participant`.
-    objective
-        What a plan for a crowd minimises: "regret" (the default: the most that anybody loses beyond
-        their own best plan), "mean" or "cvar".
-    learner
-        A person who was estimated, or the path of a learner file, in place of `person`.
-    participant
-        Who in the learner file, everybody pooled if left out; and who in the log.
-    shown
-        How often the person has seen each test already, by name. The cases of the plan count from
-        now.
-    log
-        What the person was shown and told so far, a log or its path, in place of `shown`: whoever
-        learns from outcomes is followed through it.
-    beliefs
-        First weights: "zero" (the default), "equal", "marginal", or weights by name of column.
-    standardised
-        Weights by name are per standard deviation of the test, not per unit.
+        The person to plan for: "crowd" (the default: seven kinds of person, since it is rarely
+        known how a person learns), one kind ("by-showings", "delta-rule", "bayesian", "forgetful",
+        ...), a `Person` or `Crowd`; or `PersonOptions`, which can also say initial beliefs, a
+        learner file, and what the person has seen already.
     half_life
         Showings after which half of a weight's error is gone (14 if left out).
-    alpha
-        What a showing divides a weight's error by, in place of `half_life`. It is about people who
-        learn by showings, so it plans for one of them unless `person` says otherwise.
     cases
-        How many cases there will be; after them it ends. Open-ended teaching if left out.
+        How many cases there will be. Teaching is open-ended if left out.
     about
         For open-ended teaching: about how many cases matter (100 if left out).
-    discount
-        The discount factor, in place of `about`; beside `cases`, what later ones count.
+    risk
+        How answers to a yes-or-no question are charged: "decision" (the default), "brier" or
+        "log-loss" for answers that are probabilities; a risk such as
+        `Decision(5, 1, threshold=0.3)`; or `Charges`, which can also say prices of tests.
+    table
+        How to read the table: columns to ignore, units, the file's format.
     simple
-        At most so many different sets; the plan says what that costs. Any number if left out.
+        The largest number of different sets; the plan says what that costs. No limit if left out.
     full_plan
-        Keep the plan even where the best fixed set is as good, as far as the cases can tell.
+        Keep the plan even if the best fixed set is as good, as far as the cases can tell.
+    verify
+        Prove value and bound again; may take minutes, and is not part of `time_limit`.
+    vary
+        Also plan under changed assumptions (not for a crowd, whose members differ already).
+    looking
+        Also simulate what choosing with the case in view would be worth, if there is a table.
     time_limit
         Seconds from the first plan to the last comparison, once the table has been read (15 if left
-        out; searching takes four of them, or half a second for somebody who learns by showings,
-        then ten more if the gap is wide). What does not fit is left out, and said. Not for
-        `verify`.
-    verify
-        Prove value and bound again; may take minutes.
-    vary
-        Also plan with changed assumptions (not for a crowd: there, people are varied instead).
+        out, of which the search takes four, or half a second for a person who learns by showings,
+        then ten more if the gap is wide). The advice says what did not fit.
     seed
         Seed of everything random.
-    when
-        The day, for the report.
-    command
-        The command line, for the report.
     progress
         Called now and then with an `Update`.
 
@@ -195,144 +135,111 @@ def advise(
     """
     check_simple(simple)
     check_time_limit(time_limit)
+    options = person if isinstance(person, PersonOptions) else PersonOptions(person)
+    if half_life is not None:
+        if options.half_life is not None:
+            raise InvalidInput("half_life: is in `person` too; leave one of them out")
+        options = replace(options, half_life=half_life)
+    charged = risk if isinstance(risk, Charges) else Charges(risk)
+    table = table or TableOptions()
     estimate: WorldEstimate | None = None
     if isinstance(data, Problem):
+        about_the_past = ("participant", "log") if options.log is not None else ()
         refuse_choices(
-            outcome=outcome, unit=unit, tests=tests, costs=costs, prices=prices, limit=limit,
-            risk=risk, miss_cost=miss_cost, false_alarm_cost=false_alarm_cost, link=link,
-            as_number=as_number or None, person=person, learner=learner, beliefs=beliefs,
-            participant=participant if log is None else None,
-            half_life=half_life, alpha=alpha, standardised=standardised or None, cases=cases,
-            about=about, discount=discount, drop=tuple(drop) or None,
+            options, charged, table, outcome=outcome, tests=tests, costs=costs, limit=limit,
+            cases=cases, about=about,
+            but=("source", "reading", "objective", "shown", *about_the_past),
         )  # fmt: skip
-        problem = data
+        problem, source = data, table.source
     else:
-        from preceptor.estimation import WorldEstimate
-        from preceptor.estimation.world import fit_source, name_of_source
-
         report(progress, "estimating")
-        time = time_from(cases, about, discount)
-        if isinstance(data, WorldEstimate):
-            refuse_choices(
-                outcome=outcome, unit=unit, drop=tuple(drop) or None, link=link,
-                as_number=as_number or None,
-            )  # fmt: skip
-            estimate = data
-        else:
-            estimate = fit_source(
-                data, outcome, unit=unit, drop=drop, reading=reading, seed=seed,
-                **reading_as(link, as_number),
-            )  # fmt: skip
-            source = source or name_of_source(data)
-            for doubt in estimate.warnings:
-                report(progress, "estimating", sentence=f"Note: {doubt}")
-        in_file = isinstance(learner, (str, Path))
+        time = time_from(cases, about)
+        estimate, source = _estimated(data, outcome, table, seed, progress)
+        world = estimate.world
         problem = problem_for(
-            estimate.world,
-            budget_for(estimate.world, tests=tests, costs=costs, prices=prices, limit=limit),
+            world,
+            budget_for(world, tests=tests, costs=costs, prices=charged.prices, limit=limit),
             time,
-            risk_for(
-                estimate.world,
-                risk=risk,
-                miss_cost=miss_cost,
-                false_alarm_cost=false_alarm_cost,
-                link=link,
-                as_number=as_number,
-            ),
-            person=person,
-            learner=learner,
-            participant=participant if in_file or log is None else None,
-            newcomer=log is not None,
-            beliefs=beliefs,
-            standardised=standardised,
-            half_life=half_life,
-            alpha=alpha,
+            options,
+            risk=risk_for(world, charged, table),
             progress=progress,
         )
-    so_far = so_far_from(
-        problem.world, shown=shown, log=log, participant=participant, reading=reading
-    )
+    so_far = so_far_from(problem.world, options, table.reading)
     if so_far is not None:
         for note in () if so_far.log is None else so_far.log.notes:
             report(progress, "estimating", sentence=f"Note: {note}")
         problem = from_here(problem, so_far)
     report(progress, "preparing")
     deadline = Deadline(DEFAULT_SECONDS if time_limit is None else time_limit)
+    limited = time_limit is not None
+    effort = Effort(deadline, limited, seed, progress, full_plan, verify, vary, looking)
     with one_blas_thread():
-        free = plan = plan_for(
-            problem,
-            objective=objective,
-            time_limit=time_limit,
-            deadline=deadline,
-            seed=seed,
-            progress=progress,
-        )
+        free = plan = plan_for(problem, options.objective, effort)
         if simple is not None:
             report(progress, "choosing few sets")
             plan = plan_with_few_sets(free, simple, deadline=deadline.halfway(), seed=seed)
-    found = advice_on(
-        plan,
-        free=free,
-        estimate=estimate,
-        source=source or "a problem",
-        full_plan=full_plan,
-        verify=verify,
-        vary=vary,
-        seed=seed,
-        deadline=deadline,
-        progress=progress,
-    )
+    found = _advice(plan, free, effort, estimate, source or "a problem")
     if so_far is not None:
         found = replace(found, plan=remembering(found.plan, so_far))
-    origin = replace(found.provenance, when=when, command=command)
-    return replace(found, simple=simple, provenance=origin)
+    return replace(found, simple=simple)
 
 
-def advice_on(
-    plan: Plan,
-    *,
-    free: Plan | None = None,
-    estimate: WorldEstimate | None = None,
-    source: str = "a plan",
-    full_plan: bool = True,
-    verify: bool = False,
-    vary: bool = True,
-    seed: int = 0,
-    deadline: Deadline | None = None,
-    progress: Progress | None = None,
+def advice_on(plan: Plan, *, vary: bool = True) -> Advice:
+    """Compare an existing plan with its rivals, and with plans under changed assumptions."""
+    return _advice(plan, plan, Effort(Deadline(None), full_plan=True, vary=vary), None, "a plan")
+
+
+def _estimated(
+    data: Any, outcome: str | None, table: TableOptions, seed: int, progress: Progress | None
+) -> tuple[WorldEstimate, str | None]:
+    """The world of a table, and what to call the table."""
+    if isinstance(data, WorldEstimate):
+        refuse_choices(table, outcome=outcome, but=("source", "reading"))
+        return data, table.source
+    estimate = fit_source(
+        data, outcome, unit=table.unit, drop=table.drop or (), reading=table.reading, seed=seed,
+        link=table.link or PROBIT, as_number=table.as_number,
+    )  # fmt: skip
+    for warning in estimate.warnings:
+        report(progress, "estimating", sentence=f"Note: {warning}")
+    return estimate, table.source or name_of_source(data)
+
+
+def _advice(
+    plan: Plan, free: Plan, effort: Effort, estimate: WorldEstimate | None, source: str
 ) -> Advice:
-    """A plan that is there already beside its rivals and under changed assumptions.
-
-    `free` is what search found, where the plan is something simpler.
-    """
+    """Compare the plan, and prove it again on request; `free` is the plan that search found."""
     with one_blas_thread():
-        found = compare(
-            plan,
-            plan if free is None else free,
-            estimate=estimate,
-            full_plan=full_plan,
-            vary=vary,
-            seed=seed,
-            deadline=Deadline(None) if deadline is None else deadline,
-            progress=progress,
-        )
+        found = compare(plan, effort, estimate)
+        looked, notes = _looked(found.plan, effort, estimate)
         proof = None
-        if verify:
-            from preceptor.verification import verify as prove_again
+        if effort.verify:
+            from preceptor.proofs.verify import verify
 
-            report(progress, "proving again")
-            proof = prove_again(found.plan)
+            report(effort.progress, "proving again")
+            proof = verify(found.plan)
     units = plan.problem.world.units
     outcome = "" if units is None else units.outcome
     cases = None if estimate is None else estimate.rows
     return Advice(
-        plan=found.plan,
-        rivals=found.rivals,
-        changes=found.changes,
-        provenance=Provenance(source, outcome, cases, seed, VERSION),
+        **vars(found) | {"notes": (*found.notes, *notes)},
+        looking=looked,
+        provenance=Provenance(source, outcome, cases, effort.seed, VERSION),
         estimate=estimate,
         verification=proof,
-        free=found.free,
-        resampled=found.resampled,
-        notes=found.notes,
+        free=None if found.plan is free else free,
     )
+
+
+def _looked(
+    plan: Plan, effort: Effort, estimate: WorldEstimate | None
+) -> tuple[Looking | None, list[str]]:
+    """What looking at the case would be worth, or a note that says why that was left out."""
+    if estimate is None or not effort.looking:
+        return None, []
+    report(effort.progress, "looking at cases")
+    try:
+        deadline = effort.deadline if effort.limited else None
+        return look(plan, estimate, deadline=deadline, seed=effort.seed), []
+    except NotApplicable as fault:
+        return None, [f"What looking at the case would be worth was not simulated: {fault}."]

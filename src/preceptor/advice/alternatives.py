@@ -1,9 +1,9 @@
-"""What people would do without a plan, and what that costs.
+"""What would be shown without a plan, and what that costs.
 
-Three rivals, each of them something a sensible person does: choose one good set and never
-change it; show what predicts best for somebody who has learned everything; show tests at random.
-Where the outcome is yes or no there is also what needs no tests at all: always yes (refer
-everybody), always no, or always the prevalence where answers are probabilities.
+There are three rivals, all of them sensible: choose one good set and never change it; show what
+predicts best for a reader with the true weights; show tests at random. Where the outcome is yes or
+no there are also answers that need no tests: always yes (refer all), always no, or always the
+prevalence where answers are probabilities.
 """
 
 from __future__ import annotations
@@ -13,66 +13,51 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from preceptor._base.discounting import (
-    rounds_until,
-    total_weight,
-)
+from preceptor._base.numerics import rounds_until, total_weight
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import weights_of
-from preceptor.evaluation.mistakes import (
-    Mistakes,
-    averaged,
-    decides,
-    mistakes_along,
-    mistakes_of,
-    most_telling,
-)
-from preceptor.evaluation.value import evaluate, losses_along
-from preceptor.model.risks import SquaredError
+from preceptor.model.evaluation import evaluate, losses_along, weights_of
+from preceptor.model.mistakes import Mistakes, averaged, decides, mistakes_along, mistakes_of
+from preceptor.model.plan import Plan
+from preceptor.model.policies import ExploreThenRepeat, Policy, Stationary
+from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.plan import Plan
-from preceptor.planning.candidate_sets import has_many_sets, narrowed
-from preceptor.planning.commits import CommitValues
-from preceptor.planning.fixed_sets import best_fixed
-from preceptor.planning.shape import shape_of
-from preceptor.policies import ExploreThenRepeat, Policy, Stationary
-from preceptor.problem import Problem
+from preceptor.planning.candidate_sets import full_sets, listable, most_predictive_set
+from preceptor.planning.price_search import best_positions
+from preceptor.planning.truncated import CommitValues
 
-# Rounds are followed one by one until those to come weigh less than this share of all of them,
-# but no further than 2,000; a random order then repeats its last ones.
+# Rounds are simulated one by one until the remaining weight is below this share of the total, but
+# at most 2,000; a random order then repeats its last 50.
 _NEGLIGIBLE = 1e-4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 60, 2_000
 _REPEATED = 50
-# Random sets that stand for all of them where those are too many.
-_POOL = 200
-# Answers that are the same for everybody, by the names of their alternatives.
+# Names of the alternatives that give every case the same answer.
 _SAME_FOR_ALL = ("yes", "no", "prevalence")
 
 
 @dataclass(frozen=True, eq=False)
 class Alternative:
-    """Another way to choose tests, and what it costs.
+    """Another policy for choosing tests, and what it costs.
 
     Attributes
     ----------
     name
         A short name.
     title
-        The name for a reader.
+        The name as shown in tables and figures.
     policy
         What it shows; None for the random order, which has no schedule.
     value
         Comparable with `Plan.value`: exact for a fixed set, a mean over orders for the random one.
     losses
-        What single rounds cost, shape (rounds,).
+        Loss per round, shape (rounds,).
     standard_error
         Of `value`; 0 where that is exact.
     mistakes
         Where answers are decisions: misses and false alarms, averaged over all cases.
     mistakes_along
-        The same of single rounds.
+        The same per round.
     """
 
     name: str
@@ -86,11 +71,11 @@ class Alternative:
 
     @property
     def needs_tests(self) -> bool:
-        """Whether it shows anything; otherwise everybody gets the same answer."""
+        """Whether it shows any tests; otherwise every case gets the same answer."""
         return self.name not in _SAME_FOR_ALL
 
     def excess(self, plan: Plan) -> float:
-        """How much more it costs than the plan.
+        """Excess loss over the plan.
 
         Parameters
         ----------
@@ -108,12 +93,12 @@ class Alternative:
 def alternatives(plan: Plan, *, orders: int = 16, seed: int = 0) -> tuple[Alternative, ...]:
     """The rivals of a plan: best fixed set, most predictive set, random order.
 
-    For a yes-or-no outcome also the same answer for everybody.
+    For a yes-or-no outcome, also the same answer for every case.
 
     Parameters
     ----------
     plan
-        Whose problem they are for.
+        The plan to compare with; its problem is theirs.
     orders
         How many random orders to average over, at least 2.
     seed
@@ -127,7 +112,7 @@ def alternatives(plan: Plan, *, orders: int = 16, seed: int = 0) -> tuple[Altern
     Raises
     ------
     InvalidInput
-        Too few orders to tell how sure their mean is.
+        Too few orders for a standard error.
 
     Examples
     --------
@@ -138,7 +123,7 @@ def alternatives(plan: Plan, *, orders: int = 16, seed: int = 0) -> tuple[Altern
     'fixed, predictive, random'
     """
     if orders < 2:
-        raise InvalidInput(f"orders: {orders}, must be at least 2 to tell how sure their mean is")
+        raise InvalidInput(f"orders: {orders}, must be at least 2 for a standard error")
     problem = plan.problem
     fixed = best_fixed_set(problem, None if plan.regrets is None else plan.regrets.best)
     predictive = most_predictive_set(problem)
@@ -151,7 +136,7 @@ def alternatives(plan: Plan, *, orders: int = 16, seed: int = 0) -> tuple[Altern
 
 
 def followed_rounds(problem: Problem) -> int:
-    """Rounds until the rest weighs next to nothing, or all of a finite horizon, within reason."""
+    """Rounds until the rest is negligible, or all of a finite horizon, up to 2,000."""
     if problem.horizon is not None:
         return min(problem.horizon, _MOST_ROUNDS)
     if problem.discount == 0.0:
@@ -161,13 +146,13 @@ def followed_rounds(problem: Problem) -> int:
 
 
 def best_fixed_set(problem: Problem, best: FloatArray | None = None) -> TestSet:
-    """The set that costs least when it is shown from the first round to the last.
+    """The set that costs least when it is shown in every round.
 
-    Where sets are too many to list, the best of the promising ones. For a crowd, the one that costs
-    least on average; or, with what each person's own `best` plan costs (people,), the one by which
-    nobody loses much.
+    Where there are too many sets to list, the best of the promising ones. For a crowd, the set with
+    the least mean loss; or, given the loss of the `best` plan for each person alone (people,), the
+    set with the smallest worst ratio to it.
     """
-    among = _listable(problem)
+    among = listable(problem)
     if not among.learns_by_showings:
         shares = weights_of(among)
         judge = (
@@ -175,40 +160,10 @@ def best_fixed_set(problem: Problem, best: FloatArray | None = None) -> TestSet:
             if best is None
             else (lambda costs: (costs / best).max(axis=1))
         )
-        return among.sets[best_fixed(among, judge)]
+        return among.sets[best_positions(among, judge)]
     nothing_yet = np.zeros((1, among.size), dtype=np.int64)
     _, chosen = CommitValues(among, 0, among.horizon).best(nothing_yet)
     return among.sets[int(chosen[0])]
-
-
-def most_predictive_set(problem: Problem) -> TestSet:
-    """The set that somebody with perfect weights would predict best from.
-
-    Prices of showing do not count, and neither does what this person knows: it is what a
-    statistician would pick from the data alone. Correlations count, so it is never worse than
-    picking the largest coefficients.
-    """
-    if problem.is_binary:
-        return most_telling(_listable(problem))
-    oracle = _listable(problem).replace(risk=SquaredError()).oracle
-    return oracle.sets[int(np.argmin(oracle.floors() - oracle.sets.prices))]
-
-
-def full_sets(problem: Problem, rng: np.random.Generator) -> list[TestSet]:
-    """Allowed sets to which no test can be added; a random choice of them where there are many."""
-    if has_many_sets(problem):
-        scores = rng.random((_POOL, problem.size))
-        return [problem.budget.maximise(each) for each in scores]
-    sets = list(problem.sets)
-    allowed = set(sets)
-    blocks = problem.budget.shown_together(problem.size)
-    return [
-        shown
-        for shown in sets
-        if not any(
-            tuple(sorted((*shown, *block))) in allowed for block in blocks if block[0] not in shown
-        )
-    ]
 
 
 def _stationary(problem: Problem, name: str, title: str, shown: TestSet) -> Alternative:
@@ -223,14 +178,14 @@ def _stationary(problem: Problem, name: str, title: str, shown: TestSet) -> Alte
 
 
 def _random(plan: Plan, orders: int, seed: int) -> Alternative:
-    """Each round one of the full sets, each as likely as the others."""
+    """In each round one of the full sets, all equally likely."""
     problem = plan.problem
     rng = np.random.default_rng(seed)
     rounds = followed_rounds(problem)
     sets = full_sets(problem, rng)
     picks = rng.integers(len(sets), size=(orders, rounds))
     schedules = [[sets[i] for i in order] for order in picks]
-    # Nobody can be followed forever; what is late goes on as the last rounds went.
+    # Rounds beyond the simulated ones repeat the last of them.
     values = [
         evaluate(problem, ExploreThenRepeat(tuple(each[:-_REPEATED]), tuple(each[-_REPEATED:])))
         for each in schedules
@@ -254,7 +209,7 @@ def _random(plan: Plan, orders: int, seed: int) -> Alternative:
 
 
 def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
-    """The same answer for everybody, whatever the tests would say.
+    """Alternatives that give every case the same answer.
 
     Parameters
     ----------
@@ -271,10 +226,7 @@ def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
     assert isinstance(risk, YesNoRisk)
     share = outcome.prevalence
     if risk.decides:
-        answers = [
-            ("yes", "Always saying yes (refer all)", 1.0),
-            ("no", "Always saying no", 0.0),
-        ]
+        answers = [("yes", "Always saying yes (refer all)", 1.0), ("no", "Always saying no", 0.0)]
     else:
         answers = [("prevalence", f"Always saying the prevalence ({100.0 * share:.3g}%)", share)]
     rounds, weight = followed_rounds(problem), total_weight(problem.discount, problem.horizon)
@@ -290,10 +242,3 @@ def same_for_all(problem: Problem) -> tuple[Alternative, ...]:
         losses = np.full(rounds, loss)
         rivals.append(Alternative(name, title, None, weight * loss, losses, 0.0, mistakes, along))
     return tuple(rivals)
-
-
-def _listable(problem: Problem) -> Problem:
-    """With all sets where a fixed one has a closed price, else with those that may be played."""
-    if problem.learns_by_showings and not shape_of(problem).too_many_sets:
-        return problem
-    return narrowed(problem)

@@ -1,11 +1,11 @@
-"""What a wrong assumption would cost: the plan lives in changed worlds, and is planned again there.
+"""What a wrong assumption would cost: evaluate the plan under changed assumptions, and plan again.
 
-For every change the plan's own policy is evaluated exactly in the changed problem, and a quick
-search looks for a better one there. What the search finds is a saving that was missed for
-certain; the instant bound says how large it can be at most.
+For every change the plan's policy is evaluated exactly in the changed problem, and a quick search
+looks for a better one there. What the search finds is a lower bound on the saving that was missed;
+the instant bound gives an upper bound.
 
-Learning speed, first beliefs and correlation are what a plan rests on and what nobody knows
-exactly; one function for each gives the problem that would be true instead.
+A plan rests on learning speed, first beliefs and correlation, none of which is known exactly; one
+function for each returns the changed problem.
 """
 
 from __future__ import annotations
@@ -17,56 +17,52 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.deadline import Deadline
+from preceptor._base.progress import Deadline
 from preceptor._base.values import FloatArray
+from preceptor.advice.planning import QUICK_SECONDS
 from preceptor.errors import InvalidInput, NotSerializable
-from preceptor.evaluation.value import evaluate
+from preceptor.model.evaluation import evaluate
 from preceptor.model.matrices import average_correlation, correlations_of
+from preceptor.model.person import Person
+from preceptor.model.plan import Plan
+from preceptor.model.policies import Policy
+from preceptor.model.problem import Problem
 from preceptor.model.world import World
-from preceptor.people.bayesian import Bayesian
 from preceptor.people.by_showings import Learner
 from preceptor.people.curved import Curved
-from preceptor.people.delta_rule import DeltaRule
-from preceptor.people.person import Person
-from preceptor.plan import Plan
-from preceptor.planning.bounds import floor_bound, instant_bound
-from preceptor.planning.candidate_sets import has_many_sets
+from preceptor.people.outcome_learners import Bayesian, DeltaRule
+from preceptor.planning.bounds import floor_bound, floor_over_all_sets, instant_bound
+from preceptor.planning.candidate_sets import has_many_sets, shape_of
 from preceptor.planning.search import improved
-from preceptor.planning.shape import shape_of
-from preceptor.planning.streamed_floors import floor_over_all_sets
-from preceptor.policies import Policy
-from preceptor.problem import Problem
 
-# Problems that are worked on at once.
+# Problems solved at once.
 _AT_ONCE = 2
-# A correlation matrix is never made worse conditioned than this.
+# Largest condition number of a changed correlation matrix.
 _MOST_CONDITION = 1e8
-# The most that the floor over all sets may take for each changed assumption.
-_FLOOR_SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """One assumption changed, and what the plan costs then.
+    """One changed assumption, and what the plan costs under it.
 
     Attributes
     ----------
     assumption
-        What is assumed: learning speed, first beliefs or correlations.
+        The assumption: learning speed, first beliefs or correlations.
     direction
         The change in words.
     factor
         The change as a number; 1.2 means 20% more.
     problem
-        The problem with the change in it.
+        The changed problem.
     kept
-        What the present plan costs there.
+        Cost of the present plan there.
     again
-        What a plan made for it costs.
+        Cost of a plan made for it.
     bound
-        What no plan whatsoever goes below there.
+        Lower bound on the cost of every plan there.
     policy
-        What the plan made for it shows.
+        Policy of the plan made for it.
     """
 
     assumption: str
@@ -80,26 +76,26 @@ class Change:
 
     @property
     def saving(self) -> float:
-        """Share of the cost that planning with the right assumption saves, found by planning."""
+        """Share of the cost that planning with the right assumption saves."""
         return 1.0 - self.again / self.kept if self.kept > 0.0 else 0.0
 
     @property
     def saving_at_most(self) -> float:
-        """Share of the cost that no plan for the changed problem can save more than."""
+        """Upper bound on the share of the cost that any plan for the changed problem saves."""
         return 1.0 - self.bound / self.kept if self.kept > 0.0 else 0.0
 
 
 def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Change, ...]:
-    """The plan under each assumption somewhat less and somewhat more, what hurts most first.
+    """Evaluate the plan with each assumption decreased and increased, most costly first.
 
-    A change that cannot be made (correlations of 0, or so high that more is impossible; faster
-    learning of somebody who does not learn) is left out. For a crowd there is none: what its plan
-    costs each of its people (`plan.regrets`) says more.
+    Changes that cannot be made (correlations of 0, or too high to increase; faster learning of a
+    person who does not learn) are left out. For a crowd there are none: the cost of its plan for
+    each member (`plan.regrets`) says more.
 
     Parameters
     ----------
     plan
-        What to put to the test.
+        The plan to evaluate.
     share
         By how much to change each assumption, between 0 and 1; 0.2 means 20%.
     seed
@@ -131,7 +127,7 @@ def sensitivity(plan: Plan, *, share: float = 0.2, seed: int = 0) -> tuple[Chang
 def sensitivity_until(
     plan: Plan, *, share: float = 0.2, seed: int = 0, deadline: Deadline
 ) -> tuple[tuple[Change, ...], int]:
-    """As many changes as there is time for, and how many were left out."""
+    """Return as many changes as there is time for, and how many were left out."""
     if plan.regrets is not None:
         return (), 0
     wanted = []
@@ -142,40 +138,36 @@ def sensitivity_until(
                 direction = words.format(f"{share:.0%}")
                 wanted.append((changed, assumption, direction, factor))
 
-    def live(each: tuple[Problem, str, str, float]) -> Change | None:
-        return None if deadline.is_over else _live_with(plan, seed, *each)
+    def evaluated(each: tuple[Problem, str, str, float]) -> Change | None:
+        if deadline.is_over:
+            return None
+        changed, assumption, direction, factor = each
+        policy = improved(changed, plan.policy, seed=seed)
+        kept, again = evaluate(changed, plan.policy), evaluate(changed, policy)
+        bound = min(_instant_bound(changed), again)
+        return Change(assumption, direction, factor, changed, kept, again, bound, policy)
 
-    # Descents are compiled code that lets go of the interpreter lock; two at a time are enough to
-    # keep small machines busy, and hold the tables of two problems only.
+    # Descents are compiled code that releases the interpreter lock; two at a time keep small
+    # machines busy, and hold the tables of two problems only.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = [change for change in pool.map(live, wanted) if change is not None]
+        found = [change for change in pool.map(evaluated, wanted) if change is not None]
     changes = tuple(sorted(found, key=lambda change: -change.saving))
     return changes, len(wanted) - len(changes)
 
 
-def _live_with(
-    plan: Plan, seed: int, changed: Problem, assumption: str, direction: str, factor: float
-) -> Change:
-    kept = evaluate(changed, plan.policy)
-    policy = improved(changed, plan.policy, seed=seed)
-    again = evaluate(changed, policy)
-    bound = min(_instant_bound(changed), again)
-    return Change(assumption, direction, factor, changed, kept, again, bound, policy)
-
-
 def _instant_bound(problem: Problem) -> float:
     if shape_of(problem).too_many_sets:
-        return floor_over_all_sets(problem, _FLOOR_SECONDS)
+        return floor_over_all_sets(problem, 2.0 * QUICK_SECONDS)
     if has_many_sets(problem) and problem.learns_by_showings:
         return floor_bound(problem)
     return instant_bound(problem)
 
 
 def faster(problem: Problem, factor: float) -> Problem | None:
-    """Learning `factor` times as fast: so many times fewer showings for the same progress.
+    """Return the problem with `factor` times faster learning: fewer showings for the same progress.
 
-    For somebody who learns from outcomes, steps that are so many times larger, or a prior that is
-    so much wider; None for somebody who does not learn, or in a way of their own.
+    For people who learn from outcomes, steps or prior variances that are `factor` times larger.
+    None for people who do not learn, and for user-defined kinds.
     """
     if problem.learns_by_showings:
         return problem.replace(learner=problem.by_showings.faster(factor))
@@ -192,7 +184,7 @@ def faster(problem: Problem, factor: float) -> Problem | None:
 
 
 def further_off(problem: Problem, factor: float) -> Problem | None:
-    """First beliefs `factor` times as far from the truth, in the same direction."""
+    """Return the problem with initial beliefs `factor` times as far from the truth."""
     truth, learner = problem.world.coefficients, problem.learner
     initial = truth - factor * (truth - learner.initial)
     if problem.learns_by_showings:
@@ -202,7 +194,7 @@ def further_off(problem: Problem, factor: float) -> Problem | None:
 
 
 def _with(problem: Problem, **fields: Any) -> Problem | None:
-    """The problem with a person who differs in some fields; None for people of one's own."""
+    """The problem with some fields of the person changed; None for user-defined people."""
     try:
         person = Person.from_dict({**problem.learner.to_dict(), **fields})
     except (NotSerializable, InvalidInput):
@@ -211,7 +203,7 @@ def _with(problem: Problem, **fields: Any) -> Problem | None:
 
 
 def more_correlated(problem: Problem, factor: float) -> Problem | None:
-    """Tests whose correlations are, on average, `factor` times as large; None if that cannot be.
+    """Return the problem with mean correlation `factor` times as large; None if impossible.
 
     Scaling the entries soon leaves the correlation matrices, so the matrix R is raised to a power
     and brought back to a diagonal of ones: a power below 1 moves it towards independence, above
@@ -222,18 +214,15 @@ def more_correlated(problem: Problem, factor: float) -> Problem | None:
     scale = np.sqrt(np.diag(world.covariance))
     correlation = correlations_of(world.covariance)
     target = factor * average_correlation(correlation)
-    if target == 0.0:
+    # A covariance that follows from a copula cannot be changed: the new copula is unknown.
+    if target == 0.0 or world.latent_correlation is not None:
         return None
     changed = _with_average(correlation, target)
     if changed is None:
         return None
-    covariance = changed * np.outer(scale, scale)
-    latent = world.latent_correlation
-    if latent is not None:
-        return None  # the covariance follows from the copula, which is not known for this one
     other = World(
         world.coefficients,
-        covariance,
+        changed * np.outer(scale, scale),
         world.noise_variance,
         world.names,
         units=world.units,
@@ -262,7 +251,7 @@ def _with_average(correlation: FloatArray, target: float) -> FloatArray | None:
     return (changed + changed.T) / 2
 
 
-# What is assumed; how less and more of it read; the problem with `factor` times as much of it.
+# Assumption; wording of less and of more; function that returns the problem scaled by `factor`.
 _ASSUMPTIONS: tuple[tuple[str, str, str, Callable[[Problem, float], Problem | None]], ...] = (
     ("learning speed", "the person learns {} slower", "the person learns {} faster", faster),
     (

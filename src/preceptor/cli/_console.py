@@ -1,7 +1,7 @@
-"""What all commands share: messages, readable errors, something that moves, checks of targets.
+"""Shared by all commands: messages, readable errors, progress, checks of output paths.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 cannot be done (too large,
-method does not apply), 2 wrong input, 130 stopped by Ctrl-C, 70 an error of the program.
+Results go to stdout, everything else to stderr. Exit codes: 0 success, 1 cannot be done (too large,
+method does not apply), 2 invalid input, 130 interrupted by Ctrl-C, 70 internal error.
 """
 
 from __future__ import annotations
@@ -14,37 +14,45 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from preceptor._base.files import check_ending, check_writable, same_file
 from preceptor._base.progress import Progress, Update
 from preceptor.errors import InvalidFile, InvalidInput, PreceptorError, UnknownMethod
 
-# As shells report Ctrl-C, and as `sysexits.h` has it for an error of the program.
-INTERRUPTED, UNFORESEEN = 130, 70
+if TYPE_CHECKING:
+    from preceptor.proofs.verify import Verification
+
+# As shells report Ctrl-C, and EX_SOFTWARE of sysexits.h.
+INTERRUPTED, INTERNAL_ERROR = 130, 70
 _SHOW = "PRECEPTOR_TRACEBACK"
-# Options of the command that is running, by the name of the argument they set.
+# Errors of standard output: its disk is full, or its reader has gone.
+_OF_STREAMS = (errno.ENOSPC, errno.EDQUOT, errno.EPIPE)
+# Option names of the running command, keyed by the parameter they set.
 _OPTIONS: ContextVar[dict[str, str]] = ContextVar("options")
-# A remark for whoever calls the library; parentheses may hold others once.
+# Keys of options that take KEY=VALUE, by option.
+_KEYS: dict[str, tuple[str, ...]] = {}
+# A remark for callers of the Python API; may contain one level of nested parentheses.
 _FOR_PROGRAMMERS = re.compile(r"\s*\(in Python: (?:[^()]|\([^()]*\))*\)")
-# Of an error: lines that are shown, and letters of a line.
+# An error message is cut to this many lines of this many characters.
 _MOST_LINES, _LONGEST_LINE = 40, 2_000
-# Without a terminal, seconds until work that takes long says so, and the longest pause after that.
+# Without a terminal: seconds before the first progress line, and the longest interval after it.
 _FIRST_PAUSE, _LONGEST_PAUSE = 2.0, 60.0
 
 
 def run(command: Callable[[], object]) -> None:
-    """Run the command and leave with its exit code; what nobody foresaw ends in a sentence."""
+    """Run a command and exit with its code; unexpected errors become one sentence."""
     for stream in (sys.stdout, sys.stderr):
-        # Letters that a stream cannot show are spelled out.
+        # Characters that a stream cannot encode are escaped.
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     code: object = 0
@@ -56,12 +64,12 @@ def run(command: Callable[[], object]) -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except BaseException as error:
-        code = _answer(error)
+        code = _report(error)
     sys.exit(code)  # type: ignore[arg-type]
 
 
-def _answer(error: BaseException) -> int:
-    """Say what happened; gives the exit code."""
+def _report(error: BaseException) -> int:
+    """Print what happened and return the exit code."""
     sentence, code = _in_sentence(error)
     with contextlib.suppress(OSError, ValueError):
         if os.environ.get(_SHOW):
@@ -69,7 +77,7 @@ def _answer(error: BaseException) -> int:
         if sentence:
             print(sentence, file=sys.stderr, flush=True)
     if isinstance(error, OSError) and error.filename is None:
-        # Nobody reads stdout any more, or it is full: what is still to be written would fail again.
+        # stdout is closed or its disk is full: flushing the rest at exit would fail again.
         with contextlib.suppress(Exception):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code
@@ -83,51 +91,101 @@ def _in_sentence(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         return f"Error: {in_words(error)}", 1
     if isinstance(error, MemoryError):
-        ask = "ask for less (fewer tests, people, cases or samples)"
-        return f"Error: not enough memory for this; {ask}. {_SHOW}=1 shows where it happened.", 1
+        remedy = "try fewer tests, people, cases or samples"
+        return f"Error: out of memory; {remedy}. {_SHOW}=1 shows where it happened.", 1
     what = f"{type(error).__name__}: {str(error)[:300]}".splitlines()[0]
     return (
-        f"Error: something happened that should not have ({what}). Please report it, with the "
-        f"command and, if you may, the files; {_SHOW}=1 shows more to put in the report.",
-        UNFORESEEN,
+        f"Error: internal error ({what}). Please report it with the command and, if possible, the "
+        f"files; {_SHOW}=1 prints a traceback to include.",
+        INTERNAL_ERROR,
     )
 
 
 def in_words(error: OSError) -> str:
-    """What the system says, with the file if it has one."""
+    """The operating system's message, with the file name if there is one."""
     if error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in _OF_STREAMS:
         return "standard output: cannot be written, the disk is full"
     return str(error.strerror or error)
 
 
 def echo_json(data: Any) -> None:
-    """A result as JSON; in ASCII where stdout cannot show other letters."""
+    """Print a result as JSON, in ASCII if stdout is not UTF-8."""
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
     typer.echo(json.dumps(data, indent=2, ensure_ascii=not encoding.startswith("utf")))
 
 
-def know_options(context: typer.Context) -> None:
-    """Remember what the command that is about to run calls its arguments.
+class Commands(TyperGroup):
+    """A group of commands: their errors are one block on stderr, in the names of their options."""
 
-    Typer may carry a copy of click of its own, so click's current context cannot be asked.
-    """
-    command = getattr(context.command, "commands", {}).get(context.invoked_subcommand)
-    parameters = [] if command is None else command.params
-    longest = {each.name: max(each.opts, key=len) for each in parameters if each.opts}
-    # An option may say its unit, which the argument does not.
-    longest |= {name.removesuffix("_gb"): option for name, option in longest.items()}
-    _OPTIONS.set({name: option for name, option in longest.items() if option.startswith("--")})
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command, and record the names of its options for `in_options`.
+
+        Typer may bundle its own copy of click, so click's current context cannot be used.
+        """
+        found = super().resolve_command(ctx, args)
+        parameters = getattr(found[1], "params", ())
+        longest = {each.name: max(each.opts, key=len) for each in parameters if each.opts}
+        # The option names a unit that the parameter does not.
+        longest |= {name.removesuffix("_gb"): flag for name, flag in longest.items()}
+        for flag in list(longest.values()):
+            longest |= {key: f"{flag} {key}" for key in _KEYS.get(flag, ())}
+        _OPTIONS.set({name: flag for name, flag in longest.items() if flag.startswith("--")})
+        return found
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with readable_errors():
+            return super().invoke(ctx)
+
+
+def option(
+    said: str, *flags: str, words: Sequence[str] = (), panel: str | None = None, **given: Any
+) -> Any:
+    """An option and its help; `words` are its usual values, options with a `panel` are details."""
+    if words:
+        given = {"metavar": "|".join(words), "autocompletion": lambda: list(words), **given}
+    return typer.Option(*flags, help=said, rich_help_panel=panel, **given)
+
+
+def keyed_option(said: str, flag: str, keys: Sequence[str], *, panel: str | None = None) -> Any:
+    """An option that takes KEY=VALUE for some keys, and may be repeated; see `keyed_values`."""
+    _KEYS[flag] = tuple(keys)
+    return option(said, flag, metavar="KEY=VALUE", panel=panel)
+
+
+def keyed_values(flag: str, given: Sequence[str] | None) -> dict[str, str]:
+    """The values of a `keyed_option` by key."""
+    found = dict(pair.partition("=")[::2] for pair in given or ())
+    InvalidInput.raise_if(
+        f"{flag}: {key + '=' + value!r}, must be KEY=VALUE with one of {', '.join(_KEYS[flag])}"
+        for key, value in found.items()
+        if key not in _KEYS[flag] or not value
+    )
+    return found
+
+
+def argument(said: str, name: str | None = None) -> Any:
+    """An argument and its help."""
+    return typer.Argument(help=said, metavar=name, show_default=False)
+
+
+def show(data: Callable[[], Any], words: Callable[[], str], *, as_json: bool) -> None:
+    """Print a result as JSON or in words."""
+    if as_json:
+        echo_json(data())
+    else:
+        typer.echo(words())
 
 
 def say(text: str) -> None:
-    """A message to the person, not part of the result."""
+    """Print a message to stderr; it is not part of the result."""
     typer.echo(text, err=True)
 
 
 def note_all(*notes: str) -> None:
-    """What was assumed, done or doubted, a line each, in the words of the command line."""
+    """Print warnings and assumptions, one per line, in terms of command-line options."""
     for note in notes:
         say(in_options(f"Note: {note}"))
 
@@ -146,18 +204,18 @@ def readable_errors() -> Iterator[None]:
     except KeyboardInterrupt:
         say("Stopped.")
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise
     except OSError as error:
+        if error.filename is None and error.errno in _OF_STREAMS:  # `run` reports it
+            raise
         fail(in_words(error), code=2)
 
 
 def in_options(message: str) -> str:
-    """A message of the library in the words of the command line: arguments become options.
+    """Translate a library message into command-line terms: arguments become options.
 
-    The library begins a fault with the argument it is about and puts other arguments between
-    backticks, or writes what to give as `method='search'`; where a command has an option of that
-    name, the option is named instead. Remarks "(in Python: ...)" are left out.
+    Library messages start with the argument at fault and name other arguments in backticks or
+    as `method='search'`; where the command has an option of that name, the option replaces it.
+    Keys of an option that takes KEY=VALUE stay so. Remarks "(in Python: ...)" are dropped.
     """
     message = _FOR_PROGRAMMERS.sub("", message)
     for name, option in _OPTIONS.get({}).items():
@@ -165,22 +223,22 @@ def in_options(message: str) -> str:
         message = message.replace(f"`{name}`", option)
         message = re.sub(
             rf"(?<![\w.(-]){name}=(?:'([^'\s]*)'|\"([^\"\s]*)\"|([\w.]+))(?![\w(\[])",
-            rf"{option} \1\2\3",
+            rf"{option}{'=' if ' ' in option else ' '}\1\2\3",
             message,
         )
     return message
 
 
 def fail(message: str, *, code: int) -> None:
-    """Print one error and leave with that exit code."""
-    # Wrapped by the terminal, never by us, so that paths and numbers can be copied and searched.
+    """Print an error and exit with that code."""
+    # Soft wrapping keeps paths and numbers intact for copying and searching.
     console = Console(stderr=True, soft_wrap=True)
     console.print(Text.assemble(("Error: ", "bold red"), _shortened(message)))
     raise typer.Exit(code)
 
 
 def _shortened(message: str) -> str:
-    """A value that fills pages is cut in the middle; nobody would read it."""
+    """Limit the number of lines, and cut long lines in the middle."""
     lines = message.splitlines()
     if len(lines) > _MOST_LINES:
         more = f"  - and {len(lines) - _MOST_LINES} more"
@@ -194,15 +252,13 @@ def _shortened(message: str) -> str:
 
 @contextmanager
 def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
-    """Something that moves while the person waits, with what is known so far.
+    """Show progress while work runs; without a terminal, print a line at growing intervals.
 
-    Without a terminal it is a line now and then, at growing intervals, as work reports.
-
-    `keeps_best` is for work that hands over what it has when it is interrupted.
+    `keeps_best` is for work that returns its best result so far when interrupted.
     """
     console = Console(stderr=True)
     said, pause = time.monotonic(), _FIRST_PAUSE
-    hint = " (Ctrl-C stops and keeps the best so far)" if keeps_best else ""
+    hint = " (Ctrl-C stops and keeps the best result so far)" if keeps_best else ""
     status = console.status(f"{doing} ...{hint}") if console.is_terminal else None
 
     def tell(update: Update) -> None:
@@ -221,27 +277,26 @@ def spinner(doing: str, *, keeps_best: bool = False) -> Iterator[Progress]:
 
 
 def _known_so_far(update: Update) -> list[str]:
-    """What an update knows, a few words each."""
-    parts = []
-    if update.done is not None:
-        parts.append(f"{update.done:.0%}")
-    if update.value is not None:
-        parts.append(f"best {update.value:.6g}")
-    if update.lower_bound is not None:
-        parts.append(f"lower bound {update.lower_bound:.6g}")
-    if update.gap is not None:
-        parts.append(f"gap {100 * update.gap:.3g}%")
-    return parts
+    """The fields of an update that are set, in a few words each."""
+    told = {
+        "{:.0%}": update.done,
+        "best {:.6g}": update.value,
+        "lower bound {:.6g}": update.lower_bound,
+        "gap {:.3g}%": None if update.gap is None else 100.0 * update.gap,
+    }
+    return [words.format(number) for words, number in told.items() if number is not None]
 
 
 def check_target(
-    path: Path, *read: Path | str | None, option: str = "", endings: tuple[str, ...] = ()
+    path: Path | None, *read: Path | str | None, option: str = "", endings: tuple[str, ...] = ()
 ) -> None:
-    """Refuse early what could not be written later, or would replace one of the files `read`.
+    """Fail early if `path` is given and cannot be written or would overwrite an input `read`.
 
-    `option` says what to change, where the command has several files to write; `endings` are those
-    that the name may have.
+    `option` names the option to change when a command writes several files; `endings` lists the
+    allowed suffixes.
     """
+    if path is None:
+        return
     if any(other is not None and same_file(path, other) for other in read):
         remedy = f"change {option}" if option else "choose another name"
         raise InvalidFile(f"{path}: this command already uses that file; {remedy}")
@@ -253,8 +308,8 @@ def check_target(
         raise InvalidFile(f"{error} ({option})" if option else str(error)) from None
 
 
-def report_proof(words: str, *, holds: bool) -> None:
-    """Say that a proof holds; a plan whose proof fails is not given out."""
-    if not holds:
-        fail(f"this plan does not hold. {words} Please report this", code=1)
-    say(f"Checked again, and it holds. {words}")
+def report_proof(proof: Verification) -> None:
+    """Report that a proof holds; exit if it does not."""
+    if not proof.ok:
+        fail(f"verification failed. {proof.in_words()} Please report this", code=1)
+    say(f"Verified. {proof.in_words()}")

@@ -1,24 +1,33 @@
-"""What the commands of `preceptor serve` share: their group, their database, their extra."""
+"""Shared by `preceptor serve` and `study`: the database, required extras, and a temporary site."""
 
 from __future__ import annotations
 
 import importlib.util
 import ipaddress
 import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from preceptor.cli._app import app, examples
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.cli._console import Commands, option, spinner
+from preceptor.errors import InvalidInput, MissingExtra, PreceptorError
 
 if TYPE_CHECKING:
-    from preceptor.service.settings import Settings
-    from preceptor.store import Store
+    from preceptor.live.service.settings import Settings
+    from preceptor.live.store.database import Store
+    from preceptor.live.study.study import Study
 
 DEFAULT_DATABASE = "preceptor.db"
-# What an extra brings: who needs it, and the modules by which one sees that it is there.
+# For each extra: what needs it, and modules whose presence shows that it is installed.
 _SERVES = ("fastapi", "jinja2", "sqlalchemy", "uvicorn")
 _NEEDED = {"serve": ("The service", _SERVES), "study": ("A study", (*_SERVES, "pandas"))}
 
@@ -29,41 +38,52 @@ EXAMPLES = examples(
     "postgresql://preceptor@localhost/preceptor",
 )
 
+Host = Annotated[str, option("Interface to listen on; 0.0.0.0 for all, such as in a container.")]
+Port = Annotated[int, option("Port; 0 picks a free one.", min=0, max=65535)]
 Database = Annotated[
     str,
-    typer.Option(
-        help="A file, made if it is not there, or postgresql://user@host/name.",
+    option(
+        "SQLite file (created if missing) or postgresql://user@host/name.",
         metavar="FILE|URL",
         envvar="PRECEPTOR_DATABASE",
     ),
 ]
 
-serve_app = typer.Typer(name="serve", rich_markup_mode="rich", invoke_without_command=True)
+TrustThisMachine = Annotated[
+    bool,
+    option(
+        "While there are no tokens, programs on this machine need none. Not behind a proxy.",
+        "--trust-this-machine",
+    ),
+]
+
+serve_app = typer.Typer(
+    name="serve", cls=Commands, rich_markup_mode="rich", invoke_without_command=True
+)
 app.add_typer(serve_app, epilog=EXAMPLES)
 
 
 def opened(database: str) -> Store:
-    """The store, open; its tables are created where there are none."""
+    """Open the store and create its tables if needed."""
     need_extra()
-    from preceptor.store import Store
+    from preceptor.live.store.database import Store
 
     return Store(database)
 
 
 def existing(database: str, *, creates: bool = False) -> Store:
-    """A store that must be there already, as it is; `creates` refuses tables of other versions."""
+    """Open a store that must exist; `creates` refuses tables of another version."""
     need_extra()
-    from preceptor.store import Store
-    from preceptor.store.engines import url_of
+    from preceptor.live.store.database import Store, url_of
 
     url = url_of(database)
     if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
-        raise InvalidInput(f"--database: {database} is not there")
+        raise InvalidInput(f"--database: {database} does not exist")
     return Store(database, creates=creates)
 
 
 def need_extra(extra: str = "serve") -> None:
-    """Say what to install where something is missing."""
+    """Raise `MissingExtra` if the packages of an extra are not installed."""
     what, modules = _NEEDED[extra]
     for name in modules:
         if importlib.util.find_spec(name) is None:
@@ -71,34 +91,48 @@ def need_extra(extra: str = "serve") -> None:
 
 
 def shown(database: str) -> str:
-    """A database without its password."""
+    """The database URL without its password."""
     return database if "@" not in database else f"...@{database.rsplit('@', 1)[1]}"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Whether a host name is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def must_be_locked(store: Store, settings: Settings, host: str) -> None:
-    """Nobody listens beyond this machine without a token that tells the owner from others."""
-    from preceptor.store import tokens
-
-    live = [each for each in store.read(tokens.everyone) if each.is_live]
-    if not settings.loopback and not any(each.scope == "admin" for each in live):
+def public_url(given: str | None) -> str | None:
+    """Check the address that browsers use; pages link to paths from its root."""
+    if given is None:
+        return None
+    url = urlsplit(given)
+    if url.scheme not in ("http", "https") or not url.netloc or url.path.strip("/") or url.query:
         raise InvalidInput(
-            f"--host: {host} can be reached from other machines, but there is no admin token; "
-            f"make one first: preceptor serve token create --scope admin --database "
-            f"{shown(settings.database)}"
+            f"--public-url: {given!r}, must be scheme and host without a path, such as "
+            "https://study.example.org"
+        )
+    return f"{url.scheme}://{url.netloc}"
+
+
+def check_trust(trusts: bool, *, is_local: bool) -> None:
+    """Refuse `--trust-this-machine` where calls of strangers may come from this machine."""
+    if trusts and not is_local:
+        raise InvalidInput(
+            "--trust-this-machine: behind a proxy or with another --host, strangers would need no "
+            "token either; create one: preceptor serve token create"
         )
 
 
+def owner_link(settings: Settings, address: str, back: str = "/studies") -> str:
+    """The link that signs the owner in, once."""
+    return f"{address}/studies/enter?back={back}&secret={settings.owner_secret}"
+
+
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that waits for callers."""
-    from preceptor.service.serving import listen
+    """A listening socket."""
+    from preceptor.live.service.app import listen
 
     try:
         return listen(host, port)
@@ -106,3 +140,49 @@ def listening(host: str, port: int) -> socket.socket:
         raise InvalidInput(
             f"--port: cannot listen at {host}:{port} ({error.strerror}); choose another"
         ) from None
+
+
+_SAYS = "Listening at "
+
+
+def open_draft(store: Store, study: Study) -> None:
+    """Open a study that may still contain placeholders; it is not registered."""
+    from preceptor.live.study import opening
+    from preceptor.live.study.arms import make_arms
+    from preceptor.live.study.registration import freeze
+
+    with spinner("solving") as progress:
+        arms = make_arms(study, progress)
+    registration = freeze(study, arms, is_draft=True)
+    store.write(lambda c: opening.keep(c, study, arms, registration))
+
+
+@contextmanager
+def own_site(study: Study) -> Iterator[str]:
+    """Serve the study for the duration of the block and yield its URL; nothing is kept."""
+    with tempfile.TemporaryDirectory(prefix="preceptor-") as folder:
+        database = str(Path(folder) / "bots.db")
+        with opened(database) as store:
+            open_draft(store, study)
+        command = [sys.executable, "-m", "preceptor", "serve", "--port", "0", "--rate", "0"]
+        command.append("--trust-this-machine")
+        said = Path(folder) / "said.txt"
+        with said.open("w") as file:
+            serving = subprocess.Popen([*command, "--database", database], stderr=file)
+        try:
+            yield f"{_address(serving, said)}/s/{study.id}"
+        finally:
+            serving.terminate()
+            serving.wait()
+
+
+def _address(serving: subprocess.Popen[bytes], said: Path) -> str:
+    """Wait until the server reports its address, after which it accepts connections."""
+    while True:
+        output = said.read_text()
+        if serving.poll() is not None:
+            raise PreceptorError(f"the service did not start: {output.strip()}")
+        said_at = output.partition(_SAYS)[2]
+        if "\n" in said_at:
+            return said_at.split()[0]
+        time.sleep(0.05)

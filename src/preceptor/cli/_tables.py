@@ -1,28 +1,66 @@
-"""Tables of cases, and those that people write by hand: weights, costs and counts by name."""
+"""Input tables: small files of weights, costs and counts by name, and the cases of a session."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preceptor._base.checks import is_number
+import numpy as np
+
+from preceptor._base.checks import is_number, parse_number
 from preceptor._base.files import read_json
-from preceptor._base.typed import number_in
-from preceptor.cli._console import say
+from preceptor._base.values import FloatArray, IntArray
+from preceptor.cli._console import note_all, say
+from preceptor.data.log import Log
+from preceptor.data.log_cells import as_name, is_missing
+from preceptor.data.opening import Reading
+from preceptor.data.sheet import read_cells
+from preceptor.data.world_fitting import fit_source, name_of_source
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.logs.cells import as_name, is_missing
-from preceptor.tables import read_cells
 
 if TYPE_CHECKING:
-    from preceptor.datasets import DataSet
+    from preceptor import Problem
+    from preceptor.data.datasets import DataSet
+    from preceptor.data.world_estimate import WorldEstimate
+    from preceptor.learners.case_choice import CasePool
+    from preceptor.learners.tutor import Tutor
+    from preceptor.learners.tutor_record import TutorRound
+    from preceptor.model.world import World
+
+
+def estimated(
+    table: Path | None,
+    outcome: str | None,
+    drop: list[str] | None,
+    reading: Reading,
+    *,
+    seed: int,
+    as_number: bool,
+) -> WorldEstimate:
+    """The world of a table; what to know about it is printed."""
+    found = fit_source(
+        source_of(table), outcome, drop=drop or (), reading=reading, seed=seed, as_number=as_number
+    )
+    note_all(*found.warnings)
+    return found
+
+
+def logged(path: Path, world: World, columns: list[str] | None, reading: Reading) -> Log:
+    """The log in a file; what was guessed is printed. `columns` are OURS=THEIRS."""
+    renamed = dict(each.split("=") for each in columns or ())
+    found = Log.read(path, world, columns=renamed, reading=reading)
+    note_all(*found.notes)
+    return found
 
 
 def source_of(table: Path | None) -> Path | DataSet:
-    """The table that was named, or the example, which is announced on stderr."""
+    """The named table, or the built-in example, announced on stderr."""
     if table is not None:
         return table
-    from preceptor.datasets import load_diabetes
+    from preceptor.data.datasets import load_diabetes
 
     found = load_diabetes()
     say(f"Example: {found.title} ({found.rows} cases, outcome {found.outcome})")
@@ -32,8 +70,8 @@ def source_of(table: Path | None) -> Path | DataSet:
 def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str, float]]:
     """`{column: {name: number}}` from a table with a column `name`, or from a JSON object.
 
-    In JSON, `{"bmi": 2.0}` gives the first column; `{"bmi": {"cost": 2.0, "price": 0.1}}` gives
-    several. No name may come twice.
+    In JSON, `{"bmi": 2.0}` sets the first column; `{"bmi": {"cost": 2.0, "price": 0.1}}` sets
+    several. Names must be unique.
     """
     if path.suffix.lower() == ".json":
         rows, decimal = _json_rows(path, columns), "."
@@ -56,7 +94,7 @@ def read_named_numbers(path: Path, columns: Sequence[str]) -> dict[str, dict[str
 
 
 def read_counts(path: Path) -> dict[str, int]:
-    """How often each test was shown, from a file with the columns name and count."""
+    """Read exposure counts from a file with the columns name and count."""
     found = read_named_numbers(path, ("count",))["count"]
     wrong = [n for n, count in found.items() if count != int(count) or not 0 <= count <= 1e9]
     InvalidFile.raise_if(
@@ -67,18 +105,9 @@ def read_counts(path: Path) -> dict[str, int]:
     return {name: int(count) for name, count in found.items()}
 
 
-def renamed_columns(columns: Sequence[str]) -> dict[str, str]:
-    """Our names of a log's columns and theirs, from OURS=THEIRS as `--columns` takes it."""
-    wrong = [each for each in columns if each.count("=") != 1 or each[0] == "=" or each[-1] == "="]
-    InvalidInput.raise_if(
-        f"--columns: {each!r}, must be OURS=THEIRS, e.g. prediction=answer" for each in wrong
-    )
-    return dict(each.split("=") for each in columns)
-
-
 def _number(cell: Any, decimal: str) -> float:
     if isinstance(cell, str):
-        return number_in(cell, decimal)
+        return parse_number(cell, decimal)
     if not is_number(cell):
         raise ValueError("is not a number")
     return float(cell)
@@ -87,10 +116,10 @@ def _number(cell: Any, decimal: str) -> float:
 def _table_rows(
     path: Path, columns: Sequence[str]
 ) -> tuple[list[tuple[str, str, dict[str, Any]]], str]:
-    """Place, name and cells of each row, and what stands before decimals."""
+    """Location, name and cells of each row, and the decimal mark."""
     table = read_cells(path)
     for note in table.notes:
-        # No option is about these small files: whoever meant something else saves them anew.
+        # No option applies to these small files, so the remedy in the note is dropped.
         say(f"Note: {note.split(';')[0]}")
     names = {name.casefold(): name for name in reversed(list(table.columns))}
     given = [column for column in columns if column in names]
@@ -116,3 +145,162 @@ def _json_rows(path: Path, columns: Sequence[str]) -> list[tuple[str, str, dict[
         rows.append((repr(name), name, cells))
     InvalidFile.raise_if(faults)
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Cases with a known outcome, both encoded for the world and as written in the table.
+
+    `values` (rows, n) has NaN where a result is missing.
+    """
+
+    source: str
+    estimate: WorldEstimate
+    units: Mapping[str, str]
+
+    @classmethod
+    def read(
+        cls,
+        source: Path | DataSet,
+        outcome: str | None,
+        *,
+        drop: Iterable[str],
+        reading: Reading,
+        seed: int,
+        as_number: bool = False,
+    ) -> Cases:
+        """Fit a world to a table and keep its cases; arguments as in `advise`."""
+        estimate = fit_source(
+            source, outcome, drop=drop, reading=reading, seed=seed, as_number=as_number
+        )
+        units = {} if isinstance(source, Path) else source.units
+        return cls(name_of_source(source), estimate, units)
+
+    @property
+    def values(self) -> FloatArray:
+        """Results (rows, n) in the units of the table."""
+        return self.estimate.design.values
+
+    @property
+    def outcome(self) -> FloatArray:
+        """True outcomes (rows,)."""
+        return self.estimate.design.outcome
+
+    @property
+    def name(self) -> str:
+        """Name of the outcome, with its unit if known."""
+        return self.estimate.design.outcome_name
+
+    def order(self, problem: Problem, seed: int, turn: int) -> IntArray:
+        """Random order of the rows for one pass through the table.
+
+        A row is usable if all results of at least one allowed set are known.
+        """
+        gaps = np.isnan(self.values)
+        patterns, which = np.unique(gaps, axis=0, return_inverse=True)
+        allowed = [set(shown) for shown in problem.sets if shown]
+        usable = [
+            any(shown.isdisjoint(missing) for shown in allowed)
+            for missing in (set(np.flatnonzero(pattern).tolist()) for pattern in patterns)
+        ]
+        rows = np.flatnonzero(np.array(usable)[which.ravel()])
+        if rows.size == 0:
+            raise InvalidInput(
+                f"{self.source}: every case lacks a result of every set that may be shown; "
+                "fill in more of the table"
+            )
+        order: IntArray = np.random.default_rng([seed, turn]).permutation(rows)
+        return order
+
+    def available(self, row: int) -> list[int]:
+        """Columns of the world whose results are known for a case."""
+        found: list[int] = np.flatnonzero(~np.isnan(self.values[row])).tolist()
+        return found
+
+    def results(self, row: int, shown: tuple[int, ...]) -> list[float]:
+        """Results of the shown tests, as recorded in the log."""
+        found: list[float] = self.values[row, list(shown)].tolist()
+        return found
+
+    def in_words(self, row: int, shown: tuple[int, ...]) -> list[str]:
+        """One line per test: name, result with unit, and the average."""
+        world, units = self.estimate.world, self.estimate.world.units
+        assert units is not None
+        names = world.name_of(shown)
+        width = max((len(name) for name in names), default=0)
+        lines = []
+        for name in names:
+            column = self.estimate.design.columns[name]
+            value = float(column.values[row])
+            if column.levels is not None:
+                lines.append(f"{name:<{width}}  {column.levels[int(value)]}")
+                continue
+            average = float(units.means[world.labels.index(name)])
+            unit = self.units.get(name, "")
+            # A unit of several words is an explanation and goes into the parentheses.
+            is_short = " " not in unit
+            after, aside = (f" {unit}".rstrip(), "") if is_short else ("", f"{unit}; ")
+            lines.append(f"{name:<{width}}  {value:g}{after} ({aside}average {average:.4g})")
+        return lines
+
+
+@dataclass(frozen=True, eq=False)
+class Deck:
+    """The usable cases of a table in random order, and which of them a record has used.
+
+    A log does not say which row of the table a round was about. So a round is about the least used
+    case with the same results and outcome: a session that is resumed knows what one that never
+    stopped knows.
+    """
+
+    cases: Cases
+    problem: Problem
+    seed: int
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Rows of the table; their positions here are the positions in the pool."""
+        return self.cases.order(self.problem, self.seed, 0)
+
+    @cached_property
+    def pool(self) -> CasePool:
+        """What a tutor chooses from."""
+        from preceptor.learners.case_choice import CasePool
+
+        return CasePool(self.cases.values[self.rows], self.cases.outcome[self.rows])
+
+    def uses(self, record: Iterable[TutorRound]) -> IntArray:
+        """How often each case was used, (cases,)."""
+        played = [entry.case for entry in record if entry.case is not None]
+        return np.bincount(np.array(played, dtype=np.int64), minlength=self.rows.size)
+
+    def position(self, entry: TutorRound, uses: IntArray) -> int | None:
+        """The least used case with the results and the outcome of a round; None if there is none.
+
+        Parameters
+        ----------
+        entry
+            A round, told.
+        uses
+            How often each case was used before, (cases,).
+        """
+        same = self.pool.outcomes == entry.outcome
+        same &= np.all(self.pool.values[:, list(entry.shown)] == entry.values, axis=1)
+        found = np.flatnonzero(same)
+        return int(found[np.argmin(uses[found])]) if found.size else None
+
+    def located(self, tutor: Tutor) -> Tutor:
+        """The tutor with the case of each round of its record."""
+        record: list[TutorRound] = []
+        for entry in tutor.record:
+            case = self.position(entry, self.uses(record))
+            record.append(replace(entry, case=case))
+        return replace(tutor, record=tuple(record)) if record else tutor
+
+    def next_in_line(self, record: Sequence[TutorRound]) -> int:
+        """Position of the next case as they come: none comes again before all have come."""
+        uses = self.uses(record)
+        turn = int(uses.min())
+        order = self.cases.order(self.problem, self.seed, turn)
+        place = {row: i for i, row in enumerate(self.rows.tolist())}
+        return next(place[row] for row in order.tolist() if uses[place[row]] == turn)

@@ -1,26 +1,17 @@
-"""`preceptor diagnose`: a block of rounds that finds out how somebody learns, and what it found."""
+"""`preceptor diagnose`: plan a diagnostic block of rounds, or analyse its log."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app, examples
-from preceptor.cli._console import (
-    check_target,
-    echo_json,
-    note_all,
-    readable_errors,
-    say,
-    spinner,
-)
-from preceptor.cli._reading import reads_table
-from preceptor.cli._tables import renamed_columns, source_of
+from preceptor.cli._app import BriefCommand, app, examples
+from preceptor.cli._console import argument, check_target, option, say, show, spinner
+from preceptor.cli._options import reads_table
+from preceptor.cli._tables import estimated, logged
+from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
-from preceptor.tables import Reading
 
 _EXAMPLES = examples(
     "preceptor diagnose",
@@ -30,115 +21,96 @@ _EXAMPLES = examples(
 )
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(cls=BriefCommand, epilog=_EXAMPLES)
 @reads_table
 def diagnose(
     source: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[TABLE]",
-            help="Cases, one per row (default: an example). With --read: the schedule that was "
-            "followed, to be told where people did not.",
-            show_default=False,
+        argument(
+            "Cases, one per row (default: an example). With --read: the planned schedule, to "
+            "report deviations from it.",
+            "[TABLE]",
         ),
     ] = None,
     outcome: _options.Outcome = None,
     tests: Annotated[
         int | None,
-        typer.Option(
-            "--tests", "-k", help="How many tests a teaching round may show (default: 2).", min=1
-        ),
+        option("Tests shown per teaching round, at most (default: 2).", "--tests", "-k", min=1),
     ] = None,
-    rounds: Annotated[int, typer.Option(help="How many rounds, probes included.")] = 40,
+    rounds: Annotated[int, option("Number of rounds, probes included.")] = 40,
     scatter: Annotated[
         float | None,
-        typer.Option(
-            help="How far answers scatter, in standard deviations of the outcome (default: 0.6)."
+        option(
+            "Standard deviation of answer noise, in standard deviations of the outcome "
+            "(default: 0.6)."
         ),
     ] = None,
     read: Annotated[
         Path | None,
-        typer.Option(help="Read this log of answers instead of planning a block.", metavar="LOG"),
+        option("Analyse this log of answers instead of planning a block.", metavar="LOG"),
     ] = None,
     data: Annotated[
-        Path | None, typer.Option(help="With --read: the table of cases.", metavar="TABLE")
+        Path | None, option("With --read: the table of cases.", metavar="TABLE")
     ] = None,
     columns: _options.Columns = None,
     drop: _options.TableDrop = None,
     as_number: _options.AsNumber = False,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The schedule to write (.csv or .json).")
-    ] = Path("block.csv"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no file.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
+    output: Annotated[Path, option("Schedule file to write (.csv).", "--output", "-o")] = Path(
+        "block.csv"
+    ),
+    dry_run: Annotated[bool, option("Write no file.", "--dry-run")] = False,
+    seed: Annotated[int, option("Random seed.", min=0)] = 0,
     as_json: _options.AsJson = False,
     *,
     reading: Reading,
 ) -> None:
-    """Plan a short block of rounds that finds out how somebody learns, or read its log.
+    """Plan a short block of rounds that reveals how a person learns, or analyse its log.
 
-    The schedule has the columns of a log: add who (participant), what they said (prediction), the
-    results of each case (values) and, where it was told, what was true (outcome).
+    The schedule has the columns of a log: fill in participant, prediction, the results of each
+    case (values) and, where feedback was given, the outcome.
     """
-    with readable_errors():
-        if read is None:
-            refused = {"--data": data, "--columns": columns}
-            InvalidInput.raise_if(
-                f"{name}: goes with --read; name the table as the argument"
-                for name, given in refused.items()
-                if given
-            )
-            if not dry_run:
-                check_target(output, source, endings=(".csv",))
-        from preceptor.advice.choices import reading_as
-        from preceptor.estimation.world import fit_source
-
-        table = source if read is None else data
-        estimate = fit_source(
-            source_of(table), outcome, drop=drop or (), reading=reading, seed=seed,
-            **reading_as(None, as_number),
-        )  # fmt: skip
-        note_all(*estimate.warnings)
-        world = estimate.world
-        spread = None if scatter is None else scatter * world.outcome_variance**0.5
-        if read is not None:
-            from preceptor.diagnosis.blocks import Block
-            from preceptor.diagnosis.log_reading import read_log
-            from preceptor.logs import Log
-
-            block = None if source is None else Block.read(source, world.labels)
-            renamed = renamed_columns(columns or [])
-            log = Log.read(read, world, columns=renamed, reading=reading.for_log(read))
-            note_all(*log.notes)
-            with spinner("reading") as tell:
-                told = read_log(world, log, scatter=spread, block=block, progress=tell)
-            _print(told, as_json=as_json)
-            return
-        from preceptor.diagnosis.diagnosing import diagnose as choose
-
-        if tests is not None and tests > len(world.tests):
-            raise InvalidInput(
-                f"--tests: {tests}, but the table has {len(world.tests)} tests; show fewer"
-            )
-        with spinner("choosing a block"):
-            found = choose(
-                world,
-                rounds=rounds,
-                budget=min(2, len(world.tests)) if tests is None else tests,
-                scatter=spread,
-                seed=seed,
-            )
+    if read is not None and scatter is not None:
+        raise InvalidInput("--scatter: is for planning; with --read it is estimated, leave it out")
+    if read is None:
+        refused = {"--data": data, "--columns": columns}
+        InvalidInput.raise_if(
+            f"{name}: goes with --read; name the table as the argument"
+            for name, given in refused.items()
+            if given
+        )
         if not dry_run:
-            found.block.write(output)
-            say(
-                f"Wrote the schedule to {output}. Once answered: preceptor diagnose {output} "
-                "--read log.csv --data ..."
-            )
-        _print(found, as_json=as_json)
+            check_target(output, source, endings=(".csv",))
+    table = source if read is None else data
+    world = estimated(table, outcome, drop, reading, seed=seed, as_number=as_number).world
+    spread = None if scatter is None else scatter * world.outcome_variance**0.5
+    if read is not None:
+        from preceptor.learners.diagnostic_blocks import Block
+        from preceptor.learners.kind_posterior import read_log
 
+        block = None if source is None else Block.read(source, world.labels)
+        log = logged(read, world, columns, reading.for_log(read))
+        with spinner("reading") as tell:
+            told = read_log(world, log, block=block, progress=tell)
+        show(told.to_dict, told.in_words, as_json=as_json)
+        return
+    from preceptor.learners.diagnosis import diagnose as choose
 
-def _print(found: Any, *, as_json: bool) -> None:
-    if as_json:
-        echo_json(found.to_dict())
-    else:
-        typer.echo(found.in_words())
+    if tests is not None and tests > len(world.tests):
+        raise InvalidInput(
+            f"--tests: {tests}, but the table has {len(world.tests)} tests; show fewer"
+        )
+    with spinner("choosing a block"):
+        found = choose(
+            world,
+            rounds=rounds,
+            budget=min(2, len(world.tests)) if tests is None else tests,
+            scatter=spread,
+            seed=seed,
+        )
+    if not dry_run:
+        found.block.write(output)
+        say(
+            f"Wrote the schedule to {output}. Once answered: preceptor diagnose {output} "
+            "--read log.csv --data ..."
+        )
+    show(found.to_dict, found.in_words, as_json=as_json)

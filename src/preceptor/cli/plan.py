@@ -1,4 +1,4 @@
-"""`preceptor plan`: from a table of cases to a plan that a person can act on."""
+"""`preceptor plan`: from a table of cases to a plan and a report."""
 
 from __future__ import annotations
 
@@ -11,33 +11,30 @@ from typing import Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor.cli._app import app, examples
+from preceptor.cli._app import BriefCommand, app, examples
 from preceptor.cli._console import (
     check_target,
     echo_json,
-    readable_errors,
+    option,
     report_proof,
     say,
     spinner,
 )
-from preceptor.cli._reading import reads_table
+from preceptor.cli._options import reads_table
 from preceptor.cli._tables import read_named_numbers, source_of
+from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
-from preceptor.tables import Reading
 
 _EXAMPLES = examples(
     "preceptor plan",
     "preceptor plan cases.csv --outcome y --tests 3 --half-life 14 --cases 100",
-    "preceptor plan cases.csv --outcome y --beliefs marginal --costs costs.csv --limit 30",
-    "preceptor plan cases.csv --outcome y --person by-showings --half-life 14",
-    "preceptor plan cases.csv --outcome y --learner learner.json --json",
-    "preceptor plan cases.csv --outcome y --log log.csv --participant p07     (from where p07 is)",
-    "preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule monday.csv",
+    "preceptor plan cases.csv --outcome y --cases 40 --simple 2 --schedule schedule.csv",
+    "preceptor plan cases.csv --outcome y --log log.csv --participant p07",
     "preceptor plan cases.csv --outcome ill --positive yes --miss-cost 5 --false-alarm-cost 1",
 )
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(cls=BriefCommand, epilog=_EXAMPLES)
 @reads_table
 def plan(
     data: _options.Table = None,
@@ -54,7 +51,6 @@ def plan(
     false_alarm_cost: _options.FalseAlarmCost = None,
     risk: _options.Risk = None,
     as_number: _options.AsNumber = False,
-    link: _options.Link = None,
     person: _options.Kind = None,
     objective: _options.Objective = None,
     learner: _options.LearnerFile = None,
@@ -63,46 +59,42 @@ def plan(
     drop: _options.Drop = None,
     simple: Annotated[
         int | None,
-        typer.Option(
-            help="At most so many different sets; says what that costs (default: any number).",
-            metavar="SETS",
-        ),
+        option("Use at most this many different sets, and report the extra cost.", metavar="SETS"),
     ] = None,
     full_plan: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Return the plan even where one fixed set is as good within sampling error.",
             "--full-plan",
-            help="Keep the plan where one fixed set is as good, as far as the cases can tell.",
+            panel=_options.MORE,
         ),
     ] = False,
     time_limit: Annotated[
         float | None,
-        typer.Option(
-            help="Seconds for all planning; reading, loading and compiling aside (default: 15).",
+        option(
+            "Seconds for planning, without reading and compiling (default: 15).",
             min=0.0,
+            metavar="SECONDS",
+            panel=_options.MORE,
         ),
     ] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The plan file to write.")] = Path(
-        "plan.json"
-    ),
-    report: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    output: Annotated[Path, option("Plan file to write.", "--output", "-o")] = Path("plan.json"),
+    report: Annotated[Path, option("Report to write.")] = Path("report.html"),
     no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write the plan only, no report.")
+        bool,
+        option("Do not write a report.", "--no-report", panel=_options.MORE),
     ] = False,
     schedule: Annotated[
         Path | None,
-        typer.Option(
-            help="Also write what to show case by case, as a .csv that spreadsheets open.",
-            metavar="FILE",
-        ),
+        option("Also write the sets case by case, as a .csv file.", metavar="FILE"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Write no files.")] = False,
+    dry_run: Annotated[bool, option("Write no files.", "--dry-run", panel=_options.MORE)] = False,
     verify: _options.Verify = False,
     rows: Annotated[
         bool,
-        typer.Option("--rows", help="Let the report name single rows of the table that look odd."),
+        option("Let the report identify unusual rows of the table.", "--rows", panel=_options.MORE),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
+    seed: Annotated[int, option("Random seed.", min=0, panel=_options.MORE)] = 0,
     as_json: _options.AsJson = False,
     *,
     reading: Reading,
@@ -111,80 +103,73 @@ def plan(
 
     Without a table it plans a built-in example: progression of diabetes from ten tests.
 
-    Unless told who the person is (--person, --learner), it plans so that no kind loses much.
+    Unless the learner is known (--person, --learner), the plan suits a mixture of kinds.
     """
-    with readable_errors():
-        if not dry_run:
-            inputs = (data, beliefs, costs, learner, log)
-            check_target(output, *inputs, endings=(".json",))
-            if not no_report:
-                check_target(report, output, *inputs, endings=(".html", ".htm"))
-            if schedule is not None:
-                check_target(
-                    schedule, output, report, *inputs, option="--schedule", endings=(".csv",)
-                )
-        elif schedule is not None:
-            raise InvalidInput(
-                "--schedule: writes a file, --dry-run writes none; leave one of them out"
-            )
-        from preceptor.advice import advise
+    if not dry_run:
+        inputs = (data, beliefs, costs, learner, log)
+        check_target(output, *inputs, endings=(".json",))
+        if not no_report:
+            check_target(report, output, *inputs, endings=(".html", ".htm"))
+        if schedule is not None:
+            check_target(schedule, output, report, *inputs, option="--schedule", endings=(".csv",))
+    elif schedule is not None:
+        raise InvalidInput("--schedule: conflicts with --dry-run; leave one of them out")
+    from preceptor.advice.advising import advise
+    from preceptor.advice.options import Charges, PersonOptions, TableOptions
 
-        found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
-        with spinner("planning", keeps_best=True) as tell:
-            advice = advise(
-                source_of(data),
-                outcome,
-                unit=unit,
-                drop=drop or (),
-                reading=reading,
-                tests=tests,
-                costs=found.get("cost"),
-                prices=found.get("price"),
-                limit=limit,
-                risk=risk,
-                miss_cost=miss_cost,
-                false_alarm_cost=false_alarm_cost,
-                as_number=as_number,
-                link=link,
+    found = {} if costs is None else read_named_numbers(costs, ("cost", "price"))
+    with spinner("planning", keeps_best=True) as tell:
+        advice = advise(
+            source_of(data),
+            outcome,
+            tests=tests,
+            costs=found.get("cost"),
+            limit=limit,
+            person=PersonOptions(
                 person=person,
+                half_life=half_life,
+                beliefs=_options.beliefs_from(beliefs),
                 objective=objective,
                 learner=learner,
                 participant=participant,
                 log=log,
-                beliefs=_options.beliefs_from(beliefs),
-                half_life=half_life,
-                cases=cases,
-                about=about,
-                simple=simple,
-                full_plan=full_plan,
-                time_limit=time_limit,
-                verify=verify,
-                vary=not dry_run,
-                seed=seed,
-                when=datetime.date.today().isoformat(),
-                command=command_line(),
-                progress=tell,
-            )
-        proof = advice.verification
-        if proof is not None:
-            report_proof(proof.in_words(), holds=proof.ok)
+            ),
+            cases=cases,
+            about=about,
+            risk=Charges(risk, miss_cost, false_alarm_cost, found.get("price")),
+            table=TableOptions(unit=unit, drop=drop, reading=reading, as_number=as_number),
+            simple=simple,
+            full_plan=full_plan,
+            verify=verify,
+            vary=not dry_run,
+            time_limit=time_limit,
+            seed=seed,
+            progress=tell,
+        ).as_run(datetime.date.today().isoformat(), command_line())
+    proof = advice.verification
+    if proof is not None:
+        report_proof(proof)
+    if not dry_run:
+        with spinner("drawing the report"):
+            page = None if no_report else report
+            advice.save(output, page, schedule=schedule, rows=rows)
+        also = "" if no_report else f" and the report to {report}"
+        say(f"Wrote the plan to {output}{also}")
+        if schedule is not None:
+            say(f"Wrote the case-by-case schedule to {schedule}")
+    if as_json:
+        echo_json(advice.to_dict())
+    else:
+        typer.echo(advice.explain())
         if not dry_run:
-            with spinner("drawing the report"):
-                page = None if no_report else report
-                advice.save(output, page, schedule=schedule, rows=rows)
-            also = "" if no_report else f" and the report to {report}"
-            say(f"Wrote the plan to {output}{also}")
-            if schedule is not None:
-                say(f"Wrote what to show case by case to {schedule}")
-        if as_json:
-            echo_json(advice.to_dict())
-        else:
-            typer.echo(advice.explain())
-            if not dry_run:
-                ask = shlex.join(["preceptor", "next", str(output)])
-                say(f"What to show one person next: {ask} --log log.csv --participant NAME")
+            follow = shlex.join(["preceptor", "next", str(output)])
+            say(f"What to show a person next: {follow} --log log.csv --participant NAME")
+            given = [str(data)] if data is not None else []
+            given += ["--outcome", outcome] if outcome is not None else []
+            given += ["--tests", str(tests)] if tests is not None else []
+            say(f"Teach a class with these cases: {shlex.join(['preceptor', 'teach', *given])}")
 
 
 def command_line() -> str:
-    """What was typed, as it could be typed again."""
+    """The command line, quoted so that it can be run again."""
     return shlex.join(["preceptor", *sys.argv[1:]])

@@ -1,128 +1,101 @@
-"""`preceptor reproduce`: the paper's experiments, with what it says beside what we find."""
+"""`preceptor reproduce`: run the paper's experiments and compare with its statements."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 import preceptor.cli._options as _options
+from preceptor.cli import _console
 from preceptor.cli._app import app, examples
-from preceptor.cli._console import INTERRUPTED, readable_errors, say, spinner
-
-_Number = TypeVar("_Number", int, float)
 
 _EXAMPLES = examples(
     "preceptor reproduce",
     "preceptor reproduce --quick",
     "preceptor reproduce stationary --draws 200 --rho 0:0.99:40",
-    "preceptor reproduce stationary --alpha 1.3 --horizon 200",
+    "preceptor reproduce stationary --assume alpha=1.3 --assume horizon=200",
     "preceptor reproduce --cluster tcp://127.0.0.1:8786",
 )
 
-
+_ASSUMED = ("alpha", "discount", "floor", "imputation", "tests", "budget", "horizon")
 _COLOURS = {"agrees": "green", "holds": "green", "compatible": "cyan", "differs": "red"}
-
-
-def _changed(help: str, metavar: str | None = None) -> Any:
-    """An option that changes an assumption of the paper."""
-    panel = "Change an assumption of the paper"
-    return typer.Option(help=help, metavar=metavar, rich_help_panel=panel)
 
 
 @app.command(epilog=_EXAMPLES)
 def reproduce(
     experiments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT", help="Which experiments to run (default: all)."),
+        _console.argument("Experiments to run (default: all).", "EXPERIMENT"),
     ] = None,
     draws: Annotated[
-        int | None, typer.Option(help="Random draws per setting (default: as in the paper).")
+        int | None, _console.option("Random draws per setting (default: as in the paper).")
     ] = None,
     rho: Annotated[
         str | None,
-        typer.Option(
-            help="Correlations: first:last:count, or a list with commas.", metavar="A:B:N"
+        _console.option("Correlations: first:last:count, or a list with commas.", metavar="A:B:N"),
+    ] = None,
+    assume: Annotated[
+        list[str] | None,
+        _console.keyed_option(
+            "Change an assumption of the paper; repeatable. alpha=1.3: a showing divides an error "
+            "by this; discount=0.9 per round; floor=0.1: share of the squared error that learning "
+            "never removes; imputation=0 (knows correlations) to 1 (ignores them), or linear or "
+            "cubic on sampled cases; tests=5; budget=2, 'at most 2' or 'exactly 2' per round; "
+            "horizon=200 rounds.",
+            "--assume",
+            _ASSUMED,
         ),
     ] = None,
-    alpha: Annotated[float | None, _changed("What a showing divides an error by.")] = None,
-    discount: Annotated[float | None, _changed("What a case one round later is worth.")] = None,
-    floor: Annotated[
-        float | None, _changed("Share of the squared error that learning never removes.")
-    ] = None,
-    imputation: Annotated[
-        str | None,
-        _changed(
-            "How hidden tests are filled in: 0 (knowing how tests go together) to 1 (as average); "
-            "linear or cubic on sampled cases.",
-            "SHARE|WORD",
-        ),
-    ] = None,
-    tests: Annotated[int | None, _changed("How many tests there are.")] = None,
-    budget: Annotated[
-        str | None, _changed("How many may be shown: 2, 'at most 2' or 'exactly 2'.", "K")
-    ] = None,
-    horizon: Annotated[int | None, _changed("How many rounds are planned.")] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A coarse pass that takes seconds.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.", min=0)] = 0,
+    quick: Annotated[bool, _console.option("Coarse settings; takes seconds.", "--quick")] = False,
+    seed: Annotated[int, _console.option("Random seed.", min=0)] = 0,
     workers: Annotated[
-        int | None, typer.Option(help="Local processes (default: one per core).", min=1)
+        int | None, _console.option("Local processes (default: one per core).", min=1)
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option(help="Run on a Dask cluster: the address of its scheduler.")
+        str | None, _console.option("Run on a Dask cluster: the address of its scheduler.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for data, figures and report.")
+        Path, _console.option("Folder for data, figures and report.", "--output", "-o")
     ] = Path("reproduction"),
     as_json: _options.AsJson = False,
 ) -> None:
     """Run the paper's experiments and write data (Parquet), figures (PNG, PDF) and a report.
 
-    A stopped run resumes when it is started again with the same output folder. With an assumption
-    changed, numbers are not comparable with the paper's and nothing is judged.
+    An interrupted run resumes when started again with the same output folder. With a changed
+    assumption, results are not compared with the paper's.
     """
-    with readable_errors():
-        from preceptor._base.executors import connect
-        from preceptor.experiments.assumptions import Assumptions
-        from preceptor.experiments.experiment import Scale, parse_range
-        from preceptor.experiments.reproduction import find
-        from preceptor.experiments.reproduction import reproduce as run_all
-        from preceptor.experiments.written import time_in_words
+    from preceptor._base.parallel import connect
+    from preceptor.paper.experiment import Assumptions, Scale, parse_range
+    from preceptor.paper.reproduction import find, time_in_words
+    from preceptor.paper.reproduction import reproduce as run_all
 
-        assume = Assumptions(
-            alpha=alpha,
-            discount=discount,
-            floor=floor,
-            imputation=_number_or_text(float, imputation),
-            tests=tests,
-            budget=_number_or_text(int, budget),
-            horizon=horizon,
-        )
-        scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed, assume)
-        for experiment in find(experiments or ()):
-            for option in experiment.unused(scale):
-                say(f"Note: {experiment.name} does not vary --{option}")
-        client = None if cluster is None else connect(cluster).client
-        try:
-            with spinner("reproducing") as tell:
-                results = run_all(
-                    experiments or (),
-                    output=output,
-                    scale=scale,
-                    workers=workers,
-                    client=client,
-                    tell=lambda name: lambda now: tell(now._replace(stage=f"{name}, {now.stage}")),
-                )
-        except KeyboardInterrupt:
-            say("Stopped. Finished work is kept; the same command resumes from there.")
-            raise typer.Exit(INTERRUPTED) from None
-        finally:
-            if client is not None:
-                client.close()
+    changed = _console.keyed_values("--assume", assume)
+    assumed = Assumptions(**{key: _number_or_text(value) for key, value in changed.items()})
+    scale = Scale(draws, None if rho is None else parse_range(rho), quick, seed, assumed)
+    for experiment in find(experiments or ()):
+        for unused in experiment.unused(scale):
+            _console.say(f"Note: {experiment.name} does not vary --{unused}")
+    client = None if cluster is None else connect(cluster).client
+    try:
+        with _console.spinner("reproducing") as tell:
+            results = run_all(
+                experiments or (),
+                output=output,
+                scale=scale,
+                workers=workers,
+                client=client,
+                tell=lambda name: lambda now: tell(now._replace(stage=f"{name}, {now.stage}")),
+            )
+    except KeyboardInterrupt:
+        _console.say("Stopped. Finished work is kept; the same command resumes from there.")
+        raise typer.Exit(_console.INTERRUPTED) from None
+    finally:
+        if client is not None:
+            client.close()
     if as_json:
         typer.echo((output / "report.json").read_text("utf-8"), nl=False)
         return
@@ -138,13 +111,13 @@ def reproduce(
             verdict = f"[{colour}]{finding.verdict.value}[/{colour}]"
             table.add_row(finding.claim, finding.paper, finding.ours, verdict)
         console.print(table)
-    say(time_in_words(results))
-    say(f"Wrote data, figures and report.md to {output}")
+    _console.say(time_in_words(results))
+    _console.say(f"Wrote data, figures and report.md to {output}")
 
 
-def _number_or_text(kind: type[_Number], text: str | None) -> _Number | str | None:
-    """What an option means that takes a number or words."""
-    try:
-        return None if text is None else kind(text)
-    except ValueError:
-        return text
+def _number_or_text(text: str) -> Any:
+    """A whole number, another number, or the text itself."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text

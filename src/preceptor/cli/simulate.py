@@ -1,4 +1,4 @@
-"""`preceptor simulate`: play a plan with simulated people, those it was made for and others."""
+"""`preceptor simulate`: play a plan with simulated people and compare it with its rivals."""
 
 from __future__ import annotations
 
@@ -8,77 +8,117 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import preceptor.cli._options as _options
-from preceptor._base.discounting import rounds_until
-from preceptor.advice.kinds import EVERYBODY, HUMANS
+from preceptor._base.numerics import rounds_until
 from preceptor.cli._app import app, examples
-from preceptor.cli._console import check_target, echo_json, readable_errors, say, spinner
+from preceptor.cli._console import argument, check_target, echo_json, option, say, spinner
 from preceptor.errors import InvalidInput
-from preceptor.evaluation.expectations import people_of
-from preceptor.plan import Plan
+from preceptor.model.evaluation import people_of
+from preceptor.model.plan import Plan
+from preceptor.simulation.named import EXEMPLAR, HUMANS, PERSON_NAMES
 
 if TYPE_CHECKING:
     from preceptor import Problem
     from preceptor.people.human import Human
-    from preceptor.simulation import Comparison
     from preceptor.simulation.choosing import Chooser
+    from preceptor.simulation.comparison import Comparison
 
-# Rounds are played until this share of the discounted time is covered.
+# Play rounds until this share of the discounted weight is covered.
 _COVERED, _MOST_ROUNDS = 0.95, 1_000
+# People per cell; an assistant that looks at cases takes some milliseconds for every decision.
+_PEOPLE, _FEW = 200, 20
+_CASE_AWARE = "case-aware"
+_POLICIES = ("plan", _CASE_AWARE)
 
 _EXAMPLES = examples(
     "preceptor simulate plan.json --people 200",
     "preceptor simulate plan.json --human forgets --noise 2 --log forgetful.csv",
     "preceptor simulate plan.json --human all --people 50",
+    "preceptor simulate plan.json --policy case-aware --tau 30 --human lms --noise 2",
 )
 
 
 @app.command(epilog=_EXAMPLES)
 def simulate(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")],
-    people: _options.People = 200,
+    plan: Annotated[Path, argument("Plan file.", "PLAN")],
+    people: Annotated[
+        int | None,
+        option(f"Number of simulated people (default: {_PEOPLE}; {_FEW} with case-aware).", min=1),
+    ] = None,
+    policy: Annotated[
+        str,
+        option(
+            "What is compared with its rivals: the plan, or an assistant that looks at each case.",
+            words=_POLICIES,
+        ),
+    ] = "plan",
+    tau: Annotated[
+        float | None,
+        option(
+            "With case-aware: cases decided alone that one aided case is worth; inf for teaching "
+            "only (default: 30 if it knows anything of the case).",
+            min=0,
+        ),
+    ] = None,
+    knows: Annotated[
+        list[str] | None,
+        option(
+            "With case-aware: a test whose result it knows before it chooses; repeatable "
+            "(default: all).",
+            metavar="TEST",
+        ),
+    ] = None,
     human: Annotated[
         str | None,
-        typer.Option(
-            help="How the people learn, or a kind of `plan --person` (default: as those that the "
-            "plan was made for).",
-            metavar="|".join((*HUMANS, "all")),
-            autocompletion=lambda: [*EVERYBODY, "all"],
+        option(
+            "Kind of learner, or a kind of `plan --person` (default: the plan's own person).",
+            words=(*PERSON_NAMES, EXEMPLAR, "all"),
+            metavar="|".join((*HUMANS, EXEMPLAR, "all")),
         ),
     ] = None,
     rounds: _options.PlayedRounds = None,
     noise: _options.AnswerNoise = 0.0,
     log: Annotated[
         Path | None,
-        typer.Option(help="Write a log of the plan's run: .csv, .jsonl or .parquet."),
+        option("Write the rounds played under the policy: .csv, .jsonl or .parquet."),
     ] = None,
     seed: _options.PeopleSeed = 0,
     as_json: _options.AsJson = False,
 ) -> None:
     """Play a plan and its rivals with simulated people, and compare their losses."""
-    with readable_errors():
-        if log is not None:
-            check_target(log, plan, endings=_options.LOG_ENDINGS)
-        if human not in (None, "all", *EVERYBODY):
-            raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(EVERYBODY)} or all")
-        if log is not None and human == "all":
-            raise InvalidInput("--log: holds one kind of person; name it with --human")
-        found = Plan.load(plan)
-        played = rounds_worth_playing(found) if rounds is None else rounds
-        from preceptor.simulation import RandomOrder, compare, most_predictive, rollout
+    check_target(log, plan, endings=_options.LOG_ENDINGS)
+    known = (*PERSON_NAMES, EXEMPLAR, "all")
+    if human not in (None, *known):
+        raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(known)}")
+    if policy not in _POLICIES:
+        raise InvalidInput(f"--policy: {policy!r}, must be one of {', '.join(_POLICIES)}")
+    if policy == "plan" and (tau is not None or knows):
+        raise InvalidInput("--tau, --knows: describe --policy case-aware; add it")
+    if log is not None and human == "all":
+        raise InvalidInput("--log: records one kind of person; choose it with --human")
+    found = Plan.load(plan)
+    played = rounds_worth_playing(found) if rounds is None else rounds
+    aware = policy == _CASE_AWARE
+    people = people or (_FEW if aware else _PEOPLE)
+    from preceptor.learners.case_policy import CaseAware
+    from preceptor.simulation.choosing import RandomOrder, most_predictive
+    from preceptor.simulation.comparison import compare
+    from preceptor.simulation.rollouts import rollout
 
-        players = _players(found.problem, human, noise)
-        rivals: dict[str, Chooser] = {
-            "this plan": found,
-            "most predictive": most_predictive(found.problem),
-            "random order": RandomOrder.of(found.problem),
-        }
-        with spinner("simulating") as tell:
-            table = compare(found.problem, rivals, players, played, people, rng=seed, progress=tell)
-        if log is not None:
-            person = _one_of(found.problem, players, noise)
-            run = rollout(found.problem, found, played, people, rng=seed, human=person)
-            run.log.write(log, world=found.problem.world)
-            say(f"Wrote {people * played:,} rounds to {log}")
+    players = _players(found.problem, human, noise)
+    asked: Chooser = CaseAware(tau, tuple(knows) if knows else "case") if aware else found
+    rivals: dict[str, Chooser] = {
+        **({policy: asked} if aware else {}),
+        "this plan": found,
+        "most predictive": most_predictive(found.problem),
+        "random order": RandomOrder.of(found.problem),
+    }
+    with spinner("simulating") as tell:
+        table = compare(found.problem, rivals, players, played, people, rng=seed, progress=tell)
+    if log is not None:
+        person = _one_of(found.problem, players, noise)
+        run = rollout(found.problem, asked, played, people, rng=seed, human=person)
+        run.log.write(log, world=found.problem.world)
+        say(f"Wrote {people * played:,} rounds to {log}")
     if as_json:
         head = {"people": people, "rounds": played, "weight": table.weight, "seed": table.seed}
         echo_json(head | {"rows": table.rows()})
@@ -89,22 +129,24 @@ def simulate(
 
 
 def _players(problem: Problem, human: str | None, noise: float) -> dict[str, Human]:
-    """Who plays, by name: the people of the plan, or those of the cast who resemble them."""
-    from preceptor.simulation import humans_of
-    from preceptor.simulation.cast import acting_in
+    """Simulated people by name: those of the plan, or similar people of other kinds."""
+    from preceptor.simulation.cast import acting_in, humans_of
     from preceptor.simulation.named import human_named, resembled
 
     if human is None and not problem.learns_by_showings:
-        everybody = people_of(problem).items()
-        return {name: acting_in(problem, person, noise) for name, person in everybody}
+        members = people_of(problem).items()
+        return {name: acting_in(problem, person, noise) for name, person in members}
     if human == "all":
-        return humans_of(resembled(problem), response_noise=noise)
+        cast = humans_of(resembled(problem), response_noise=noise)
+        return (
+            cast if problem.is_binary else cast | {EXEMPLAR: human_named(problem, EXEMPLAR, noise)}
+        )
     name = human or "paper"
     return {HUMANS.get(name, name): human_named(problem, name, noise)}
 
 
 def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
-    """The one who plays; for a crowd, whoever is drawn from it."""
+    """The simulated person; for a crowd, one drawn from it."""
     from preceptor.simulation.cast import acting_in
 
     if len(players) == 1:
@@ -113,7 +155,7 @@ def _one_of(problem: Problem, players: dict[str, Human], noise: float) -> Human:
 
 
 def rounds_worth_playing(plan: Plan) -> int:
-    """Enough for most of the discounted weight."""
+    """Number of rounds that cover most of the discounted weight."""
     problem = plan.problem
     if problem.horizon is not None:
         return min(problem.horizon, _MOST_ROUNDS)
@@ -123,11 +165,11 @@ def rounds_worth_playing(plan: Plan) -> int:
 
 
 def _expected(plan: Plan, table: Comparison) -> None:
-    """What theory says about the person the plan was made for, over the same rounds."""
+    """Print the exact expected loss for the plan's own person over the same rounds."""
     if "paper" not in table.humans or not plan.problem.learns_by_showings:
         return
-    from preceptor._base.discounting import discounted_sum
-    from preceptor.evaluation.value import losses_along
+    from preceptor._base.numerics import discounted_sum
+    from preceptor.model.evaluation import losses_along
 
     losses = losses_along(plan.problem, plan.policy.schedule(table.rounds))
     exact = discounted_sum(losses, plan.problem.discount)

@@ -1,149 +1,202 @@
-"""`preceptor tutor`: teach a real person in a terminal, working out who they may be on the way."""
+"""`preceptor tutor`: teach one person in the terminal."""
 
 from __future__ import annotations
 
 import itertools
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 import preceptor
 import preceptor.cli._options as _options
 from preceptor._base.words import counted
-from preceptor.cli._app import app, examples
-from preceptor.cli._console import check_target, note_all, readable_errors, say, spinner
-from preceptor.cli._reading import reads_table
+from preceptor.cli._app import BriefCommand, app, examples
+from preceptor.cli._console import check_target, note_all, option, say, spinner
+from preceptor.cli._options import reads_table
 from preceptor.cli._tables import source_of
+from preceptor.data.opening import Reading
 from preceptor.errors import InvalidInput
-from preceptor.tables import Reading
 
 if TYPE_CHECKING:
-    from preceptor.cli._asking import Question
-    from preceptor.cli._cases import Cases
-    from preceptor.cli._session import Session
+    from preceptor.cli._session import Question, Session
+    from preceptor.cli._tables import Cases, Deck
+    from preceptor.learners.tutor import Tutor
+    from preceptor.model.sets import TestSet
+
+# A session of training: cases that the tutor picks, and at the end some as they come, because
+# picked cases follow the rule more closely than cases in general do.
+_PICKED, _AS_THEY_COME = 20, 5
+_ORDINARY = "as they come"
+# As in `learners.tutored`.
+_LOOKS = ("pool", "case", "nothing")
 
 _EXAMPLES = examples(
     "preceptor tutor cases.csv --outcome y --name ann",
-    "preceptor tutor cases.csv --outcome y --name ann --rounds 20 --report ann.html",
-    "preceptor tutor cases.csv --outcome y --name ann --plan plan.json     (costs, risks: "
-    "as planned)",
+    "preceptor tutor cases.csv --outcome y --name ann --rounds 40 --report ann.html",
+    "preceptor tutor cases.csv --outcome y --name ann --looks case     (cases as they come)",
+    "preceptor tutor cases.csv --outcome y --name ann --plan plan.json     (costs and "
+    "risk from the plan)",
     "preceptor fit ann.csv --data cases.csv --outcome y",
 )
 
 
-@app.command(epilog=_EXAMPLES)
+@app.command(cls=BriefCommand, epilog=_EXAMPLES)
 @reads_table
 def tutor(
-    name: Annotated[str, typer.Option(help="Whom you teach.", metavar="NAME")],
+    name: Annotated[str, option("Name of the trainee.", metavar="NAME")],
     data: _options.Table = None,
     outcome: _options.Outcome = None,
     plan: Annotated[
         Path | None,
-        typer.Option(
-            help="A plan of the same table: teach the person it was made for, with their first "
-            "beliefs, its costs and its risk.",
+        option(
+            "Plan for the same table: use its person, initial beliefs, costs and risk.",
             metavar="PLAN",
         ),
     ] = None,
     tests: _options.Tests = None,
     log: Annotated[
         Path | None,
-        typer.Option(
-            help="The log of all rounds: .csv, .jsonl or .parquet (default: NAME.csv). Where it "
-            "has rounds of NAME, the session goes on after them.",
+        option(
+            "Log of all rounds: .csv, .jsonl or .parquet (default: NAME.csv). If it contains "
+            "rounds of NAME, the session resumes after them.",
             metavar="FILE",
         ),
     ] = None,
+    looks: Annotated[
+        str,
+        option(
+            "What the tutor looks at before it chooses: all cases of the table, of which it also "
+            "picks one (pool), the next case (case), or nothing.",
+            words=_LOOKS,
+        ),
+    ] = "pool",
+    tau: Annotated[
+        float | None,
+        option(
+            "Cases decided alone that one aided case is worth: 0 counts only this answer, inf "
+            "only what is learned (default: inf for picked cases, 30 for others).",
+            min=0,
+            panel=_options.MORE,
+        ),
+    ] = None,
+    alone: Annotated[
+        str,
+        option(
+            "What the trainee will see later, without the tutor: any tests, or the best ones.",
+            words=("any", "best"),
+            metavar="any|best",
+            panel=_options.MORE,
+        ),
+    ] = "any",
+    course: Annotated[
+        str | None,
+        option(
+            "Database of `preceptor teach`: answer the cases of that course here.",
+            metavar="FILE|URL",
+        ),
+    ] = None,
     rounds: Annotated[
-        int | None, typer.Option(help="Stop after so many cases (default: when told to).", min=1)
+        int | None,
+        option(
+            f"Stop after this many cases (default: when told to; if the tutor picks them, after "
+            f"{_PICKED + _AS_THEY_COME}, of which the last {_AS_THEY_COME} come as they are).",
+            min=1,
+        ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(help="Write a page that shows the run.", metavar="FILE")
+        Path | None, option("Write an HTML page about the session.", metavar="FILE")
     ] = None,
     half_life: _options.HalfLife = None,
     cases: _options.Cases = None,
     person: _options.Kind = None,
     drop: _options.Drop = None,
-    seed: Annotated[int, typer.Option(help="Seed of the order of cases.", min=0)] = 0,
+    seed: Annotated[int, option("Random seed of the order of cases.", min=0)] = 0,
     *,
     reading: Reading,
 ) -> None:
-    """Teach a person in the terminal: show tests of a case, take the answer, tell the truth.
+    """Teach one person in the terminal: show tests of a case, ask for a prediction, tell the truth.
 
-    What is shown is planned anew as answers come, for whichever kind of learner they point to.
+    Cases and tests are picked to teach, and adapt to how the answers suggest this person learns.
 
-    The log is written after every case, so nothing is lost if it ends at any moment; the same
-    command goes on from there.
+    The log is written after every case; the same command resumes from there.
     """
-    with readable_errors():
-        from preceptor.advice.choices import reading_as
-        from preceptor.cli._asking import question_of
-        from preceptor.cli._cases import Cases
-        from preceptor.cli._session import Session
-        from preceptor.tutoring import Tutor
-
-        logged = log or _log_of(name)
-        inputs = (data, plan)
-        named_by = "--log" if log else "--log or --name"
-        check_target(logged, *inputs, option=named_by, endings=_options.LOG_ENDINGS)
-        if report is not None:
-            check_target(report, logged, *inputs, option="--report", endings=(".html", ".htm"))
-        planned = None if plan is None else preceptor.Plan.load(plan).problem
-        as_number = planned is not None and not planned.is_binary
-        found = Cases.read(
-            source_of(data),
-            outcome,
-            drop=drop or (),
-            reading=reading,
-            seed=seed,
-            read_as=reading_as(None, as_number),
+    if course is not None:
+        given = {"table": data, "plan": plan, "log": log, "report": report, "tests": tests}
+        InvalidInput.raise_if(
+            f"{name}: the course says so already; leave it out"
+            for name, value in given.items()
+            if value is not None
         )
-        note_all(*found.estimate.warnings)
-        about_whom = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
-        if planned is None:
-            problem = _problem(found, about_whom)
-        else:
-            _check_plan(planned, found, about_whom)
-            problem = planned
-        session = Session.resumed(name, logged, Tutor(problem))
-        question = question_of(problem, found.name, found.outcome)
-        _talk(session, found, question, seed, rounds, report)
+        from preceptor.cli._course_session import teach_in_terminal
+
+        return teach_in_terminal(course, name, rounds)
+    from preceptor.cli._session import Session, question_of
+    from preceptor.cli._tables import Cases, Deck
+    from preceptor.learners.tutor import Tutor
+
+    if looks not in _LOOKS:
+        raise InvalidInput(f"--looks: {looks!r}, must be one of {', '.join(_LOOKS)}")
+    logged = log or _log_of(name)
+    inputs = (data, plan)
+    named_by = "--log" if log else "--log or --name"
+    check_target(logged, *inputs, option=named_by, endings=_options.LOG_ENDINGS)
+    check_target(report, logged, *inputs, option="--report", endings=(".html", ".htm"))
+    planned = None if plan is None else preceptor.Plan.load(plan).problem
+    as_number = planned is not None and not planned.is_binary
+    found = Cases.read(
+        source_of(data),
+        outcome,
+        drop=drop or (),
+        reading=reading,
+        seed=seed,
+        as_number=as_number,
+    )
+    note_all(*found.estimate.warnings)
+    about_whom = {"tests": tests, "half_life": half_life, "cases": cases, "person": person}
+    if planned is None:
+        problem = _problem(found, about_whom)
+    else:
+        check_plan(planned, found, about_whom)
+        problem = planned
+    deck = Deck(found, problem, seed)
+    session = Session.resumed(name, logged, Tutor(problem, tau=tau, alone=alone))
+    session = replace(session, tutor=deck.located(session.tutor))
+    question = question_of(problem, found.name, found.outcome)
+    if rounds is None and looks == "pool":
+        rounds = _PICKED + _AS_THEY_COME
+    _talk(session, deck, question, looks, rounds, report)
 
 
 def _log_of(name: str) -> Path:
-    """Where the rounds of this person are kept, unless `--log` says it."""
+    """Default log file of this person."""
     if not re.fullmatch(r"[\w-][\w .-]*", name):
-        raise InvalidInput(f"--name: {name!r} cannot be the name of a file; give --log too")
+        raise InvalidInput(f"--name: {name!r} cannot be used as a file name; add --log")
     return Path(f"{name}.csv")
 
 
 def _problem(found: Cases, given: dict[str, Any]) -> preceptor.Problem:
-    """The problem of the table for the person that the options describe."""
-    from preceptor.advice.choices import budget_for, problem_for, time_from
+    """The problem for the table and the person described by the options."""
+    from preceptor.advice.options import PersonOptions, budget_for, problem_for, time_from
 
     world = found.estimate.world
-    with spinner("beginning") as tell:
+    with spinner("preparing") as tell:
         return problem_for(
             world,
             budget_for(world, tests=given["tests"]),
             time_from(given["cases"]),
-            person=given["person"],
-            learner=None,
-            participant=None,
-            beliefs=None,
-            standardised=False,
-            half_life=given["half_life"],
-            alpha=None,
+            PersonOptions(given["person"], half_life=given["half_life"]),
             progress=tell,
         )
 
 
-def _check_plan(planned: preceptor.Problem, found: Cases, given: dict[str, Any]) -> None:
-    """A plan must be about the tests of the table, and says alone whom it is for."""
+def check_plan(planned: preceptor.Problem, found: Cases, given: dict[str, Any]) -> None:
+    """The plan must match the table's tests, and excludes options about the person."""
     faults = [
-        f"{option}: the plan says that; leave it out, or --plan"
+        f"{option}: already given by the plan; leave out --{option} or --plan"
         for option, value in given.items()
         if value is not None
     ]
@@ -157,41 +210,51 @@ def _check_plan(planned: preceptor.Problem, found: Cases, given: dict[str, Any])
 
 def _talk(
     session: Session,
-    found: Cases,
+    deck: Deck,
     question: Question,
-    seed: int,
+    looks: str,
     rounds: int | None,
     report: Path | None,
 ) -> None:
-    """The session itself."""
-    from preceptor.cli._asking import Stopped, summary
+    """Run the session."""
+    from preceptor.cli._session import Stopped, picked_in_words, summary
 
     before = session.tutor.rounds
-    _greet(session, question, found)
+    picks = looks == "pool"
+    # A short session has no room for cases that are not picked.
+    ordinary = _AS_THEY_COME if picks and rounds is not None and rounds >= _PICKED else 0
+    _greet(session, question, deck, picks=picks)
     try:
-        for _ in range(rounds) if rounds is not None else itertools.count():
-            session = _one_case(session, found, question, seed)
+        for number in range(rounds) if rounds is not None else itertools.count():
+            if rounds is not None and ordinary and number == rounds - ordinary:
+                typer.echo(f"\nThe last {counted(ordinary, 'case')} come as they are.")
+                looks = _ORDINARY
+            session = _one_case(session, deck, question, looks)
     except (Stopped, KeyboardInterrupt):
         pass
     tutor = session.tutor
     typer.echo()
-    typer.echo(summary(tutor, session.name, tutor.rounds - before, found.name))
+    typer.echo(summary(tutor, session.name, tutor.rounds - before, deck.cases.name))
     if not tutor.rounds:
         return
+    if picks:
+        typer.echo(picked_in_words(tutor, deck.pool, deck.cases.name))
     if report is not None:
         from preceptor.report.session import write_session
 
-        # Why rounds of an earlier session were shown is not kept.
+        # Reasons of earlier sessions are not stored.
         reasons = session.reasons if before == 0 else ()
         write_session(tutor, report, name=session.name, reasons=reasons)
-        say(f"Wrote the page of this run to {report}")
-    say(f"Kept in {session.path}. The same command goes on with the next case.")
-    say(f"What it says about how {session.name} learns: preceptor fit {session.path} --data ...")
+        say(f"Wrote the session page to {report}")
+    say(f"Saved in {session.path}. The same command continues with the next case.")
+    say(f"To estimate how {session.name} learns: preceptor fit {session.path} --data ...")
 
 
-def _greet(session: Session, question: Question, found: Cases) -> None:
-    for line in question.greeting(found.outcome):
+def _greet(session: Session, question: Question, deck: Deck, *, picks: bool) -> None:
+    for line in question.greeting(deck.cases.outcome):
         typer.echo(line)
+    if picks:
+        typer.echo("Cases are picked to teach: expect to be wrong more often than usual.")
     if not session.tutor.rounds:
         return
     so_far = counted(session.tutor.rounds, "case")
@@ -202,25 +265,53 @@ def _greet(session: Session, question: Question, found: Cases) -> None:
         typer.echo(f"Last time you said {question.said(last.answer)}. {verdict}")
 
 
-def _one_case(session: Session, found: Cases, question: Question, seed: int) -> Session:
-    """Show a case, take the answer, keep it, tell the truth."""
-    from preceptor.cli._asking import ask
+def _one_case(session: Session, deck: Deck, question: Question, looks: str) -> Session:
+    """Show a case, record the answer, then tell the truth."""
+    from preceptor.cli._session import ask
 
-    tutor = session.tutor
-    row, turn = found.row_of(tutor.problem, seed, tutor.rounds)
-    with spinner("choosing tests"):
-        advice = tutor.recommendation(found.available(row))
-    if turn and row == found.order(tutor.problem, seed, turn)[0]:
-        typer.echo("\nAll cases have been used; they come again in another order.")
+    tutor, found = session.tutor, deck.cases
+    with spinner("choosing"):
+        position, shown, reason = _choice(tutor, deck, looks)
+    row = int(deck.rows[position])
+    uses = deck.uses(tutor.record)
+    if uses[position] and uses[position] == uses.max():
+        typer.echo("\nAll cases have been used; they repeat in another order.")
     typer.echo(f"\nCase {tutor.rounds + 1}")
-    lines = found.in_words(row, advice.shown) or ["nothing is shown this time: say what you expect"]
+    lines = found.in_words(row, shown) or ["nothing is shown this time: give your best guess"]
     for line in lines:
         typer.echo(f"  {line}")
-    answer = ask(question, lambda: advice.reason)
+    answer = ask(question, lambda: reason)
     truth = float(found.outcome[row])
-    # Kept before it is told: nobody shall answer again once they have seen the truth.
-    after = session.after(
-        advice.shown, found.results(row, advice.shown), answer, truth, advice.reason
-    )
+    # Recorded before the truth is told, so that it cannot be answered again knowing it.
+    after = session.after(shown, found.results(row, shown), answer, truth, reason, deck)
     typer.echo(question.verdict(answer, truth))
     return after
+
+
+def _choice(tutor: Tutor, deck: Deck, looks: str) -> tuple[int, TestSet, str]:
+    """Position of the next case, the tests to show of it, and the reason."""
+    if looks == "pool":
+        said = tutor.recommendation(pool=deck.pool)
+        assert said.case is not None
+        return said.case, said.shown, said.reason
+    position = deck.next_in_line(tutor.record)
+    row = int(deck.rows[position])
+    available = deck.cases.available(row)
+    if looks == _ORDINARY:
+        usual = _tests_alone(tutor, available, deck.seed)
+        if usual is not None:
+            return position, usual, "This case was not picked: the last ones come as they are."
+    known = deck.cases.values[row] if looks == "case" else None
+    said = tutor.recommendation(available, case=known)
+    return position, said.shown, said.reason
+
+
+def _tests_alone(tutor: Tutor, available: list[int], seed: int) -> TestSet | None:
+    """Tests as the trainee will see them without the tutor; None if none of these are known."""
+    from preceptor.planning.candidate_sets import full_sets, most_predictive_set
+
+    rng = np.random.default_rng([seed, tutor.rounds])
+    best = tutor.alone == "best"
+    sets = [most_predictive_set(tutor.problem)] if best else full_sets(tutor.problem, rng)
+    known = [shown for shown in sets if set(shown) <= set(available)]
+    return known[rng.integers(len(known))] if known else None

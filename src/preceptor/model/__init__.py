@@ -1,1 +1,4 @@
-"""The nouns of the paper: the world, what may be shown in it, and how mistakes are charged."""
+"""The model: worlds, budgets, risks, the contract of a person, problems, policies and plans.
+
+Nothing is imported here; users take these names from `preceptor` itself.
+"""

@@ -1,8 +1,8 @@
-"""Budgets: which sets of tests may be shown in one round, and what showing them costs.
+"""Budgets: which sets of tests may be shown in one round, and at what price.
 
-A budget lists its sets in one fixed order (smaller sets first, then by index), and every solver
+A budget lists its sets in a fixed order (smaller sets first, then by index), and every solver
 breaks ties by that order, so the same problem always gives the same plan. `price` is charged per
-test shown and added to the loss of the round; it is one number or one for each test.
+test shown and added to the loss of the round; it is one number or one per test.
 """
 
 from __future__ import annotations
@@ -10,31 +10,40 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number
-from preceptor._base.fields import Count, Index, Items, Limits, NonNegative, Vector
+from preceptor._base.checks import is_count
+from preceptor._base.schema import (
+    Count,
+    Index,
+    InFiles,
+    Items,
+    Limits,
+    NonNegative,
+    NotKind,
+    Vector,
+    faults_as_made,
+)
 from preceptor._base.values import FloatArray, Kind, frozen_array
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem, TooLarge
-from preceptor.model.sets import SetFamily
+from preceptor.model.sets import MOST_NUMBERS, SetFamily
+from preceptor.model.world import Blocks
 
 # Beyond this many sets, listing them all takes minutes and gigabytes.
 MAX_LISTED_SETS = 5_000_000
-# Which set holds which test is a table of so many bytes.
-_MOST_MEMBERSHIPS = 500_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Budget(Kind):
     """Which tests may be shown together, and at what price.
 
-    Base of all budgets. A budget of your own is a frozen dataclass with a `kind` that defines
+    Base of all budgets. Define your own as a frozen dataclass with a `kind` and the methods
     `count`, `subsets`, `allows` and `maximise`.
 
     Parameters
@@ -59,25 +68,14 @@ class Budget(Kind):
     ] = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not is_number(self.price):
-            try:
-                object.__setattr__(self, "price", frozen_array(self.price))
-            except (TypeError, ValueError, OverflowError):
-                raise InvalidProblem(
-                    f"price: {self.price!r}, must be a number or one number for each test"
-                ) from None
-        InvalidProblem.raise_if(self._faults())
+        InvalidProblem.raise_if(faults_as_made(self) or self._faults())
 
     def _faults(self) -> list[str]:
-        prices = np.asarray(self.price, dtype=np.float64)
-        if prices.ndim > 1:
-            return [f"price: shape {prices.shape}, must be a number or one for each test"]
-        if not np.all(np.isfinite(prices)) or prices.min(initial=0.0) < 0:
-            return [f"price: {self.price!r}, must be finite and at least 0"]
+        """Faults of fields that are valid by themselves."""
         return []
 
     def size_faults(self, tests: int) -> list[str]:
-        """What is wrong with this budget for a world of that many tests.
+        """Faults of this budget in a world with this many tests.
 
         Parameters
         ----------
@@ -87,7 +85,7 @@ class Budget(Kind):
         Returns
         -------
         list of str
-            One sentence for each fault; empty if there is none.
+            One sentence per fault.
         """
         prices = np.asarray(self.price)
         if prices.ndim and prices.size != tests:
@@ -105,12 +103,12 @@ class Budget(Kind):
         Returns
         -------
         array of shape (n,)
-            What showing each test adds to the loss of a round.
+            Added to the loss of a round for each test shown.
         """
         return np.broadcast_to(np.asarray(self.price, dtype=np.float64), (tests,)).copy()
 
     def shown_together(self, tests: int) -> tuple[tuple[int, ...], ...]:
-        """The smallest sets that can be added or left out: single tests, unless they are grouped.
+        """The units that are shown or hidden together: single columns, unless tests are grouped.
 
         Parameters
         ----------
@@ -120,32 +118,32 @@ class Budget(Kind):
         Returns
         -------
         tuple of tuples of int
-            Together they hold every test once.
+            A partition of the columns.
         """
         return tuple((i,) for i in range(tests))
 
     def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
-        """A budget of only these sets, at the same prices.
+        """A budget that allows only these sets, at the same prices.
 
         Parameters
         ----------
         sets
-            The sets that stay allowed.
+            The allowed sets.
 
         Returns
         -------
         Budget
-            It allows nothing else.
+            A `Listed` budget.
         """
         return Listed(tuple(tuple(shown) for shown in sets), price=self.price)
 
     def in_words(self, tests: int | None = None) -> str:
-        """What may be shown in a round, as part of a sentence.
+        """Describe what may be shown in a round, as part of a sentence.
 
         Parameters
         ----------
         tests
-            How many tests there are, where that is known.
+            How many tests there are, if known.
 
         Returns
         -------
@@ -160,7 +158,7 @@ class Budget(Kind):
 
     @abstractmethod
     def count(self, tests: int) -> int:
-        """How many sets are allowed (an upper bound where counting is as hard as listing).
+        """Number of allowed sets (an upper bound where counting is as hard as listing).
 
         Parameters
         ----------
@@ -170,7 +168,7 @@ class Budget(Kind):
         Returns
         -------
         int
-            The number of sets, the empty one included where it is allowed.
+            Including the empty set if it is allowed.
         """
 
     @abstractmethod
@@ -185,7 +183,7 @@ class Budget(Kind):
         Returns
         -------
         iterator of tuples of int
-            Indices in rising order. Every solver breaks ties by this order.
+            Indices in increasing order. Every solver breaks ties by this order.
         """
 
     @abstractmethod
@@ -205,21 +203,21 @@ class Budget(Kind):
 
     @abstractmethod
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """The allowed set with the largest sum of scores; the smaller set if tied.
+        """The allowed set with the largest sum of scores; the smaller set in a tie.
 
         Parameters
         ----------
         scores
-            One number for each test, shape (n,).
+            One per test, shape (n,).
 
         Returns
         -------
         tuple of int
-            Indices in rising order.
+            Indices in increasing order.
         """
 
     def sets(self, tests: int) -> SetFamily:
-        """List every allowed set.
+        """List all allowed sets.
 
         Parameters
         ----------
@@ -229,7 +227,7 @@ class Budget(Kind):
         Returns
         -------
         SetFamily
-            The sets in the order of `subsets`, with what each costs to show.
+            The sets in the order of `subsets`, with their prices.
 
         Raises
         ------
@@ -239,39 +237,32 @@ class Budget(Kind):
             No set is allowed at all.
         """
         bound = self.count(tests)
-        most = min(MAX_LISTED_SETS, _MOST_MEMBERSHIPS // tests)
+        # A table of which set holds which test has a byte for each; the largest array has eight.
+        most = min(MAX_LISTED_SETS, 8 * MOST_NUMBERS // tests)
         if bound > most:
-            # A number of hundreds of digits says no more than its size.
+            # A number may have hundreds of digits; then its size is enough.
             many = f"{bound:,}" if bound < 10**15 else f"about 10^{int(math.log10(bound))}"
             raise TooLarge(
                 f"{many} sets of {tests:,} tests are allowed, more than the {most:,} that can "
-                "be listed; lower the budget, or leave out tests that matter little",
+                "be listed; lower the budget, or leave out unimportant tests",
                 bytes_needed=bound * 8 * tests,
             )
         listed = list(self.subsets(tests))
         if not listed:
-            raise InvalidProblem(f"budget: {self} allows no set of {tests} tests at all")
-        widest = max((len(s) for s in listed), default=0)
-        members = np.full((len(listed), max(widest, 1)), -1, dtype=np.int64)
-        sizes = np.array([len(s) for s in listed], dtype=np.int64)
-        for width in set(sizes.tolist()) - {0}:
-            rows = np.flatnonzero(sizes == width)
-            members[rows, :width] = [listed[r] for r in rows]
-        per_test = np.append(self.prices(tests), 0.0)
-        return SetFamily(members, sizes, per_test[members].sum(axis=1), tests)
+            raise InvalidProblem(f"budget: {self} allows no set of {tests} tests")
+        return SetFamily.of(listed, self.prices(tests))
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted(Budget):
-    """Budgets that count tests: k of them."""
+    """Budgets that limit the number of tests, k."""
 
     k: Annotated[Count, "How many tests."]
 
-    def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if not is_count(self.k, least=1):
-            faults.append(f"k: {self.k!r}, must be a whole number of at least 1")
-        return faults
+    @property
+    @abstractmethod
+    def widths(self) -> range:
+        """The allowed numbers of tests."""
 
     def size_faults(self, tests: int) -> list[str]:
         """k must not exceed the number of tests."""
@@ -283,20 +274,44 @@ class _Counted(Budget):
             )
         return faults
 
-    def _some(self, tests: int | None) -> str:
-        return counted(self.k, "test") if tests is None else f"{self.k} of {tests}"
+    def in_words(self, tests: int | None = None) -> str:
+        """The number of tests.
+
+        >>> AtMost(2).in_words(5), AtMost(2).in_words()
+        ('at most 2 of 5', 'at most 2 tests')
+        """
+        some = counted(self.k, "test") if tests is None else f"{self.k} of {tests}"
+        return self._with_price(f"{self.kind.replace('-', ' ')} {some}")
+
+    def count(self, tests: int) -> int:
+        """Σ_j C(n, j) over the allowed numbers j."""
+        return sum(math.comb(tests, j) for j in self.widths)
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """All sets of each allowed size."""
+        for width in self.widths:
+            yield from itertools.combinations(range(tests), width)
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Whether the number of tests is allowed."""
+        return len(shown) in self.widths
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """The k largest scores."""
+        best = np.argsort(-scores, kind="stable")[: self.k]
+        return tuple(sorted(int(i) for i in best))
 
 
 @dataclass(frozen=True, eq=False)
 class AtMost(_Counted):
-    """Any set of up to k tests, the empty one included. The paper's budget.
+    """Any set of up to k tests, including the empty set. The paper's budget.
 
     Parameters
     ----------
     k
         The most tests that may be shown per case, at least 1.
     price
-        Added to the loss for each test shown: one number, or one for each test (n,).
+        Added to the loss for each test shown: one number, or one per test (n,).
 
     Examples
     --------
@@ -306,31 +321,14 @@ class AtMost(_Counted):
 
     kind: ClassVar[str] = "at-most"
 
-    def count(self, tests: int) -> int:
-        """Σ_j C(n, j) for j up to k."""
-        return sum(math.comb(tests, j) for j in range(self.k + 1))
-
-    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
-        """All sets of size 0, then 1, up to k."""
-        for width in range(self.k + 1):
-            yield from itertools.combinations(range(tests), width)
-
-    def allows(self, shown: Sequence[int]) -> bool:
-        """At most k tests."""
-        return len(shown) <= self.k
+    @property
+    def widths(self) -> range:
+        """From 0 to k."""
+        return range(self.k + 1)
 
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """The up to k largest positive scores."""
-        best = np.argsort(-scores, kind="stable")[: self.k]
-        return tuple(sorted(int(i) for i in best if scores[i] > 0))
-
-    def in_words(self, tests: int | None = None) -> str:
-        """The most tests.
-
-        >>> AtMost(2).in_words(5), AtMost(2).in_words()
-        ('at most 2 of 5', 'at most 2 tests')
-        """
-        return self._with_price(f"at most {self._some(tests)}")
+        """The k largest scores, if positive."""
+        return tuple(i for i in super().maximise(scores) if scores[i] > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +340,7 @@ class Exactly(_Counted):
     k
         How many tests are shown per case, at least 1.
     price
-        Added to the loss for each test shown: one number, or one for each test (n,).
+        Added to the loss for each test shown: one number, or one per test (n,).
 
     Examples
     --------
@@ -352,42 +350,26 @@ class Exactly(_Counted):
 
     kind: ClassVar[str] = "exactly"
 
-    def count(self, tests: int) -> int:
-        """C(n, k)."""
-        return math.comb(tests, self.k)
-
-    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
-        """All sets of size k."""
-        return itertools.combinations(range(tests), self.k)
-
-    def allows(self, shown: Sequence[int]) -> bool:
-        """Exactly k tests."""
-        return len(shown) == self.k
-
-    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """The k largest scores."""
-        best = np.argsort(-scores, kind="stable")[: self.k]
-        return tuple(sorted(int(i) for i in best))
-
-    def in_words(self, tests: int | None = None) -> str:
-        """The number of tests."""
-        return self._with_price(f"exactly {self._some(tests)}")
+    @property
+    def widths(self) -> range:
+        """Only k."""
+        return range(self.k, self.k + 1)
 
 
 @dataclass(frozen=True, eq=False)
 class Knapsack(Budget):
-    """Any set whose costs add up to no more than `limit` (minutes, money, blood).
+    """Any set whose total cost is at most `limit` (minutes, money, blood).
 
-    Costs only restrict what may be shown; to charge for tests as well, give a `price`.
+    Costs only restrict what may be shown; to charge for tests as well, set a `price`.
 
     Parameters
     ----------
     costs
-        What each test takes of the limit, shape (n,), at least 0.
+        Cost of each test, shape (n,), at least 0.
     limit
-        The most that the tests of one case may cost together, in the units of `costs`.
+        The largest total cost per case, in the units of `costs`.
     price
-        Added to the loss for each test shown: one number, or one for each test (n,).
+        Added to the loss for each test shown: one number, or one per test (n,).
 
     Examples
     --------
@@ -400,27 +382,13 @@ class Knapsack(Budget):
     costs: Annotated[Vector, Limits(at_least=0), "Cost of each test (minutes, money, ...)."]
     limit: Annotated[NonNegative, "The most that one round may cost."]
 
-    def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "costs", frozen_array(self.costs))
-        except (TypeError, ValueError):
-            raise InvalidProblem(f"costs: {self.costs!r}, must be a list of numbers") from None
-        super().__post_init__()
-
     def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if self.costs.ndim != 1 or self.costs.size == 0:
-            faults.append(f"costs: shape {self.costs.shape}, must be one number for each test")
-        elif not np.all(np.isfinite(self.costs)) or self.costs.min() < 0:
-            faults.append(f"costs: {self.costs.tolist()}, must be finite and at least 0")
-        if not is_number(self.limit) or self.limit < 0:
-            faults.append(f"limit: {self.limit!r}, must be a finite number of at least 0")
-        elif not faults and self.costs.min() > self.limit:
-            faults.append(
-                f"limit: {self.limit} is below the cheapest test ({self.costs.min():.6g}), so "
-                "nothing could ever be shown; raise it"
-            )
-        return faults
+        if self.costs.min() <= self.limit:
+            return []
+        return [
+            f"limit: {self.limit} is below the cheapest test ({self.costs.min():.6g}), so nothing "
+            "could ever be shown; raise it"
+        ]
 
     def size_faults(self, tests: int) -> list[str]:
         """One cost for each test."""
@@ -430,7 +398,7 @@ class Knapsack(Budget):
         return faults
 
     def count(self, tests: int) -> int:
-        """Bounded by the sets no larger than the most tests that ever fit together."""
+        """Upper bound: all sets with no more tests than ever fit together."""
         fitting = int(np.sum(np.cumsum(np.sort(self.costs)) <= self._ceiling))
         return sum(math.comb(tests, j) for j in range(fitting + 1))
 
@@ -451,7 +419,7 @@ class Knapsack(Budget):
         return float(self.costs[list(shown)].sum()) <= self._ceiling
 
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """Solved exactly as an integer program."""
+        """Solve an integer program."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         solution = milp(
@@ -475,14 +443,14 @@ class Knapsack(Budget):
 
 @dataclass(frozen=True, eq=False)
 class Listed(Budget):
-    """Exactly the sets that are listed, nothing else.
+    """The listed sets and no others.
 
     Parameters
     ----------
     allowed
         Sets of test indices, in any order.
     price
-        Added to the loss for each test shown: one number, or one for each test (n,).
+        Added to the loss for each test shown: one number, or one per test (n,).
 
     Examples
     --------
@@ -508,7 +476,7 @@ class Listed(Budget):
         super().__post_init__()
 
     def _faults(self) -> list[str]:
-        faults = super()._faults()
+        faults = []
         if not any(self.allowed):
             faults.append("allowed: no set shows anything; list at least one test")
         for shown in self.allowed:
@@ -525,7 +493,7 @@ class Listed(Budget):
         return faults
 
     def count(self, tests: int) -> int:
-        """How many are listed."""
+        """Length of the list."""
         return len(self.allowed)
 
     def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
@@ -533,15 +501,15 @@ class Listed(Budget):
         return iter(self.allowed)
 
     def allows(self, shown: Sequence[int]) -> bool:
-        """Whether it is in the list."""
+        """Whether the set is listed."""
         return tuple(sorted(shown)) in self._members
 
     def maximise(self, scores: FloatArray) -> tuple[int, ...]:
-        """By looking at each."""
+        """Compare all listed sets."""
         return max(self.allowed, key=lambda shown: float(scores[list(shown)].sum()))
 
     def in_words(self, tests: int | None = None) -> str:
-        """How many sets there are to choose from."""
+        """The number of listed sets."""
         return self._with_price(f"one of {counted(len(self.allowed), 'listed set')}")
 
     @cached_property
@@ -550,7 +518,7 @@ class Listed(Budget):
 
 
 def as_budget(budget: Budget | int) -> Budget:
-    """A plain number k means `AtMost(k)`."""
+    """Return a budget; an integer k means `AtMost(k)`."""
     if isinstance(budget, Budget):
         return budget
     if is_count(budget, least=1):
@@ -559,3 +527,111 @@ def as_budget(budget: Budget | int) -> Budget:
         f"budget: {budget!r}, must be a whole number of tests (at least 1), or an AtMost, Exactly, "
         "Knapsack or Listed"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped(Budget):
+    """The sets of tests that `budget` allows, as sets of columns; `blocks` has those of each test.
+
+    `price` follows from the inner budget: the price of a test is charged on its first column.
+
+    >>> from preceptor.model.budgets import AtMost
+    >>> list(Grouped(AtMost(1), [[0], [1, 2]]).subsets(3))
+    [(), (0,), (1, 2)]
+    """
+
+    kind: ClassVar[str] = "grouped"
+
+    budget: Annotated[
+        Budget,
+        NotKind("grouped"),
+        InFiles(Count | Budget),
+        "What is allowed of tests: counts, costs and prices are of tests, not of columns. A "
+        "number k means at most k.",
+    ]
+    blocks: Annotated[Blocks, "For each test its columns (from 0); every column is in one test."]
+    price: float | FloatArray = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        inner = as_budget(self.budget)
+        try:
+            blocks = tuple(sorted(tuple(sorted(int(i) for i in block)) for block in self.blocks))
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidProblem("blocks: must be a list of columns for each test") from None
+        columns = [i for block in blocks for i in block]
+        faults = [] if all(blocks) else ["blocks: a test without columns; give it at least one"]
+        if sorted(columns) != list(range(len(columns))):
+            faults.append(f"blocks: {blocks}, every column from 0 on must be in exactly one test")
+        if isinstance(inner, Grouped):
+            faults.append("budget: is grouped already; give the budget over tests")
+        InvalidProblem.raise_if(faults + inner.size_faults(len(blocks)))
+        prices = np.zeros(len(columns))
+        prices[[block[0] for block in blocks]] = inner.prices(len(blocks))
+        price = frozen_array(prices) if prices.any() else 0.0
+        self.set_fields(budget=inner, blocks=blocks, price=price)
+
+    def size_faults(self, tests: int) -> list[str]:
+        """The blocks must cover the world's columns."""
+        columns = sum(len(block) for block in self.blocks)
+        if columns != tests:
+            return [f"budget: its tests have {columns} columns, but the world has {tests}"]
+        return []
+
+    def shown_together(self, tests: int) -> Blocks:
+        """The columns of each test."""
+        return self.blocks
+
+    def count(self, tests: int) -> int:
+        """As many as the inner budget allows."""
+        return self.budget.count(len(self.blocks))
+
+    def subsets(self, tests: int) -> Iterator[tuple[int, ...]]:
+        """The inner budget's sets as columns, fewer columns first."""
+        sets = (self._columns(shown) for shown in self.budget.subsets(len(self.blocks)))
+        return iter(sorted(sets, key=lambda shown: (len(shown), shown)))
+
+    def allows(self, shown: Sequence[int]) -> bool:
+        """Whether these are whole tests that the inner budget allows."""
+        chosen = self._tests(shown)
+        return chosen is not None and self.budget.allows(chosen)
+
+    def maximise(self, scores: FloatArray) -> tuple[int, ...]:
+        """The inner budget's maximiser; a test's score is the sum over its columns."""
+        sums = np.array([float(scores[list(block)].sum()) for block in self.blocks])
+        return self._columns(self.budget.maximise(sums))
+
+    def listing(self, sets: Iterable[Sequence[int]]) -> Budget:
+        """A budget that allows only these sets of whole tests, at the same prices."""
+        chosen = [self._tests(shown) for shown in sets]
+        if any(tests is None for tests in chosen):
+            raise InvalidProblem("sets: some show only part of a test; show whole tests")
+        whole = tuple(tests for tests in chosen if tests is not None)
+        return Grouped(Listed(whole, price=self.budget.price), self.blocks)
+
+    def in_words(self, tests: int | None = None) -> str:
+        """The inner budget, which counts tests."""
+        return self.budget.in_words(len(self.blocks))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The inner budget and the blocks; prices follow from them."""
+        blocks = [list(block) for block in self.blocks]
+        return {"kind": self.kind, "budget": self.budget.to_dict(), "blocks": blocks}
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Grouped:
+        """Rebuild the inner budget first."""
+        inner = fields.get("budget")
+        read = Budget.from_dict(inner) if isinstance(inner, Mapping) else inner
+        return super().from_fields({**fields, "budget": read} if "budget" in fields else fields)
+
+    def _columns(self, tests: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(i for test in tests for i in self.blocks[test]))
+
+    def _tests(self, columns: Sequence[int]) -> tuple[int, ...] | None:
+        """The tests that these columns make up, or None if they are not whole tests."""
+        chosen = sorted({self._test_of[i] for i in columns if i in self._test_of})
+        return tuple(chosen) if self._columns(chosen) == tuple(sorted(columns)) else None
+
+    @cached_property
+    def _test_of(self) -> dict[int, int]:
+        return {column: test for test, block in enumerate(self.blocks) for column in block}

@@ -1,17 +1,16 @@
-"""How well somebody reads a set of tests: what is left to the best reader, and what they add.
+"""How well a person reads a set of tests: the best reader's residual, and the person's excess.
 
-Let Σ be the covariance of the tests, Ω the one that a person fills in from, S the set shown, w* the
+Let Σ be the covariance of the tests, Ω the one that a person imputes from, S the set shown, w* the
 best weights on it and w those of a person with errors e. The residual has variance
 
     v = floor + |shift + factor (Ωe)_S|²,    floor = σ² + a'(Σ - M_S)a,
 
-where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. What the best
-reader leaves is a length too, |R(a - w*)|² with R'R = Σ, which is taken wherever little is left:
-both parts of v are sums of squares then, and nothing cancels. R comes from doubled precision
-(`doubled.py`), so that floors keep eight digits between tests as alike as a world allows (a
-condition number of 1e11; subtracting what is explained from the variance would keep one or two).
-Deviations lose half as many digits as the condition number of Σ_SS has: eleven of sixteen are left
-at 1e10.
+where factor = L'Ω_SS⁻¹ and Σ_SS = LL'. For Ω = Σ the shift is 0 and the factor L⁻¹. The best
+reader's residual is a squared length too, |R(a - w*)|² with R'R = Σ, which is used wherever it is
+small: both parts of v are then sums of squares, and nothing cancels. R comes from doubled precision
+(`matrices.py`), so that floors keep eight digits for tests as similar as a world allows (condition
+number 1e11; subtracting the explained variance would keep one or two). Deviations lose half as many
+digits as the condition number of Σ_SS has: eleven of sixteen are left at 1e10.
 """
 
 from __future__ import annotations
@@ -21,18 +20,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from preceptor._base.values import FloatArray, IntArray, remembered
-from preceptor.model.doubled import covariance_root
-from preceptor.model.sets import SetFamily
+from preceptor.model.matrices import covariance_root
+from preceptor.model.sets import BLOCK_NUMBERS, SetFamily
 from preceptor.model.world import World
 
-# Where less than this share of the variance is left, a difference would lose digits.
+# Below this share of the variance, a difference would lose digits.
 _CLOSE = 1e-3
-# Sets whose weights are written out over all tests at a time.
-_BATCH = 100_000
 
 
 @dataclass(frozen=True)
-class Readings:
+class ResidualForms:
     """Per set: floor (m,), shift (m, k) and factor (m, k, k), with v = floor + |shift + F q_S|².
 
     `best` (m, k) are the best weights in the same coordinates: L⁻¹(Σa)_S. Its squared length is the
@@ -44,11 +41,11 @@ class Readings:
     factor: FloatArray
     best: FloatArray
 
-    def aligned(self) -> Readings:
-        """The same lengths in coordinates whose first axis is that of the best weights.
+    def aligned(self) -> ResidualForms:
+        """The same lengths in coordinates whose first axis is along the best weights.
 
         Each set's rows are reflected so that `best` becomes (its length, 0, ..., 0). Then the
-        covariance of somebody's prediction with the truth is read off the first row alone.
+        covariance of a person's prediction with the truth depends on the first row alone.
         """
         length = np.linalg.norm(self.best, axis=1)
         axis = self.best.copy()
@@ -62,18 +59,18 @@ class Readings:
                 (-1,) + (1,) * (rows.ndim - 2)
             )
             turned = rows - np.einsum("mi,m...->mi...", axis, along)
-            # Reflecting sends `best` to the other end of the axis.
+            # The reflection sends `best` to the negative end of the axis.
             flip = np.where(square > 0.0, -sign, 1.0)
             turned[:, 0] *= flip.reshape((-1,) + (1,) * (rows.ndim - 2))
             return np.asarray(turned)
 
         best = np.zeros_like(self.best)
         best[:, 0] = length
-        return Readings(self.floor, reflected(self.shift), reflected(self.factor), best)
+        return ResidualForms(self.floor, reflected(self.shift), reflected(self.factor), best)
 
 
-def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> Readings:
-    """Readings of all sets of a family, padded with zeros to the widest."""
+def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> ResidualForms:
+    """Readings of all sets of a family, zero-padded to the widest."""
     count, widest = sets.members.shape
     floor = np.empty(count)
     shift = np.zeros((count, widest))
@@ -86,11 +83,11 @@ def readings_of_all(world: World, omega: FloatArray, sets: SetFamily) -> Reading
         shift[rows, :size] = part.shift
         factor[rows, :size, :size] = part.factor
         best[rows, :size] = part.best
-    return Readings(floor, shift, factor, best)
+    return ResidualForms(floor, shift, factor, best)
 
 
-def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
-    """Readings of equally large sets, members of shape (m, k)."""
+def readings_of(world: World, omega: FloatArray, members: IntArray) -> ResidualForms:
+    """Readings of sets of equal size, members of shape (m, k)."""
     a, sigma = world.coefficients, world.covariance
     target = (sigma @ a)[members]
     shown = sigma[members[:, :, None], members[:, None, :]]
@@ -102,20 +99,20 @@ def readings_of(world: World, omega: FloatArray, members: IntArray) -> Readings:
         factor = np.empty_like(root)
         for j in range(members.shape[1]):
             factor[:, :, j] = _forward(root, identity[:, :, j])
-        return Readings(floor, np.zeros_like(best), factor, best)
+        return ResidualForms(floor, np.zeros_like(best), factor, best)
     believed = omega[members[:, :, None], members[:, None, :]]
     factor = np.swapaxes(np.linalg.solve(believed, root), 1, 2)
     shift = best - np.einsum("mij,mj->mi", factor, (omega @ a)[members])
-    return Readings(floor, shift, factor, best)
+    return ResidualForms(floor, shift, factor, best)
 
 
 def _left(world: World, members: IntArray, root: FloatArray, best: FloatArray) -> FloatArray:
-    """What the best readers of sets leave of the score's variance (m,).
+    """Residual variance (m,) of the best readers of sets.
 
-    That is a'Σa less what is explained; where so little is left that digits were lost, |R(a -
-    w*)|².
+    That is a'Σa minus the explained variance; where it is so small that digits would be lost,
+    |R(a - w*)|².
     """
-    variance = float(world.coefficients @ world.covariance @ world.coefficients)
+    variance = world.score_variance
     left: FloatArray = np.maximum(variance - np.sum(best * best, axis=1), 0.0)
     close = np.flatnonzero(left < _CLOSE * variance)
     if close.size:
@@ -126,14 +123,15 @@ def _left(world: World, members: IntArray, root: FloatArray, best: FloatArray) -
 def _exactly_left(
     world: World, members: IntArray, root: FloatArray, best: FloatArray
 ) -> FloatArray:
-    """|R(a - w*)|² (m,), in which nothing cancels."""
+    """|R(a - w*)|² (m,), computed without cancellation."""
     whole: FloatArray = remembered(
         world, "covariance root", lambda: covariance_root(world.covariance)
     )
     weights = _backward(root, best)
     left = np.empty(len(members))
-    for first in range(0, len(members), _BATCH):
-        part = slice(first, first + _BATCH)
+    step = max(1, BLOCK_NUMBERS // world.size)
+    for first in range(0, len(members), step):
+        part = slice(first, first + step)
         away = np.tile(world.coefficients, (len(members[part]), 1))
         away[np.arange(len(away))[:, None], members[part]] -= weights[part]
         left[part] = np.sum((away @ whole.T) ** 2, axis=1)

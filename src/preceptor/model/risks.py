@@ -1,7 +1,7 @@
-"""Risks: how a wrong prediction is charged, and the charges for numbers.
+"""Risks: how wrong predictions are charged, and the risks for numeric outcomes.
 
-With Gaussian tests the residual y - ŷ is normal with mean 0, so the expected charge is one
-function of its variance, `expected(v)`: closed for the built-in risks, quadrature for any other.
+With Gaussian tests the residual y - ŷ is normal with mean 0, so the expected charge is a function
+of its variance, `expected(v)`: in closed form for the built-in risks, by quadrature otherwise.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.checks import is_number
-from preceptor._base.fields import Positive
+from preceptor._base.schema import Positive, faults_as_made
 from preceptor._base.values import FloatArray, Kind, remembered
 from preceptor.errors import InvalidProblem
 
@@ -32,7 +31,7 @@ class Risk(Kind):
     Attributes
     ----------
     code
-        Tells compiled kernels which form to use; -1 if there is none.
+        The form that kernels use; -1 if there is none.
 
     Examples
     --------
@@ -42,21 +41,26 @@ class Risk(Kind):
 
     family: ClassVar[str] = "risk"
     code: ClassVar[int] = -1
-    # What an expected charge is called where it has a name, or is in units of the outcome.
+    # The name of the expected charge, or of its root in units of the outcome; empty if none.
     error_name: ClassVar[str] = ""
-    # Whether it charges outcomes that are yes or no, not numbers.
+    # Whether it charges yes-or-no outcomes.
     is_binary: ClassVar[bool] = False
+    # What it is called in sentences.
+    title: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        InvalidProblem.raise_if(faults_as_made(self))
 
     def in_words(self) -> str:
-        """How a wrong prediction is charged, as part of a sentence."""
-        return f"a risk of kind {self.kind or type(self).__name__}"
+        """Describe the risk as part of a sentence."""
+        return self.title or f"a risk of kind {self.kind or type(self).__name__}"
 
 
 @dataclass(frozen=True, eq=False)
 class NumberRisk(Risk):
-    """How a wrong prediction of a number is charged, as a function of how far off it is.
+    """How a wrong prediction of a number is charged, as a function of the residual.
 
-    For a charge of your own, `ResidualRisk` takes any function of the residual.
+    `ResidualRisk` takes any function of the residual.
 
     Examples
     --------
@@ -66,7 +70,7 @@ class NumberRisk(Risk):
 
     @property
     def parameter(self) -> float:
-        """The one number that a compiled closed form needs."""
+        """The parameter of the compiled closed form."""
         return 0.0
 
     @property
@@ -76,7 +80,7 @@ class NumberRisk(Risk):
 
     @abstractmethod
     def charge(self, residual: FloatArray) -> FloatArray:
-        """What a residual costs, elementwise.
+        """Charge of a residual, elementwise.
 
         Parameters
         ----------
@@ -106,7 +110,7 @@ class NumberRisk(Risk):
 
     @abstractmethod
     def charge_slope(self, largest: float) -> float:
-        """How much a charge can change per unit of residual.
+        """Largest change of the charge per unit of residual.
 
         Parameters
         ----------
@@ -116,12 +120,12 @@ class NumberRisk(Risk):
         Returns
         -------
         float
-            A Lipschitz constant of `charge` up to there.
+            A Lipschitz constant of `charge` on this range.
         """
 
     @abstractmethod
     def deviation_slope(self, largest: float) -> float:
-        """How much `expected` can change per unit of standard deviation.
+        """Largest change of `expected` per unit of standard deviation.
 
         Parameters
         ----------
@@ -131,13 +135,13 @@ class NumberRisk(Risk):
         Returns
         -------
         float
-            A Lipschitz constant up to there.
+            A Lipschitz constant on this range.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class SquaredError(NumberRisk):
-    """r², the square of the miss. The paper's main case.
+    """r², the squared residual. The paper's main case.
 
     Examples
     --------
@@ -148,10 +152,7 @@ class SquaredError(NumberRisk):
     kind: ClassVar[str] = "squared-error"
     code: ClassVar[int] = 0
     error_name: ClassVar[str] = "root-mean-square error"
-
-    def in_words(self) -> str:
-        """Its name."""
-        return "squared error"
+    title: ClassVar[str] = "squared error"
 
     def charge(self, residual: FloatArray) -> FloatArray:
         """r²."""
@@ -172,12 +173,12 @@ class SquaredError(NumberRisk):
 
 @dataclass(frozen=True, eq=False)
 class Huber(NumberRisk):
-    """r²/2 up to the threshold τ, then τ(|r| - τ/2): forgiving of rare large misses.
+    """r²/2 up to the threshold τ, then τ(|r| - τ/2): lenient on rare large errors.
 
     Parameters
     ----------
     threshold
-        Where the charge turns from a parabola into a line, above 0, in units of the outcome.
+        Where the charge becomes linear, above 0, in units of the outcome.
 
     Examples
     --------
@@ -190,17 +191,13 @@ class Huber(NumberRisk):
 
     threshold: Annotated[Positive, "Where it turns linear."] = 1.0
 
-    def __post_init__(self) -> None:
-        if not is_number(self.threshold) or self.threshold <= 0:
-            raise InvalidProblem(f"threshold: {self.threshold!r}, must be a positive number")
-
     @property
     def parameter(self) -> float:
         """τ."""
         return float(self.threshold)
 
     def in_words(self) -> str:
-        """Where the parabola ends."""
+        """Name and threshold."""
         return f"Huber loss: squared up to an error of {self.threshold:g}, linear beyond"
 
     def charge(self, residual: FloatArray) -> FloatArray:
@@ -234,7 +231,7 @@ class Huber(NumberRisk):
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteError(NumberRisk):
-    """|r|, the size of the miss.
+    """|r|, the absolute residual.
 
     Examples
     --------
@@ -245,10 +242,7 @@ class AbsoluteError(NumberRisk):
     kind: ClassVar[str] = "absolute-error"
     code: ClassVar[int] = 2
     error_name: ClassVar[str] = "mean absolute error"
-
-    def in_words(self) -> str:
-        """Its name."""
-        return "absolute error"
+    title: ClassVar[str] = "absolute error"
 
     def charge(self, residual: FloatArray) -> FloatArray:
         """|r|."""
@@ -280,7 +274,7 @@ class ResidualRisk(NumberRisk):
     function
         Takes an array of residuals and returns a charge for each.
     kinks
-        Every residual at which the function has a kink or a jump.
+        All residuals at which the function has a kink or a jump.
 
     Examples
     --------
@@ -292,7 +286,8 @@ class ResidualRisk(NumberRisk):
     function: Callable[[FloatArray], FloatArray]
     kinks: Sequence[float] = (0.0,)
 
-    # Panels out to twelve standard deviations: what lies beyond weighs less than 1e-32.
+    title: ClassVar[str] = "a custom function of the residual"
+    # Panels out to twelve standard deviations: the rest has probability below 1e-32.
     _EDGES: ClassVar[FloatArray] = np.linspace(-12.0, 12.0, 17)
     _NODES: ClassVar[tuple[FloatArray, FloatArray]] = np.polynomial.legendre.leggauss(24)
 
@@ -306,33 +301,29 @@ class ResidualRisk(NumberRisk):
         if not np.all(np.isfinite(probe)) or probe.min() < 0:
             raise InvalidProblem("function: must give finite charges of at least 0")
 
-    def in_words(self) -> str:
-        """That it is the user's own."""
-        return "a function of the residual of your own"
-
     @cached_property
     def is_increasing(self) -> bool:
-        """Looked at on a fine grid of variances; convex functions always pass."""
+        """Checked on a fine grid of variances; convex functions always pass."""
         values = self.expected(np.geomspace(1e-8, 1e4, 400))
-        # Charges that outgrow all numbers grow; where they begin to, nothing can be said of more.
+        # Charges may overflow to infinity, from where on they must stay infinite.
         known = int(np.argmin(np.append(np.isfinite(values), False)))
         grows = np.diff(values[:known]) >= -1e-12 * np.abs(values[1:known])
         return bool(np.all(grows) and np.all(np.isposinf(values[known:])))
 
     def charge(self, residual: FloatArray) -> FloatArray:
-        """The user's function; infinite where it is too large for a number."""
+        """The user's function; infinite where it overflows."""
         with np.errstate(over="ignore"):
             return np.asarray(self.function(residual), dtype=np.float64)
 
     def charge_slope(self, largest: float) -> float:
-        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at."""
+        """Steepest difference on a fine grid plus a tenth: estimated, not proven."""
         grid = np.linspace(-largest, largest, 4001)
         return _steepest(grid, self.charge(grid))
 
     def deviation_slope(self, largest: float) -> float:
-        """Steepest difference on a fine grid, with a tenth to spare: not proven, but looked at.
+        """Steepest difference on a fine grid plus a tenth: estimated, not proven.
 
-        For deviations of about the same size it is worked out once, for the largest of them.
+        Computed once for deviations of about the same size, at the largest of them.
         """
         if not 0.0 < largest < math.inf:
             return 0.0
@@ -364,13 +355,13 @@ class ResidualRisk(NumberRisk):
         z = middle + half * nodes
         density = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
         charges = self.charge(sigma[:, None, None] * z)
-        # Panels of no width, between kinks beyond all residuals, weigh nothing at any charge.
+        # Panels of zero width, between kinks beyond all residuals, count nothing at any charge.
         weighed = np.where(half > 0.0, charges, 0.0)
         total: FloatArray = np.sum(weighed * density * half * weights, axis=(1, 2))
         return total
 
 
-# Sizes up to this ratio are taken for the larger one.
+# Deviations within this ratio share one slope, that of the largest.
 _SAME_SIZE = 1.1
 
 
@@ -380,3 +371,19 @@ def _steepest(grid: FloatArray, values: FloatArray) -> float:
     if not np.all(np.isfinite(values)):
         return math.inf
     return 1.1 * float(np.max(np.abs(np.diff(values) / np.diff(grid))))
+
+
+class CompiledRisk(NamedTuple):
+    """A risk for kernels: a code, its parameters, and a surface where costs are interpolated.
+
+    The codes are listed in `model/_loss_kernels.py`.
+    """
+
+    code: int
+    numbers: FloatArray  # (any,)
+    surface: FloatArray  # (any, any, 16)
+
+    @classmethod
+    def of_number(cls, risk: NumberRisk) -> CompiledRisk:
+        """A risk that is a closed function of the residual variance."""
+        return cls(risk.code, np.array([risk.parameter]), np.zeros((0, 0, 16)))

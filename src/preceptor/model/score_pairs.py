@@ -1,11 +1,11 @@
-"""The true score and a person's, as a pair of normals: what yes-or-no answers depend on.
+"""The true score and a person's score as a pair of normals, which yes-or-no answers depend on.
 
 The true score of a case is t = b + a·x, the person's p = b̂ + h·x̂ with hidden tests filled in. If
 the tests are Gaussian then (t, p) is normal with
 
     vt = a'Σa,   c = cov(t, p),   vp = var p,
 
-and whatever an answer costs follows from these and the two base scores. Given p, the truth is yes
+and the cost of an answer follows from these and the two base scores. Given p, the truth is yes
 with probability Q(p) = E[link(t) | p], where t given p is normal with mean b + (c/vp)(p - b̂) and
 variance vt - c²/vp.
 """
@@ -21,16 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.model.links import Link
+from preceptor.model.outcomes import Link
 from preceptor.model.sets import BLOCK_NUMBERS
 
-# Integrals over a score are sums over equally spaced points, which converge very fast: to rounding
-# once the spacing is half of what the integrand needs to change. Steeper scores need more points;
-# beyond the steepest, answers are taken to jump.
+# Integrals over a score are sums over equally spaced points, which converge to rounding once the
+# spacing is half the scale on which the integrand changes. Steeper scores need more points; beyond
+# the steepest, answers are taken to jump.
 _REACH, _SPACING, _STEEPEST = 9.0, 0.5, 128.0
-# A score that varies by a smaller share of all there is does not move, but for rounding.
+# A score that varies by a smaller share of the total is constant up to rounding.
 _STILL = 1e-7
-# Scores further out than so many standard deviations weigh less than rounding.
+# Scores further out than this many standard deviations have a probability below rounding.
 FAR = 8.3
 
 
@@ -63,7 +63,7 @@ class ScorePair:
 
     @classmethod
     def best_reader(cls, link: Link, base: float, spread: float, known: FloatArray) -> ScorePair:
-        """Somebody who knows the chances given what is shown.
+        """A person who knows P(yes) given the shown tests.
 
         Parameters
         ----------
@@ -74,12 +74,12 @@ class ScorePair:
         spread
             Variance of the true score.
         known
-            Variance of its best prediction from the shown tests, one for each set.
+            Variance of its best prediction from the shown tests, one per set.
 
         Returns
         -------
         ScorePair
-            Their score is the mean of the true one given what is shown.
+            The person's score is the mean of the true one given the shown tests.
         """
         seen = np.asarray(known, dtype=np.float64)
         return cls(link, base, spread, np.full(seen.shape, base), seen, seen)
@@ -91,16 +91,16 @@ class ScorePair:
 
     @property
     def is_still(self) -> npt.NDArray[np.bool_]:
-        """Where the person's score never moves, but for rounding."""
+        """Where the person's score is constant up to rounding."""
         return np.asarray(self.deviation <= _STILL * np.sqrt(self.link.variance + self.spread))
 
     def mistakes(self, above: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """P(yes, but the score is not above a limit) and P(no, but it is), for each state."""
+        """P(yes and the score is not above a limit) and P(no and it is), for each state."""
         limit, deviation, shared, constant = np.broadcast_arrays(
             np.asarray(above) - self.believed, self.deviation, self.shared, self.is_still
         )
         safe = np.where(constant, 1.0, deviation)
-        # A score that never moves is above the limit or not.
+        # A constant score is either above the limit or not.
         q = np.where(constant, np.where(limit < 0.0, -np.inf, np.inf), limit / safe)
         misses, alarms = np.zeros(q.shape), np.zeros(q.shape)
         for weight, scale in zip(self.link.weights, self.link.scales, strict=True):
@@ -111,9 +111,9 @@ class ScorePair:
         return misses, alarms
 
     def score_at(self, chance: float) -> FloatArray:
-        """The score at which yes has that chance, for whom the score is t's mean given the shown.
+        """The best reader's score at which P(yes) equals `chance`, for each state.
 
-        Only for the best reader, whose chances rise with the score.
+        Only for the best reader, whose P(yes) increases with the score.
         """
         if self.link.scales.size == 1:
             left = np.sqrt(1.0 + np.maximum(self.spread - self.own, 0.0))
@@ -128,9 +128,8 @@ class ScorePair:
         return np.asarray(0.5 * (low + high))
 
     def mean(self, charge: Callable[[FloatArray, FloatArray], FloatArray]) -> FloatArray:
-        """E[charge(score, chance of yes given the score)] for each state."""
-        arrays = np.broadcast_arrays(self.believed, self.shared, self.own)
-        believed, shared, own = (np.atleast_1d(array).ravel() for array in arrays)
+        """E[charge(score, P(yes | score))] for each state."""
+        (believed, shared, own), shape = self._flat()
         out = np.empty(own.size)
         finer = finer_by(np.sqrt(np.maximum(own, 0.0)), np.sqrt(self.spread))
         for times in np.unique(finer):
@@ -141,15 +140,20 @@ class ScorePair:
                 part = every[start : start + step]
                 scores, chance = self._along(believed[part], shared[part], own[part], points)
                 out[part] = charge(scores, chance) @ weights
-        return out.reshape(arrays[0].shape)
+        return out.reshape(shape)
+
+    def _flat(self) -> tuple[list[FloatArray], tuple[int, ...]]:
+        """`believed`, `shared` and `own` of all states as vectors, and the shape of the states."""
+        arrays = np.broadcast_arrays(self.believed, self.shared, self.own)
+        return [array.ravel() for array in arrays], arrays[0].shape
 
     def _along(
         self, believed: FloatArray, shared: FloatArray, own: FloatArray, points: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Scores (states, points), and the chance of yes at each."""
+        """Scores (states, points) at standard points, and P(yes) at each."""
         deviation = np.sqrt(np.maximum(own, 0.0))
         safe = np.where(deviation > 0.0, deviation, 1.0)
-        # c/sp is at most sqrt(vt); rounding must not take it beyond.
+        # c/sp is at most sqrt(vt), also after rounding.
         most = np.sqrt(self.spread)
         slope = np.where(deviation > 0.0, np.clip(shared / safe, -most, most), 0.0)
         left = np.maximum(self.spread - slope**2, 0.0)
@@ -160,38 +164,28 @@ class ScorePair:
     def area(self) -> FloatArray:
         """Area under the receiver operating curve, for each state.
 
-        The chance that a case with yes has a higher score than one with no.
+        The probability that a case with yes has a higher score than one with no.
         """
         yes = float(self.link.mean_probability(self.base, self.spread))
-        # P(yes) P(no) AUC = E[Q(p) P(no, p' < p)]: one pair of normals for each point of the score.
-        believed, shared, own = (
-            np.atleast_1d(a).ravel()
-            for a in np.broadcast_arrays(self.believed, self.shared, self.own)
-        )
-        out = np.empty(own.size)
-        # Ranks are not smooth, so points are many.
+        (believed, shared, own), shape = self._flat()
+        # P(yes) P(no) AUC = E[Q(p) P(no, p' < p)]. Ranks are not smooth, hence many points.
         points, weights = standard_scores(64)
-        for i in range(own.size):
-            part = slice(i, i + 1)
-            if own[i] <= 0.0:
-                out[i] = 0.5
-                continue
-            _, chance = self._along(believed[part], shared[part], own[part], points)
-            no = (1.0 - chance[0]) * weights
-            below = np.cumsum(no) - 0.5 * no
-            out[i] = float((chance[0] * weights) @ below) / (yes * (1.0 - yes))
-        return out.reshape(np.shape(np.broadcast_arrays(self.shared, self.own)[0]))
+        _, chance = self._along(believed, shared, own, points)
+        no = (1.0 - chance) * weights
+        below = np.cumsum(no, axis=1) - 0.5 * no
+        area = (chance * below) @ weights / (yes * (1.0 - yes))
+        return np.where(own > 0.0, area, 0.5).reshape(shape)
 
 
 def finer_by(deviation: FloatArray, slope: float) -> FloatArray:
-    """By what power of two points must be denser for scores that vary so much."""
+    """The power of two by which points must be denser for scores with this deviation."""
     steep = np.minimum(np.maximum(deviation, slope), _STEEPEST)
     return np.asarray(2.0 ** np.ceil(np.log2(np.sqrt(1.0 + steep**2))))
 
 
 @cache
 def standard_scores(finer: int) -> tuple[FloatArray, FloatArray]:
-    """Equally spaced standard scores, and what each weighs."""
+    """Equally spaced standard scores and their weights."""
     points = np.linspace(-_REACH, _REACH, 2 * round(_REACH / _SPACING) * finer + 1)
     weights = np.exp(-0.5 * points**2)
     return points, weights / weights.sum()
@@ -203,14 +197,14 @@ def both_below(u: npt.ArrayLike, v: npt.ArrayLike, r: npt.ArrayLike) -> FloatArr
     Parameters
     ----------
     u, v
-        Limits, any shapes that go together.
+        Limits, of shapes that broadcast.
     r
-        Correlation of the two, strictly between -1 and 1.
+        Their correlation, strictly between -1 and 1.
 
     Returns
     -------
     array
-        Probabilities, good to about 1e-15.
+        Probabilities, accurate to about 1e-15.
 
     Examples
     --------
@@ -224,11 +218,11 @@ def both_below(u: npt.ArrayLike, v: npt.ArrayLike, r: npt.ArrayLike) -> FloatArr
     )
     left = np.sqrt((1.0 - rho) * (1.0 + rho))
     both = 0.5 * (ndtr(first) + ndtr(second))
-    both = both - _beside(first, second, rho, left) - _beside(second, first, rho, left)
+    both = both - _owens(first, second, rho, left) - _owens(second, first, rho, left)
     signs = np.sign(first) * np.sign(second)
     apart = (signs < 0.0) | ((signs == 0.0) & (np.sign(first) + np.sign(second) < 0.0))
     both = both - 0.5 * apart
-    # At the origin both terms above are limits along different ways; the closed form is short.
+    # At the origin the limits of the two terms depend on the direction; use the closed form.
     origin = (first == 0.0) & (second == 0.0)
     if np.any(origin):
         both = np.where(origin, 0.25 + np.arcsin(rho) / (2.0 * math.pi), both)
@@ -238,7 +232,7 @@ def both_below(u: npt.ArrayLike, v: npt.ArrayLike, r: npt.ArrayLike) -> FloatArr
     return np.asarray(np.clip(both, 0.0, 1.0))
 
 
-def _beside(u: FloatArray, v: FloatArray, r: FloatArray, left: FloatArray) -> FloatArray:
+def _owens(u: FloatArray, v: FloatArray, r: FloatArray, left: FloatArray) -> FloatArray:
     """T(u, (v/u - r)/sqrt(1 - r²)), with its limits where u is 0 or infinite."""
     from scipy.special import owens_t
 

@@ -1,4 +1,4 @@
-"""Sets of tests: one as a tuple of indices, all that may be shown as arrays."""
+"""Sets of tests: one as a tuple of indices, a whole family as arrays."""
 
 from __future__ import annotations
 
@@ -11,28 +11,43 @@ import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 
-# Of many numbers, so many are worked on at a time: 16 MB an array.
+# Large arrays are processed in blocks of this many numbers (16 MB).
 BLOCK_NUMBERS = 2_000_000
-# Numbers that are held at once, for each round, case or person: 400 MB an array.
+# The largest array, over rounds, cases or people, that is held at once (400 MB).
 MOST_NUMBERS = 50_000_000
-# Indices of tests in rising order; the empty tuple shows nothing.
+# Rounds of an infinite horizon that are listed or put into words.
+MOST_LISTED = 10_000
+# More than anyone can have seen; sums with rounds stay far from overflow.
+MOST_SHOWINGS = 1_000_000_000
+# Indices of tests in increasing order; the empty tuple shows nothing.
 TestSet = tuple[int, ...]
-# The same as a mask, true for tests that are seen; of a crowd with any leading axes (..., n).
+# The same as a mask, true for shown tests; for a crowd with leading axes (..., n).
 Shown = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class SetFamily:
-    """All sets that may be shown, as arrays.
+    """Sets that may be shown, as arrays.
 
-    `members` (sets, widest) holds test indices padded with -1, `sizes` (sets,) how many are
-    real, `prices` (sets,) what each set costs to show.
+    `members` (sets, widest) holds test indices padded with -1, `sizes` (sets,) the number of tests
+    in each set, `prices` (sets,) the price of showing it.
     """
 
     members: IntArray
     sizes: IntArray
     prices: FloatArray
     tests: int
+
+    @classmethod
+    def of(cls, sets: Sequence[TestSet], prices: FloatArray) -> SetFamily:
+        """The family of these sets in this order; `prices` (tests,) are those of single tests."""
+        sizes = np.array([len(shown) for shown in sets], dtype=np.int64)
+        members = np.full((len(sets), sizes.max(initial=1)), -1, dtype=np.int64)
+        for width in set(sizes.tolist()) - {0}:
+            rows = np.flatnonzero(sizes == width)
+            members[rows, :width] = [sets[int(row)] for row in rows]
+        per_test = np.append(prices, 0.0)
+        return cls(members, sizes, per_test[members].sum(axis=1), prices.size)
 
     def __len__(self) -> int:
         return int(self.sizes.size)
@@ -45,14 +60,14 @@ class SetFamily:
 
     @cached_property
     def membership(self) -> npt.NDArray[np.bool_]:
-        """Boolean matrix (sets, tests): which set holds which test."""
+        """Boolean matrix (sets, tests): whether a set holds a test."""
         table = np.zeros((len(self), self.tests), dtype=np.bool_)
         rows, columns = np.nonzero(self.members >= 0)
         table[rows, self.members[rows, columns]] = True
         return table
 
     def index(self, shown: Sequence[int]) -> int:
-        """Position of a set in the family's order."""
+        """Position of a set in the family."""
         wanted = tuple(sorted(shown))
         if len(wanted) <= self.members.shape[1]:
             equal = (self.sizes == len(wanted)) & np.all(
@@ -63,15 +78,43 @@ class SetFamily:
         raise KeyError(wanted)
 
 
-def for_each_set(shown: Shown, work_out: Callable[[TestSet], FloatArray]) -> FloatArray:
-    """What `work_out` gives for what each person was shown, worked out once for each set.
+def read_counts(
+    name: str, given: object, faults: list[str], tests: int | None = None
+) -> tuple[int, ...] | None:
+    """Exposure counts of so many tests, or None after adding their fault to `faults`.
+
+    >>> read_counts("start", [2, 0.5], []), read_counts("start", np.array([2, 0]), [])
+    (None, (2, 0))
+    """
+    try:
+        numbers = np.asarray(given)
+        with np.errstate(invalid="ignore"):
+            counts = numbers.astype(np.int64)
+        whole = numbers.ndim == 1 and bool(np.all(counts == numbers))
+        right = whole and 0 <= counts.min(initial=0) <= counts.max(initial=0) <= MOST_SHOWINGS
+    except (TypeError, ValueError, OverflowError):
+        right = False
+    if not right:
+        faults.append(
+            f"{name}: {given!r}, must be one whole number for each test, from 0 to "
+            f"{MOST_SHOWINGS:,} showings"
+        )
+        return None
+    if tests is not None and counts.size != tests:
+        faults.append(f"{name}: {counts.size} counts for {tests} tests; lengths must agree")
+        return None
+    return tuple(counts.tolist())
+
+
+def map_over_sets(shown: Shown, compute: Callable[[TestSet], FloatArray]) -> FloatArray:
+    """Compute an array for what each person was shown, once per distinct set.
 
     Parameters
     ----------
     shown
-        Which tests were seen, shape (..., n).
-    work_out
-        From a set to an array whose shape is always the same.
+        Which tests were shown, shape (..., n).
+    compute
+        Maps a set to an array, always of the same shape.
 
     Returns
     -------
@@ -81,10 +124,10 @@ def for_each_set(shown: Shown, work_out: Callable[[TestSet], FloatArray]) -> Flo
     Examples
     --------
     >>> seen = np.array([[True, False], [True, True], [True, False]])
-    >>> for_each_set(seen, lambda shown: np.array(10.0 * len(shown)))
+    >>> map_over_sets(seen, lambda shown: np.array(10.0 * len(shown)))
     array([10., 20., 10.])
     """
     masks, which = np.unique(shown.reshape(-1, shown.shape[-1]), axis=0, return_inverse=True)
     sets = [tuple(int(i) for i in np.flatnonzero(mask)) for mask in masks]
-    answers = np.stack([work_out(one) for one in sets])
+    answers = np.stack([compute(one) for one in sets])
     return answers[which.reshape(shown.shape[:-1])]

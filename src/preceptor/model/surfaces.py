@@ -1,11 +1,10 @@
-"""What yes-or-no answers cost, tabulated so finely that kernels can read it off.
+"""The cost of yes-or-no answers, tabulated so finely that kernels can interpolate it.
 
-The cost of answers depends on two numbers of a state: how the person's score goes with the true
-one, c/s, and how much it varies, s; for decisions that counts by where their limit lies, theta/s.
-In c/s and theta/s, or c/s and s/(1 + s) for probabilities, the cost is smooth and lives on a
-bounded piece of the plane, whatever the person believes. It is interpolated by bicubic splines with
-even knots; the grid is made finer until errors between the knots are below what is wanted, and what
-is left is stated.
+The cost of answers depends on two numbers of a state: the covariance c of the person's score with
+the true one, and its standard deviation s. In c/s and theta/s for decisions (theta is the distance
+of their threshold), or c/s and s/(1 + s) for probabilities, the cost is smooth on a bounded
+rectangle, whatever the person believes. It is interpolated by bicubic splines with uniform knots.
+The grid is refined until errors between the knots are below a tolerance, and the error is stored.
 """
 
 from __future__ import annotations
@@ -16,18 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from preceptor._base.values import FloatArray, remembered
-from preceptor.model.compiled_risks import CompiledRisk
+from preceptor.model.risks import CompiledRisk
 from preceptor.model.score_pairs import FAR, ScorePair, finer_by, standard_scores
 from preceptor.model.world import World
-from preceptor.model.yes_no_risks import (
-    SURFACE_CODE,
-    Decision,
-    LogLoss,
-    ProbabilityRisk,
-    YesNoRisk,
-)
+from preceptor.model.yes_no_risks import SURFACE_CODE, Decision, LogLoss, ProbabilityRisk, YesNoRisk
 
-# Wanted error, as a share of the largest charge (of 1 where there is no largest).
+# Tolerance, as a share of the largest charge (of 1 if charges are unbounded).
 _WANTED = 1e-8
 _FIRST_CELLS, _MOST_CELLS = 24, 700
 # Scores whose standard deviation is larger are charged as if it were this.
@@ -36,7 +29,7 @@ _STEEPEST = 50.0
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """A tabulated charge, and how far it is off at most (measured between the knots).
+    """A tabulated charge and its largest error (measured between the knots).
 
     If `grows`, the error of a score with standard deviation s is (1 + s)² times as large.
     """
@@ -47,8 +40,8 @@ class Surface:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """Even knots from `low` to `high`, and the cubic splines over them."""
+class SplineGrid:
+    """Uniform knots from `low` to `high`, and the cubic B-splines over them."""
 
     low: float
     high: float
@@ -56,12 +49,17 @@ class Axis:
 
     @property
     def step(self) -> float:
-        """Distance of two knots."""
+        """Distance between knots."""
         return (self.high - self.low) / self.cells
 
     @property
+    def knots(self) -> FloatArray:
+        """All knots, with three more on either side."""
+        return np.asarray(self.low + self.step * np.arange(-3.0, self.cells + 4))
+
+    @property
     def sites(self) -> FloatArray:
-        """Knots and the middles of the first and last cell: as many as there are splines."""
+        """Interpolation points: knots and the middles of the first and last cell."""
         places = np.concatenate(
             [[0.0, 0.5], np.arange(1, self.cells), [self.cells - 0.5, self.cells]]
         )
@@ -69,42 +67,27 @@ class Axis:
 
     @property
     def between(self) -> FloatArray:
-        """Places where errors are looked at: thirds of some cells, all along the axis."""
+        """Points where errors are measured: about thirds of up to 48 cells."""
         cells = np.unique(np.linspace(0, self.cells - 1, min(self.cells, 48)).astype(int))
         return self.low + self.step * np.sort(np.concatenate([cells + 0.31, cells + 0.71]))
 
     def basis(self, places: FloatArray) -> FloatArray:
         """Values of all splines (places, cells + 3)."""
-        x = (places - self.low) / self.step
-        i = np.minimum(x.astype(int), self.cells - 1)
-        s = x - i
-        parts = np.stack([
-            (1 - s) ** 3, 4 - 3 * s * s * (2 - s), 4 - 3 * (1 - s) ** 2 * (1 + s), s**3
-        ], axis=1) / 6.0  # fmt: skip
-        out = np.zeros((places.size, self.cells + 3))
-        rows = np.arange(places.size)
-        for k in range(4):
-            out[rows, i + k] = parts[:, k]
-        return out
+        from scipy.interpolate import BSpline
+
+        return np.asarray(BSpline.design_matrix(places, self.knots, 3).toarray())
 
     def coefficients(self, values: FloatArray) -> FloatArray:
-        """Splines (cells + 3, ...) that go through values at the sites, along the first axis."""
-        from scipy.linalg import solve_banded
+        """Spline coefficients (cells + 3, ...) that interpolate values at the sites."""
+        from scipy.interpolate import make_interp_spline
 
-        basis = self.basis(self.sites)
-        size = basis.shape[0]
-        banded = np.zeros((7, size))
-        for offset in range(-3, 4):
-            diagonal = np.diagonal(basis, offset)
-            at = slice(offset, None) if offset > 0 else slice(0, size + offset)
-            banded[3 - offset, at] = diagonal
-        return np.asarray(solve_banded((3, 3), banded, values))
+        return np.asarray(make_interp_spline(self.sites, values, k=3, t=self.knots).c)
 
 
 def surface_of(world: World, risk: YesNoRisk) -> Surface:
     """The charge of a risk in a world, tabulated.
 
-    It takes a second or so, and everybody in that world may use it: each is made once.
+    It takes about a second and is cached with the world.
     """
     known: dict[YesNoRisk, Surface] = remembered(world, "surfaces", dict)
     if risk not in known:
@@ -123,7 +106,7 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
         low, high = 0.0, _STEEPEST / (1.0 + _STEEPEST)
 
     def exact(x: FloatArray, y: FloatArray) -> FloatArray:
-        """Charges (x.size, y.size), with the growth of the log loss taken out."""
+        """Charges (x.size, y.size), with the growth of the log loss divided out."""
         if isinstance(risk, Decision):
             return _decided_charges(risk, still, x, y)
         assert isinstance(risk, ProbabilityRisk)
@@ -144,7 +127,7 @@ def _tabulated(world: World, risk: YesNoRisk) -> Surface:
 
 
 def _still_score(world: World, risk: YesNoRisk) -> ScorePair:
-    """Somebody whose score never moves."""
+    """A person whose score is constant."""
     assert world.outcome is not None
     believed = believed_base(world, risk)
     return ScorePair(
@@ -156,8 +139,7 @@ def _still_score(world: World, risk: YesNoRisk) -> ScorePair:
 
 
 def _cubics(table: FloatArray) -> FloatArray:
-    """Coefficients (rows, columns, 16) of each cell: the power of the first place times 4, plus
-    that of the second."""
+    """Coefficients (rows, columns, 16) of each cell, at 4 x first power + second power."""
     powers = np.array([[1, 4, 1, 0], [-3, 0, 3, 0], [3, -6, 3, 0], [-1, 3, -3, 1]]) / 6.0
     rows, columns = table.shape[0] - 3, table.shape[1] - 3
     around = np.lib.stride_tricks.sliding_window_view(table, (4, 4))
@@ -170,8 +152,8 @@ def _decided_charges(
 ) -> FloatArray:
     """Expected charges (slopes, limits) of decisions.
 
-    The scale of the score is free: with a standard deviation of 1, its limit is so far above its
-    mean.
+    The scale of the score is free, so its standard deviation is 1 and `limits` are distances of
+    the threshold from its mean.
     """
     cross, height = np.meshgrid(slopes, limits, indexing="ij")
     pair = replace(still, believed=np.asarray(0.0), shared=cross, own=np.ones_like(cross))
@@ -182,7 +164,7 @@ def _decided_charges(
 def _mean_charges(
     risk: ProbabilityRisk, still: ScorePair, slopes: FloatArray, deviations: FloatArray
 ) -> FloatArray:
-    """Expected charges (slopes, deviations): chances by slope times charges by deviation."""
+    """Expected charges (slopes, deviations): probabilities by slope times charges by deviation."""
     finer = finer_by(np.array([np.max(deviations)]), float(np.sqrt(still.spread)))
     points, weights = standard_scores(int(finer[0]))
     left = np.maximum(still.spread - slopes**2, 0.0)[:, None]
@@ -200,29 +182,33 @@ def believed_base(world: World, risk: YesNoRisk) -> float:
 
 
 def best_charges(world: World, risk: YesNoRisk, residual: FloatArray) -> FloatArray:
-    """What the best readers of sets are charged, by the variance that each set leaves open.
+    """Expected charge of the best reader of each set, given its residual variance.
 
     Parameters
     ----------
     world
-        With an outcome that is yes or no.
+        With a yes-or-no outcome.
     risk
-        What answers cost.
+        How answers are charged.
     residual
-        Variance of the outcome's score, its own scatter included, that a set leaves open, (sets,).
+        Variance of score plus noise that each set leaves unexplained, (sets,).
 
     Returns
     -------
     array of shape (sets,)
         Without prices.
     """
+    # Sets often explain the same variance, and a charge takes an integral.
+    distinct, place = np.unique(residual, return_inverse=True)
+    return np.asarray(risk.best(best_readers(world, distinct))[place])
+
+
+def best_readers(world: World, residual: FloatArray) -> ScorePair:
+    """Scores of the best readers of sets that leave these residual variances (sets,)."""
     assert world.outcome is not None
     known = np.clip(world.outcome_variance - residual, 0.0, world.score_variance)
-    # Sets often explain the same, and charges of probabilities take a sum each.
-    distinct, place = np.unique(known, return_inverse=True)
-    link, base = world.outcome.from_score, world.base_score
-    readers = ScorePair.best_reader(link, base, world.score_variance, distinct)
-    return np.asarray(risk.best(readers)[place])
+    link = world.outcome.from_score
+    return ScorePair.best_reader(link, world.base_score, world.score_variance, known)
 
 
 def _fine_enough(
@@ -231,23 +217,18 @@ def _fine_enough(
     along: tuple[float, float],
     flat: bool,
     wanted: float,
-) -> tuple[FloatArray, Axis, Axis, float]:
-    """Make each axis finer until it is not the one that leaves too large an error."""
-    first, second = Axis(*across, _FIRST_CELLS), Axis(*along, 2 if flat else _FIRST_CELLS)
-    error = np.inf
-    for axis in range(2):
-        # Along one axis at a time, so that it is known which one must be finer.
-        while True:
-            cells = (first, second)[axis].cells
-            error = _error_along(exact, first, second, axis)
-            if error <= 0.5 * wanted or cells >= _MOST_CELLS or (flat and axis == 1):
+) -> tuple[FloatArray, SplineGrid, SplineGrid, float]:
+    """Refine each axis until its interpolation error is within half of the tolerance."""
+    grids = [SplineGrid(*across, _FIRST_CELLS), SplineGrid(*along, 2 if flat else _FIRST_CELLS)]
+    # One axis at a time, so that it is clear which one needs refinement.
+    for axis in (0,) if flat else (0, 1):
+        while (cells := grids[axis].cells) < _MOST_CELLS:
+            excess = _error_along(exact, grids, axis) / (0.5 * wanted)
+            if excess <= 1.0:
                 break
-            factor = min(max((error / (0.5 * wanted)) ** 0.25 * 1.05, 1.2), 4.0)
-            more = min(int(cells * factor) + 1, _MOST_CELLS)
-            if axis == 0:
-                first = Axis(*across, more)
-            else:
-                second = Axis(*along, more)
+            factor = min(max(excess**0.25 * 1.05, 1.2), 4.0)
+            grids[axis] = replace(grids[axis], cells=min(int(cells * factor) + 1, _MOST_CELLS))
+    first, second = grids
     values = exact(first.sites, second.sites)
     table = second.coefficients(first.coefficients(values).T).T
     x, y = first.between, second.between
@@ -257,10 +238,10 @@ def _fine_enough(
 
 
 def _error_along(
-    exact: Callable[[FloatArray, FloatArray], FloatArray], first: Axis, second: Axis, axis: int
+    exact: Callable[[FloatArray, FloatArray], FloatArray], grids: list[SplineGrid], axis: int
 ) -> float:
-    """Largest error of interpolating along one axis alone, at some places of the other."""
-    mine, other = (first, second) if axis == 0 else (second, first)
+    """Largest error of interpolation along one axis, at 25 points of the other."""
+    mine, other = grids[axis], grids[1 - axis]
     lines = np.linspace(other.low, other.high, 25)
 
     def on(places: FloatArray) -> FloatArray:

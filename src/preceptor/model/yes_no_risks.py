@@ -1,9 +1,9 @@
 """Risks of yes-or-no answers: misses and false alarms, the Brier score, the log loss.
 
-A person adds up tests to a score and turns it into an answer: a probability, or a decision. With
-Gaussian tests the score and the true one are a pair of normals, and what answers cost on average
-follows from three of their moments (`ScorePair`): in closed form for decisions, by one sum over the
-score for probabilities.
+A person adds up tests to a score and turns it into an answer: a probability or a decision. With
+Gaussian tests this score and the true one are jointly normal, and the expected cost of answers
+follows from three of their moments (`ScorePair`): in closed form for decisions, by an integral over
+the score for probabilities.
 """
 
 from __future__ import annotations
@@ -15,37 +15,35 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from preceptor._base.checks import is_number
-from preceptor._base.fields import Limits, Positive
+from preceptor._base.schema import Limits
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.links import Link
+from preceptor.model.outcomes import Link
 from preceptor.model.risks import Risk
 from preceptor.model.score_pairs import ScorePair
 
-# The code by which kernels know that a charge is read off a surface.
+# The code that tells kernels to interpolate a surface.
 SURFACE_CODE = 3
-# The least distance of a probability from 1 that can be told from none.
-_SUREST = 2.0**-53
 
+Cost = Annotated[float, Limits(above=0, below=1e50)]
 Belief = Annotated[
     float | None,
     Limits(above=0, below=1),
-    "How common the person takes yes to be. Left out: as common as it is.",
+    "The prevalence that the person believes in. Left out: the true one.",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class YesNoRisk(Risk):
-    """How answers to a yes-or-no question come out of scores, and what they cost.
+    """How scores become answers to a yes-or-no question, and what those cost.
 
-    How somebody turns a score into an answer goes with the risk, because a decision needs a
-    threshold, and that comes from what mistakes cost.
+    Turning a score into an answer belongs to the risk, because a decision needs a threshold, which
+    depends on the cost of mistakes.
 
     Parameters
     ----------
     believed_prevalence
-        How common the person takes yes to be; as common as it is if left out.
+        The prevalence that the person believes in; the true one if left out.
 
     Examples
     --------
@@ -60,32 +58,21 @@ class YesNoRisk(Risk):
 
     believed_prevalence: Belief = field(default=None, kw_only=True)
 
-    def __post_init__(self) -> None:
-        faults = self._faults()
-        believed = self.believed_prevalence
-        if believed is not None and not (is_number(believed) and 0.0 < believed < 1.0):
-            faults.append(f"believed_prevalence: {believed!r}, must be above 0 and below 1")
-        InvalidProblem.raise_if(faults)
-
-    def _faults(self) -> list[str]:
-        """What is wrong with the fields of a subclass."""
-        return []
-
     @property
     @abstractmethod
     def largest(self) -> float:
-        """No case is charged more; infinite if there is no limit."""
+        """Largest charge of a case; infinite if there is no limit."""
 
     @abstractmethod
     def answer(self, link: Link, scores: FloatArray) -> FloatArray:
-        """Answers of somebody with these scores.
+        """Answers of a person with these scores.
 
         Parameters
         ----------
         link
             How scores become probabilities.
         scores
-            What the shown and filled-in tests add up to, base included, any shape.
+            Weighted sums of shown and imputed tests, base score included, any shape.
 
         Returns
         -------
@@ -95,7 +82,7 @@ class YesNoRisk(Risk):
 
     @abstractmethod
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
-        """What an answer costs when the truth is known, elementwise.
+        """Charge of an answer given the outcome, elementwise.
 
         Parameters
         ----------
@@ -112,22 +99,22 @@ class YesNoRisk(Risk):
 
     @abstractmethod
     def expected(self, pair: ScorePair) -> FloatArray:
-        """What answers cost on average.
+        """Expected charge of the answers.
 
         Parameters
         ----------
         pair
-            How the person's scores and the truth go together, for any number of states.
+            The joint distribution of the person's and the true scores, for any number of states.
 
         Returns
         -------
         array
-            One expected charge for each state.
+            One expected charge per state.
         """
 
     @abstractmethod
     def best(self, pair: ScorePair) -> FloatArray:
-        """What the best use of the shown tests would cost: nobody who is shown them costs less.
+        """Expected charge of the best use of the shown tests: a lower bound for any person.
 
         Parameters
         ----------
@@ -137,30 +124,30 @@ class YesNoRisk(Risk):
         Returns
         -------
         array
-            One charge for each set.
+            One charge per set.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Decision(YesNoRisk):
-    """Misses and false alarms, each at its cost; 1 and 1 is the share of wrong decisions.
+    """Misses and false alarms, each at its cost; 1 and 1 gives the share of wrong decisions.
 
     Parameters
     ----------
     miss
-        What it costs to say no when the truth is yes, above 0.
+        Cost of saying no when the truth is yes, above 0.
     false_alarm
-        What it costs to say yes when the truth is no, above 0.
+        Cost of saying yes when the truth is no, above 0.
     threshold
-        The probability above which the person says yes; if left out, the one that suits the costs:
+        The probability above which the person says yes; if left out, the optimal one for the costs:
         false_alarm / (miss + false_alarm).
     believed_prevalence
-        How common the person takes yes to be; as common as it is if left out.
+        The prevalence that the person believes in; the true one if left out.
 
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        Invalid values, all in one message.
 
     Examples
     --------
@@ -173,25 +160,13 @@ class Decision(YesNoRisk):
     kind: ClassVar[str] = "decision"
     decides: ClassVar[bool] = True
 
-    miss: Annotated[Positive, "What saying no costs when the truth is yes."] = 1.0
-    false_alarm: Annotated[Positive, "What saying yes costs when the truth is no."] = 1.0
+    miss: Annotated[Cost, "Cost of saying no when the truth is yes."] = 1.0
+    false_alarm: Annotated[Cost, "Cost of saying yes when the truth is no."] = 1.0
     threshold: Annotated[
         float | None,
         Limits(above=0, below=1),
-        "Probability above which the person says yes. Left out: what suits the costs.",
+        "Probability above which the person says yes. Left out: optimal for the costs.",
     ] = None
-
-    def _faults(self) -> list[str]:
-        faults = [
-            f"{name}: {cost!r}, must be a cost above 0"
-            for name, cost in (("miss", self.miss), ("false_alarm", self.false_alarm))
-            if not is_number(cost) or not 0.0 < cost < 1e50
-        ]
-        if self.threshold is not None and not (
-            is_number(self.threshold) and 0.0 < self.threshold < 1.0
-        ):
-            faults.append(f"threshold: {self.threshold!r}, must be a probability above 0, below 1")
-        return faults
 
     @property
     def right_threshold(self) -> float:
@@ -205,11 +180,11 @@ class Decision(YesNoRisk):
 
     @property
     def largest(self) -> float:
-        """The dearer mistake."""
+        """The more expensive mistake."""
         return max(self.miss, self.false_alarm)
 
     def in_words(self) -> str:
-        """The two costs, or what they come to if equal."""
+        """The two costs, or a name if both are 1."""
         if self.miss == self.false_alarm == 1.0:
             text = "share of wrong decisions"
         else:
@@ -223,27 +198,27 @@ class Decision(YesNoRisk):
         return np.where(scores > link.score(self.yes_above), 1.0, 0.0)
 
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
-        """The cost of a mistake, or nothing."""
+        """The cost of the mistake, if any."""
         missed = self.miss * outcome * (1.0 - answer)
         return np.asarray(missed + self.false_alarm * (1.0 - outcome) * answer)
 
     def expected(self, pair: ScorePair) -> FloatArray:
-        """Miss x P(yes, but said no) + false alarm x P(no, but said yes)."""
+        """Miss x P(yes, said no) + false alarm x P(no, said yes)."""
         misses, alarms = self.mistakes(pair)
         return np.asarray(self.miss * misses + self.false_alarm * alarms)
 
     def mistakes(self, pair: ScorePair) -> tuple[FloatArray, FloatArray]:
-        """Shares of all cases that are missed, and that are false alarms.
+        """Shares of all cases that are misses and false alarms.
 
         Parameters
         ----------
         pair
-            How the person's scores and the truth go together, for any number of states.
+            The joint distribution of the person's and the true scores, for any number of states.
 
         Returns
         -------
         tuple of two arrays
-            P(yes, but said no) and P(no, but said yes), one for each state.
+            P(yes, said no) and P(no, said yes), one per state.
         """
         return pair.mistakes(pair.link.score(self.yes_above))
 
@@ -263,7 +238,7 @@ class ProbabilityRisk(YesNoRisk):
 
     @abstractmethod
     def charges(self, link: Link, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What an answer with each score costs if the truth is yes, and if it is no.
+        """Charge of the answer to each score if the truth is yes, and if it is no.
 
         Parameters
         ----------
@@ -279,7 +254,7 @@ class ProbabilityRisk(YesNoRisk):
         """
 
     def expected(self, pair: ScorePair) -> FloatArray:
-        """One sum over the person's score."""
+        """Integrate over the person's score."""
 
         def charge(scores: FloatArray, chance: FloatArray) -> FloatArray:
             if_yes, if_no = self.charges(pair.link, scores)
@@ -288,22 +263,22 @@ class ProbabilityRisk(YesNoRisk):
         return pair.mean(charge)
 
     def best(self, pair: ScorePair) -> FloatArray:
-        """Answers that are right on average: the chance itself."""
+        """The charge of calibrated answers."""
         return pair.mean(lambda scores, chance: self._at_best(chance))
 
     @abstractmethod
     def _at_best(self, chance: FloatArray) -> FloatArray:
-        """What an answer that equals the chance of yes costs on average."""
+        """Expected charge of an answer that equals P(yes)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Brier(ProbabilityRisk):
-    """Squared distance between the stated probability and what came: from 0 to 1.
+    """Squared distance of the stated probability from the outcome: from 0 to 1.
 
     Parameters
     ----------
     believed_prevalence
-        How common the person takes yes to be; as common as it is if left out.
+        The prevalence that the person believes in; the true one if left out.
 
     Examples
     --------
@@ -313,22 +288,19 @@ class Brier(ProbabilityRisk):
 
     kind: ClassVar[str] = "brier"
     error_name: ClassVar[str] = "Brier score"
+    title: ClassVar[str] = "Brier score: squared distance of stated probabilities from the outcome"
 
     @property
     def largest(self) -> float:
-        """Sure, and wrong."""
+        """Certain and wrong."""
         return 1.0
-
-    def in_words(self) -> str:
-        """Its name."""
-        return "Brier score: squared distance of stated probabilities from what came"
 
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
         """(y - p)²."""
         return np.asarray((outcome - answer) ** 2)
 
     def charges(self, link: Link, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Squares of what was left to 1, and to 0."""
+        """Squared distances from 1 and from 0."""
         return link.probability(-scores) ** 2, link.probability(scores) ** 2
 
     def _at_best(self, chance: FloatArray) -> FloatArray:
@@ -337,12 +309,12 @@ class Brier(ProbabilityRisk):
 
 @dataclass(frozen=True, eq=False)
 class LogLoss(ProbabilityRisk):
-    """-log of the probability that was given to what came: being sure and wrong is dear.
+    """-log of the probability given to the outcome: being certain and wrong is expensive.
 
     Parameters
     ----------
     believed_prevalence
-        How common the person takes yes to be; as common as it is if left out.
+        The prevalence that the person believes in; the true one if left out.
 
     Examples
     --------
@@ -352,26 +324,41 @@ class LogLoss(ProbabilityRisk):
 
     kind: ClassVar[str] = "log-loss"
     error_name: ClassVar[str] = "log loss"
+    title: ClassVar[str] = "log loss of stated probabilities"
 
     @property
     def largest(self) -> float:
         """There is no limit."""
         return math.inf
 
-    def in_words(self) -> str:
-        """Its name."""
-        return "log loss of stated probabilities"
-
     def charge(self, answer: FloatArray, outcome: FloatArray) -> FloatArray:
-        """-log p if yes, -log(1 - p) if no; nobody is surer than numbers can tell."""
+        """-log p if yes, -log(1 - p) if no; p is kept within double precision of 0 and 1."""
         given = np.where(outcome > 0.5, answer, 1.0 - answer)
-        return np.asarray(-np.log(np.maximum(given, _SUREST)))
+        return np.asarray(-np.log(np.maximum(given, np.finfo(np.float64).epsneg)))
 
     def charges(self, link: Link, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Without underflow, however sure somebody is."""
+        """Computed without underflow at extreme scores."""
         return -link.log_probability(scores), -link.log_probability(-scores)
 
     def _at_best(self, chance: FloatArray) -> FloatArray:
         from scipy.special import entr
 
         return np.asarray(entr(chance) + entr(1.0 - chance))
+
+
+def as_yes_no_risk(risk: Risk | None) -> YesNoRisk:
+    """The risk by which yes-or-no answers are charged; None means the share of wrong decisions.
+
+    Raises
+    ------
+    InvalidProblem
+        The risk charges numeric outcomes.
+    """
+    if risk is None:
+        return Decision()
+    if not isinstance(risk, YesNoRisk):
+        raise InvalidProblem(
+            f"risk: {type(risk).__name__} charges numeric outcomes, but this one is yes or no; "
+            " use Decision(), Brier() or LogLoss()"
+        )
+    return risk

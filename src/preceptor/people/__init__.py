@@ -1,7 +1,6 @@
-"""People: what they believe at first, how they learn, how they fill in what they are not shown.
+"""People: their initial weights, how they learn, and how they impute hidden tests.
 
-One file for each kind of person (`person.py` says what a kind must do), and one for each way to
-work out what is expected of them: second moments for whoever learns from outcomes (`moments.py`),
-errors coordinate by coordinate (`coordinates.py`) or exposures (`exposures.py`) for whoever learns
-by showings.
+One file per kind of person (`person.py` defines what a kind must do), and one per method to compute
+expected losses: second moments for people who learn from outcomes (`moments.py`), error by error
+(`second_moments.py`) or by exposure (`exposures.py`) for people who learn by showings.
 """

@@ -1,22 +1,22 @@
 # mypy: ignore-errors
 # (Numba infers the types of kernels itself, for each kind of array)
-"""The Bayesian's expected round, its adjoint, and prices: plain loops over small matrices.
+"""A Bayesian's expected round, its adjoint, and prices: plain loops over small matrices.
 
-Everything is in the coordinates Ω x (weights), where Ω is the covariance from which the person
-fills in: a set then enters by rows and columns alone. Letters:
+All states are in the coordinates Ω x (weights), where Ω is the covariance used for imputation: a
+set then enters by rows and columns alone. Letters:
 
-    C (n, n)      how unsure the person is of the weights, Ω C Ω
+    C (n, n)      posterior covariance of the weights, as Ω C Ω
     P (N, N)      second moments of g = (Ω error, 1), N = n + 1
     S, k          indices of the shown tests, and how many
     B, G (k, k)   Ω_SS Σ_SS^-1 Ω_SS, and its inverse
-    c (k,)        what no weights explain: the surprise is (I_S error + c)·z + r, cov z = G
-    r2            variance of r: what is left around the best use of the shown tests
-    s             scatter that the person counts with: noise + damping x tr(G C_SS)
-    scatter       what a case adds to the noise: r2 + damping x (loss - r2)
+    c (k,)        bias that no weights remove: the surprise is (I_S error + c)·z + r, cov z = G
+    r2            variance of r: residual variance under the best weights
+    s             noise that the person assumes: noise + damping x tr(G C_SS)
+    scatter       noise that a case adds: r2 + damping x (loss - r2)
     R (k, k)      (s B + C_SS)^-1; K = C_:S R is the gain
     U (k, N)      [I_S | c]; W = U P, D = W U'
-    Q, Y          derivatives of all that is to come with respect to P and to C
-    wander (n, n) what a round adds to C, because weights may wander: drift x ΩΩ
+    Q, Y          derivatives of the remaining cost with respect to P and to C
+    drift (n, n)  what a round adds to C, because true weights may drift: drift x ΩΩ
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.jit import hot_jit, jit
+from preceptor.people._linear_kernels import multiply
 
 
 @hot_jit
@@ -43,8 +44,8 @@ def invert(H, k):
 
 
 @hot_jit
-def look(C, P, S, k, B, G, c, r2, noise, damping, D, R):
-    """Fill D and R for one set; give its loss."""
+def read_set(C, P, S, k, B, G, c, r2, noise, damping, D, R):
+    """Fill D and R for one set; return its loss."""
     n = C.shape[0]
     loss = r2
     spread = 0.0
@@ -78,9 +79,9 @@ def gain(C, P, S, k, R, c, K, W):
 
 @jit
 def step(C, P, S, k, B, G, c, r2, noise, damping, D, R, K, W, E):
-    """One case with S: C and P become those of the next round; gives the loss before."""
+    """Advance C and P by one case with S; return the expected loss of that case."""
     n = C.shape[0]
-    loss = look(C, P, S, k, B, G, c, r2, noise, damping, D, R)
+    loss = read_set(C, P, S, k, B, G, c, r2, noise, damping, D, R)
     gain(C, P, S, k, R, c, K, W)
     scatter = r2 + damping * (loss - r2)
     for a in range(k):
@@ -112,10 +113,10 @@ def step(C, P, S, k, B, G, c, r2, noise, damping, D, R, K, W, E):
 
 @jit
 def forward(
-    states, path, prices, losses, members, sizes, B, G, c, r2, noise, damping, wander
+    states, path, prices, losses, members, sizes, B, G, c, r2, noise, damping, drift
 ):  # fmt: skip
     """Losses (T,) of a path, and C and P before each round in a row (T+1, n² + N²)."""
-    n = wander.shape[0]
+    n = drift.shape[0]
     w = members.shape[1]
     D, R = np.empty((w, w)), np.empty((w, w))
     K, W, E = np.empty((n, w)), np.empty((w, n + 1)), np.empty((w, n))
@@ -130,32 +131,23 @@ def forward(
         losses[t] = loss + prices[x]
         for i in range(n):
             for j in range(n):
-                C[i, j] += wander[i, j]
+                C[i, j] += drift[i, j]
 
 
 @jit
 def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, D, R, K, W, Z, V, X):
-    """Q and Y, of the state after a round, become those of the state before it.
+    """Turn Q and Y of the state after a round into those of the state before it.
 
-    To come is <Q, P'> given C's path, so Q is exact; Y follows from the chain rule through K, R
-    and s.
+    The remaining cost is <Q, P'> given C's path, so Q is exact; Y follows from the chain rule
+    through K, R and s.
     """
     n = C.shape[0]
-    loss = look(C, P, S, k, B, G, c, r2, noise, damping, D, R)
+    loss = read_set(C, P, S, k, B, G, c, r2, noise, damping, D, R)
     gain(C, P, S, k, R, c, K, W)
     scatter = r2 + damping * (loss - r2)
-    for i in range(n + 1):  # Z = Q K (N, k)
-        for a in range(k):
-            total = 0.0
-            for j in range(n):
-                total += Q[i, j] * K[j, a]
-            Z[i, a] = total
-    for i in range(n):  # V = Y K (n, k), X = (derivative with respect to K) R
-        for a in range(k):
-            total = 0.0
-            for j in range(n):
-                total += Y[i, j] * K[j, a]
-            V[i, a] = total
+    multiply(Q, K, n + 1, n, k, Z)
+    multiply(Y, K, n, n, k, V)
+    for i in range(n):  # X = (derivative with respect to K) R
         for a in range(k):
             X[i, a] = 0.0
         for a in range(k):
@@ -166,7 +158,7 @@ def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, D, R, K, W, Z,
                 slope += Z[i, b] * (D[b, a] + scatter * B[b, a])
             for b in range(k):
                 X[i, b] += 2.0 * slope * R[a, b]
-    # R is done with: it takes the derivative with respect to s B + C_SS; D takes K'QK.
+    # R is no longer needed: reuse it for the derivative in s B + C_SS, and D for K'QK.
     along_s = 0.0
     taught = 0.0
     for a in range(k):
@@ -216,10 +208,10 @@ def back(C, P, Q, Y, S, k, B, G, c, r2, noise, damping, discount, D, R, K, W, Z,
 
 @jit
 def backward(
-    states, path, adjoints, discount, members, sizes, B, G, c, r2, noise, damping, wander
+    states, path, adjoints, discount, members, sizes, B, G, c, r2, noise, damping, drift
 ):  # fmt: skip
     """Y and Q at the state before each round of a path (T+1, n² + N²), from the last of them."""
-    n = wander.shape[0]
+    n = drift.shape[0]
     w = members.shape[1]
     D, R, K, W = np.empty((w, w)), np.empty((w, w)), np.empty((n, w)), np.empty((w, n + 1))
     Z, V, X = np.empty((n + 1, w)), np.empty((n, w)), np.empty((n, w))
@@ -236,8 +228,8 @@ def backward(
 
 
 @hot_jit
-def added(C, X, S, k, G, noise, damping):
-    """<X, what a case with S adds to the precision>: tr(X_SS G) / s."""
+def precision_gain(C, X, S, k, G, noise, damping):
+    """<X, precision added by a case with S>: tr(X_SS G) / s."""
     spread = 0.0
     total = 0.0
     for a in range(k):
@@ -252,25 +244,25 @@ def prices(
     C, P, laid, positions, CQC, PQC, CYC, AYA, members, sizes, B, G, c, r2, noise, damping,
     discount, answers,
 ):  # fmt: skip
-    """This round and all that is to come with each of some sets here, to first order in C'.
+    """Cost of this round and all later ones with each of some sets, to first order in C'.
 
-    Up to a constant, which is the same for all sets.
+    Up to a constant that is the same for all sets.
 
-    C' is what C becomes in this round, A what it becomes with the set that is `laid`. `CQC`
-    (n, n), `PQC` (N, n), `CYC` and `AYA` (n, n) are products with the derivatives of what is to
-    come. That bends one way as a function of C' and the other way as a function of the precision,
-    so the mean of the two lines is taken.
+    C' is what C becomes in this round, A what it becomes with the present set, `laid`. `CQC`
+    (n, n), `PQC` (N, n), `CYC` and `AYA` (n, n) are products with the derivatives of the remaining
+    cost. That is convex in C' and concave in the precision (or the reverse), so the mean of the
+    two linear approximations is used.
     """
     n = C.shape[0]
     w = members.shape[1]
     D, R = np.empty((w, w)), np.empty((w, w))
-    here = added(C, AYA, members[laid], sizes[laid], G[laid], noise, damping)
+    here = precision_gain(C, AYA, members[laid], sizes[laid], G[laid], noise, damping)
     for position in range(positions.size):
         x = positions[position]
         S, k = members[x], sizes[x]
-        loss = look(C, P, S, k, B[x], G[x], c[x], r2[x], noise, damping, D, R)
+        loss = read_set(C, P, S, k, B[x], G[x], c[x], r2[x], noise, damping, D, R)
         scatter = r2[x] + damping * (loss - r2[x])
-        change = 0.5 * (here - added(C, AYA, S, k, G[x], noise, damping))
+        change = 0.5 * (here - precision_gain(C, AYA, S, k, G[x], noise, damping))
         for a in range(k):
             for b in range(k):
                 crossed = PQC[S[b], S[a]] + c[x, b] * PQC[n, S[a]]

@@ -1,16 +1,20 @@
-"""Compiled recursions for people whose errors follow from how often each test was shown.
+"""Compiled recursions for people whose errors are a function of exposure.
 
-Legend: m (n,) exposure, f forgetting; a round with set s takes m_i to m_i + 1 if shown, else to
-(1 - f) m_i. Errors e_i(m): code 0 is first_i exp(-rate_i m), 1 is first_i (1 + m)^-rate_i, neither
-below the share root_i; 2 is read off table[i] at the whole number below. ends_i: after infinitely
-many showings. What everything from some round on costs, if exposures differ from those that were
-laid by w_i showings up (sign 0) or down (sign 1), is
+Legend: m (n,) exposure, f forgetting; a round with set s takes m_i to m_i + 1 if shown, else to (1
+- f) m_i. Errors e_i(m): code 0 is first_i exp(-rate_i m), 1 is first_i (1 + m)^-rate_i, neither
+below the share root_i; 2 is table[i] at the integer below. ends_i: after infinitely many showings.
+The cost from some round on, if exposure differs from that of the schedule by w_i showings up (sign
+0) or down (sign 1), is
 
-    togo + Σ_i w_i lin[sign_i, i] + Σ_ij w_i w_j cross[sign_i + sign_j, i, j].
+    cost + Σ_i w_i lin[sign_i, i] + Σ_ij w_i w_j cross[sign_i + sign_j, i, j].
 
-For tables lin and cross are differences over one whole showing, so without forgetting all of this
-is exact; for smooth curves they are slopes. If all are, up is minus down, and cross holds its first
-matrix only.
+For tables lin and cross are differences over one showing, so without forgetting all of this is
+exact; for smooth curves they are slopes. If all curves are smooth, up is minus down, and cross
+holds only its first matrix.
+
+Losses of one round are shared by all kinds whose errors are known. Legend: e (n,) errors, s a set,
+S its k tests; a round costs least_s + |bend_s + F_s q|² with q = (Ωe)_S. Scratch: q (k,), R (k, n)
+the rows F_s Ω[S,:], u (k,) the deviation itself.
 """
 
 from __future__ import annotations
@@ -20,17 +24,74 @@ import math
 import numpy as np
 
 from preceptor._base._array_kernels import copy_into
-from preceptor._base.jit import hot_jit, jit
-from preceptor.people._deviation_kernels import losses_of_all, round_loss, round_rows
+from preceptor._base.jit import hot_jit, inline_jit, jit
 
-_FAR = 1e15  # exposures that stand for infinitely many
-_SMALL = 1e-14  # a tail is played until what it still differs from its orbit weighs this little
-_NEAR = 1e-4  # and this little is enough where prices are approximate anyway
+
+@hot_jit
+def round_loss(s, e, model, q):
+    """Loss of set s given errors e; reads only the shown rows of Ω."""
+    omega, members, sizes, least, bend, factor = model
+    k = sizes[s]
+    for j in range(k):
+        i = members[s, j]
+        product = 0.0
+        for x in range(e.size):
+            product += omega[i, x] * e[x]
+        q[j] = product
+    total = least[s]
+    for r in range(k):
+        deviation = bend[s, r]
+        for j in range(k):
+            deviation += factor[s, r, j] * q[j]
+        total += deviation * deviation
+    return total
+
+
+@hot_jit
+def round_rows(s, e, model, R, u):
+    """R = F_s Ω[S,:] and u = bend_s + R e."""
+    omega, members, sizes, _, bend, factor = model
+    k = sizes[s]
+    n = e.size
+    for r in range(k):
+        for x in range(n):
+            R[r, x] = 0.0
+        for j in range(k):
+            f = factor[s, r, j]
+            i = members[s, j]
+            for x in range(n):
+                R[r, x] += f * omega[i, x]
+        deviation = bend[s, r]
+        for x in range(n):
+            deviation += R[r, x] * e[x]
+        u[r] = deviation
 
 
 @jit
-def errors_at(m, shift, code, rate, root, first, ends, table, e):
-    """Errors (n,) after exposures m + shift, or after none where that is negative."""
+def losses_of_all(positions, q, model, out):
+    """out[p] = loss of the p-th of these sets, given q = Ωe (n,)."""
+    members, sizes, least, bend, factor = model[1:]
+    for p in range(positions.size):
+        s = positions[p]
+        k = sizes[s]
+        total = least[s]
+        for r in range(k):
+            deviation = bend[s, r]
+            for j in range(k):
+                deviation += factor[s, r, j] * q[members[s, j]]
+            total += deviation * deviation
+        out[p] = total
+
+
+_FAR = 1e15  # exposure that counts as infinite
+_SMALL = 1e-14  # a tail is played until its weighted distance from its limit orbit is this small
+_NEAR = 1e-4  # a distance that is enough where prices are approximate anyway
+
+
+@jit
+def errors_at(m, shift, curves, e):
+    """Errors (n,) at exposure m + shift, or 0 where that is negative."""
+    code, rate, root, first, ends, table = curves
     last = table.shape[1] - 1
     for i in range(m.size):
         exposure = max(m[i] + shift, 0.0)
@@ -47,8 +108,9 @@ def errors_at(m, shift, code, rate, root, first, ends, table, e):
 
 
 @jit
-def slopes_at(m, e, code, rate, root, first, slopes):
-    """Change of errors e per unit of exposure where curves are smooth; 0 on the floor."""
+def slopes_at(m, e, curves, slopes):
+    """Derivative of errors e with respect to exposure where curves are smooth; 0 on the floor."""
+    code, rate, root, first = curves[:4]
     for i in range(m.size):
         slopes[i] = 0.0
         if code[i] != 2 and m[i] < _FAR and abs(e[i]) > root[i] * abs(first[i]):
@@ -68,7 +130,7 @@ def shows(s, i, members, sizes):
 
 @hot_jit
 def expose(s, m, keep, members, sizes, out):
-    """Exposures after a round with s, whose members rise; `out` may be m itself."""
+    """Exposure after a round with s, whose members are sorted; `out` may be m itself."""
     next_shown = np.int64(0)
     for i in range(m.size):
         if next_shown < sizes[s] and members[s, next_shown] == i:
@@ -79,50 +141,24 @@ def expose(s, m, keep, members, sizes, out):
 
 
 @jit
-def walk_exposures(
-    x, since, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, states, errors, costs, paid,
-):  # fmt: skip
-    """Exposures and errors before each round (T+1, n), its cost (T,), and what was paid (T+1,)."""
-    q = np.empty(members.shape[1])
-    weight = discount**since
-    errors_at(states[since], 0.0, code, rate, root, first, ends, table, errors[since])
-    for t in range(since, x.size):
-        s = x[t]
-        costs[t] = round_loss(s, errors[t], omega, members, sizes, least, bend, factor, q)
-        paid[t + 1] = paid[t] + weight * costs[t]
-        expose(s, states[t], keep, members, sizes, states[t + 1])
-        errors_at(states[t + 1], 0.0, code, rate, root, first, ends, table, errors[t + 1])
-        weight *= discount
-
-
-@jit
-def replay(
-    x, since, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, m, out,
-):  # fmt: skip
-    """Discounted cost of the rounds of x from `since` on, from exposures m (moved in place)."""
-    q = np.empty(members.shape[1])
-    e = np.empty(m.size)
-    weight = 1.0
-    total = 0.0
-    for t in range(since, x.size):
-        s = x[t]
-        errors_at(m, 0.0, code, rate, root, first, ends, table, e)
-        cost = round_loss(s, e, omega, members, sizes, least, bend, factor, q)
-        out[t] = cost
-        total += weight * cost
-        expose(s, m, keep, members, sizes, m)
-        weight *= discount
-    return total
+def walk_exposures(x, keep, curves, model, states, losses):
+    """Losses (T,) of a path, and exposure before each round (T+1, n) from the first of them."""
+    members, sizes = model[1:3]
+    q, e, m = np.empty(members.shape[1]), np.empty(states.shape[1]), states[0].copy()
+    for t in range(x.size):
+        errors_at(m, 0.0, curves, e)
+        losses[t] = round_loss(x[t], e, model, q)
+        expose(x[t], m, keep, members, sizes, m)
+        for i in range(m.size):
+            states[t + 1, i] = m[i]
 
 
 @jit
 def limit_orbit(word, keep, m, members, sizes, orbit):
-    """Exposures (word, n) on which repeating the word settles, from m before its first round.
+    """Limit of the exposure (word, n) when the word is repeated forever, from m.
 
-    A round trip takes m_i to share m_i + gain, with share < 1 unless the test is never hidden or
-    nothing is forgotten; then exposure grows without end, or stays if the test is never shown.
+    One repetition takes m_i to share m_i + gain, with share < 1 unless the test is never hidden or
+    nothing is forgotten; then exposure diverges, or stays if the test is never shown.
     """
     n = m.size
     gain = np.zeros(n)
@@ -144,16 +180,15 @@ def limit_orbit(word, keep, m, members, sizes, orbit):
 
 
 @jit
-def play_word(
-    word, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, m, record,
-):  # fmt: skip
-    """Cost of a word repeated without end from exposures m (moved in place).
+def play_word(word, discount, keep, curves, model, m, record):
+    """Cost of a word repeated forever from exposure m (updated in place).
 
-    Played until it differs from its orbit by nothing that weighs; the orbit then adds up
-    geometrically. `record` (rounds, n), as far as it goes, is filled with exposures before rounds.
-    Gives the cost, the rounds played, and after how many of them it was near its orbit.
+    Played until its distance from the limit orbit is negligible; the orbit is a geometric sum.
+    `record` (rounds, n), as far as it goes, is filled with the exposure before each round. Returns
+    the cost, the rounds played, and the rounds after which it was near its orbit.
     """
+    members, sizes = model[1:3]
+    first = curves[3]
     n = m.size
     length = word.size
     q = np.empty(members.shape[1])
@@ -165,8 +200,8 @@ def play_word(
     cycle = 0.0
     far = 1.0
     for t in range(length):
-        errors_at(orbit[t], 0.0, code, rate, root, first, ends, table, settled[t])
-        cost = round_loss(word[t], settled[t], omega, members, sizes, least, bend, factor, q)
+        errors_at(orbit[t], 0.0, curves, settled[t])
+        cost = round_loss(word[t], settled[t], model, q)
         cycle += far * cost
         far *= discount
     for i in range(n):
@@ -178,12 +213,12 @@ def play_word(
     while True:
         apart = 0.0
         for t in range(length):
-            errors_at(m, 0.0, code, rate, root, first, ends, table, e)
+            errors_at(m, 0.0, curves, e)
             if played < record.shape[0]:
                 copy_into(record[played], m)
             for i in range(n):
                 apart = max(apart, abs(e[i] - settled[t, i]))
-            cost = round_loss(word[t], e, omega, members, sizes, least, bend, factor, q)
+            cost = round_loss(word[t], e, model, q)
             total += weight * cost
             expose(word[t], m, keep, members, sizes, m)
             weight *= discount
@@ -196,19 +231,18 @@ def play_word(
 
 
 @jit
-def take_back(
-    s, m, e, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, lin, cross, R, u, work,
-):  # fmt: skip
-    """lin and cross one round earlier, where s is shown at exposures m and errors e."""
+def take_back(s, m, e, discount, keep, curves, model, lin, cross, R, u, work):
+    """Update lin and cross to one round earlier, where s is shown at exposure m and errors e."""
+    members, sizes = model[1:3]
+    code = curves[0]
     n = m.size
     k = sizes[s]
     up, down, share, line = work[0], work[1], work[2], work[3]
-    round_rows(s, e, omega, members, sizes, bend, factor, R, u)
-    slopes_at(m, e, code, rate, root, first, line)
+    round_rows(s, e, model, R, u)
+    slopes_at(m, e, curves, line)
     if cross.shape[0] == 3:
-        errors_at(m, 1.0, code, rate, root, first, ends, table, up)
-        errors_at(m, -1.0, code, rate, root, first, ends, table, down)
+        errors_at(m, 1.0, curves, up)
+        errors_at(m, -1.0, curves, down)
     for i in range(n):
         if code[i] == 2:
             up[i] -= e[i]
@@ -217,7 +251,7 @@ def take_back(
             up[i] = line[i]
             down[i] = -line[i]
     for i in range(n):
-        share[i] = keep  # what is hidden is remembered less, and so is a difference in exposure
+        share[i] = keep  # the exposure to hidden tests fades, and so do differences in it
     for j in range(k):
         share[members[s, j]] = 1.0
     for i in range(n):
@@ -244,55 +278,44 @@ def take_back(
                 cross[2, i, j] = shrunk * share[j] * cross[2, i, j] + less * down[j] * line[j]
 
 
-@jit
-def take_back_all(
-    x, stop, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, states, errors, lin, cross,
-):  # fmt: skip
-    """lin and cross before round `stop`, from those after the last round of x."""
-    n = states.shape[1]
-    k = members.shape[1]
-    R = np.empty((k, n))
-    u = np.empty(k)
-    work = np.empty((4, n))
-    for t in range(x.size - 1, stop - 1, -1):
-        take_back(
-            x[t], states[t], errors[t], discount, keep, code, rate, root, first, ends, table,
-            omega, members, sizes, least, bend, factor, lin, cross, R, u, work,
-        )  # fmt: skip
+@inline_jit
+def apart(adjoint, n):
+    """lin (2, n) and cross (1 or 3, n, n), which an adjoint holds in a row."""
+    return adjoint[: 2 * n].reshape((2, n)), adjoint[2 * n :].reshape((-1, n, n))
 
 
 @jit
-def take_back_word(
-    word, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least,
-    bend, factor, m, record, lin, cross,
-):  # fmt: skip
-    """lin and cross of a word repeated without end, of which `record` holds the first rounds.
+def take_back_all(x, discount, keep, curves, model, states, adjoints):
+    """Adjoints before each round of a path, from the last of them."""
+    n, k = states.shape[1], model[1].shape[1]
+    R, u = np.empty((k, n)), np.empty(k)
+    work, e = np.empty((4, n)), np.empty(n)
+    for t in range(x.size - 1, -1, -1):
+        adjoints[t] = adjoints[t + 1]
+        lin, cross = apart(adjoints[t], n)
+        errors_at(states[t], 0.0, curves, e)
+        take_back(x[t], states[t], e, discount, keep, curves, model, lin, cross, R, u, work)
 
-    From then on it is taken to be on its orbit, where sums are geometric; m are exposures there of
-    tests for which the orbit is wherever they are.
+
+@jit
+def take_back_word(word, discount, keep, curves, model, m, record, adjoint):
+    """Set an adjoint, given as 0, to that of a word repeated forever.
+
+    `record` holds the exposure in its first rounds. After these it is taken to be on its limit
+    orbit, where sums are geometric; m is the exposure there of tests whose orbit depends on the
+    start.
     """
-    n = m.size
-    k = members.shape[1]
+    members, sizes = model[1:3]
+    n, k = m.size, members.shape[1]
     length = word.size
-    R = np.empty((k, n))
-    u = np.empty(k)
-    work = np.empty((4, n))
-    e = np.empty(n)
+    R, u = np.empty((k, n)), np.empty(k)
+    work, e = np.empty((4, n)), np.empty(n)
+    lin, cross = apart(adjoint, n)
     orbit = np.empty((length, n))
     limit_orbit(word, keep, m, members, sizes, orbit)
-    for i in range(n):
-        lin[0, i] = 0.0
-        lin[1, i] = 0.0
-        for j in range(n):
-            for c in range(cross.shape[0]):
-                cross[c, i, j] = 0.0
     for t in range(length - 1, -1, -1):
-        errors_at(orbit[t], 0.0, code, rate, root, first, ends, table, e)
-        take_back(
-            word[t], orbit[t], e, discount, keep, code, rate, root, first, ends, table, omega,
-            members, sizes, least, bend, factor, lin, cross, R, u, work,
-        )  # fmt: skip
+        errors_at(orbit[t], 0.0, curves, e)
+        take_back(word[t], orbit[t], e, discount, keep, curves, model, lin, cross, R, u, work)
     far = discount**length
     share = np.ones(n)
     for t in range(length):
@@ -306,148 +329,32 @@ def take_back_word(
             for c in range(cross.shape[0]):
                 cross[c, i, j] /= 1.0 - far * share[i] * share[j]
     for t in range(record.shape[0] - 1, -1, -1):
-        errors_at(record[t], 0.0, code, rate, root, first, ends, table, e)
+        errors_at(record[t], 0.0, curves, e)
         take_back(
-            word[t % length], record[t], e, discount, keep, code, rate, root, first, ends, table,
-            omega, members, sizes, least, bend, factor, lin, cross, R, u, work,
-        )  # fmt: skip
+            word[t % length], record[t], e, discount, keep, curves, model, lin, cross, R, u, work
+        )
 
 
 @jit
-def show_forever(
-    s, discount, keep, code, rate, root, first, ends, table, omega, members, sizes, least, bend,
-    factor, m, priced, lin, cross,
-):  # fmt: skip
-    """Cost of one set repeated without end if nothing is forgotten; with lin and cross if `priced`.
+def exposure_prices(positions, m, adjoint, discount, keep, curves, model, out):
+    """out[p] = cost of the p-th set and what it changes in later rounds, against the last set.
 
-    Only the k shown errors move, so a round costs k² and not n²; everything else is put together
-    from discounted sums when all rounds are over.
+    A test that only the new set shows gains exposure, one that only the last of the sets, the
+    present one, shows loses it. Both are written for y_i = 1 if i is shown, so that a set takes k²
+    operations in any case.
     """
+    omega, members, sizes = model[:3]
     n = m.size
-    k = sizes[s]
-    last = table.shape[1] - 1
-    near = np.empty((3, n))  # errors now, and what one showing more or less would change
-    errors_at(m, 0.0, code, rate, root, first, ends, table, near[0])
-    errors_at(m, 1.0, code, rate, root, first, ends, table, near[1])
-    errors_at(m, -1.0, code, rate, root, first, ends, table, near[2])
-    R = np.empty((k, n))
-    still = np.empty(k)  # the deviation but for the shown tests
-    round_rows(s, near[0], omega, members, sizes, bend, factor, R, still)
-    scale = 0.0
-    for i in range(n):
-        scale = max(scale, abs(first[i]))
-        near[1, i] -= near[0, i]
-        near[2, i] -= near[0, i]
-    for r in range(k):
-        still[r] = bend[s, r]
-        for i in range(n):
-            if not shows(s, i, members, sizes):
-                still[r] += R[r, i] * near[0, i]
-    u = np.empty(k)
-    now = np.empty(k)
-    change = np.empty((2, k))  # up and down
-    sum_u = np.zeros(k)
-    sum_change = np.zeros((2, k))
-    sum_pull = np.zeros((2, k))
-    sum_both = np.zeros((3, k, k))
-    total = 0.0
-    weight = 1.0
-    shown = np.int64(0)
-    while True:
-        apart = 0.0
-        for j in range(k):
-            i = members[s, j]
-            row = np.int64(m[i]) + shown
-            now[j] = table[i, min(row, last)]
-            change[0, j] = table[i, min(row + 1, last)] - now[j]
-            change[1, j] = table[i, min(max(row - 1, 0), last)] - now[j]
-            # With one showing less the end may be yet to come.
-            apart = max(apart, abs(now[j] - ends[i]), abs(now[j] + change[1, j] - ends[i]))
-        settled = weight * apart <= _SMALL * scale
-        if settled:
-            weight /= 1.0 - discount
-            for j in range(k):
-                now[j] = ends[members[s, j]]
-                change[0, j] = 0.0
-                change[1, j] = 0.0
-        cost = least[s]
-        for r in range(k):
-            u[r] = still[r]
-            for j in range(k):
-                u[r] += R[r, members[s, j]] * now[j]
-            cost += u[r] * u[r]
-        total += weight * cost
-        if priced:
-            for r in range(k):
-                sum_u[r] += weight * u[r]
-            for j in range(k):
-                pull = 0.0
-                for r in range(k):
-                    pull += u[r] * R[r, members[s, j]]
-                for c in range(2):
-                    sum_change[c, j] += weight * change[c, j]
-                    sum_pull[c, j] += weight * pull * change[c, j]
-                for x in range(k):
-                    sum_both[0, j, x] += weight * change[0, j] * change[0, x]
-                    sum_both[1, j, x] += weight * change[0, j] * change[1, x]
-                    sum_both[2, j, x] += weight * change[1, j] * change[1, x]
-        if settled:
-            break
-        weight *= discount
-        shown += 1
-    if not priced:
-        return total
-    forever = 1.0 / (1.0 - discount)
-    place = np.full(n, -1)
-    for j in range(k):
-        place[members[s, j]] = j
-    for i in range(n):
-        for c in range(2):
-            if place[i] >= 0:
-                lin[c, i] = 2.0 * sum_pull[c, place[i]]
-            else:
-                lin[c, i] = 0.0
-                for r in range(k):
-                    lin[c, i] += 2.0 * sum_u[r] * R[r, i] * near[1 + c, i]
-        for j in range(n):
-            both = 0.0
-            for r in range(k):
-                both += R[r, i] * R[r, j]
-            for c in range(3):
-                left = np.int64(c == 2)  # 0 is up and up, 1 up and down, 2 down and down
-                right = np.int64(c > 0)
-                if place[i] >= 0 and place[j] >= 0:
-                    weighed = sum_both[c, place[i], place[j]]
-                elif place[i] >= 0:
-                    weighed = sum_change[left, place[i]] * near[1 + right, j]
-                elif place[j] >= 0:
-                    weighed = near[1 + left, i] * sum_change[right, place[j]]
-                else:
-                    weighed = forever * near[1 + left, i] * near[1 + right, j]
-                cross[c, i, j] = both * weighed
-    return total
-
-
-@jit
-def exposure_prices(
-    positions, present, m, e, later, paid, weight, togo, lin, cross, discount, keep, code, rate,
-    root, first, ends, table, omega, members, sizes, least, bend, factor, out,
-):  # fmt: skip
-    """out[p] = what all costs with the p-th set instead of `present`, which leads to `later`.
-
-    A test that is shown now and was not before gains exposure, one that was and is not loses it.
-    Both are written for y_i = 1 if i is shown, so that a set costs k² whatever the present one is.
-    """
-    n = m.size
-    q = np.empty(n)
-    w = np.zeros(n)
+    lin, cross = apart(adjoint, n)
+    present = positions[positions.size - 1]
+    e, q, w = np.empty(n), np.empty(n), np.zeros(n)
     was = np.zeros(n, dtype=np.int64)
     for j in range(sizes[present]):
         was[members[present, j]] = 1
-    other = np.empty(n)
-    now = np.empty(n)
-    then = np.empty(n)
-    slopes = np.empty(n)
+    later, other = np.empty(n), np.empty(n)
+    now, then, slopes = np.empty(n), np.empty(n), np.empty(n)
+    errors_at(m, 0.0, curves, e)
+    expose(present, m, keep, members, sizes, later)
     for i in range(n):
         product = 0.0
         for j in range(n):
@@ -456,16 +363,16 @@ def exposure_prices(
         other[i] = keep * m[i] if was[i] == 1 else m[i] + 1.0
         w[i] = abs(other[i] - later[i])
     if keep != 1.0:
-        # Costs are nearly linear in errors, less so in exposures.
-        errors_at(later, 0.0, code, rate, root, first, ends, table, now)
-        errors_at(other, 0.0, code, rate, root, first, ends, table, then)
-        slopes_at(later, now, code, rate, root, first, slopes)
+        # Costs are closer to linear in errors than in exposure.
+        errors_at(later, 0.0, curves, now)
+        errors_at(other, 0.0, curves, then)
+        slopes_at(later, now, curves, slopes)
         for i in range(n):
             if slopes[i] != 0.0:
                 w[i] = abs((then[i] - now[i]) / slopes[i])
     linear = np.empty(n)
     square = np.empty((n, n))
-    ahead = togo
+    ahead = 0.0
     for i in range(n):
         sign = -1.0 if was[i] == 1 else 1.0
         own = w[i] * lin[was[i], i]
@@ -484,7 +391,7 @@ def exposure_prices(
         if was[i] == 1:
             ahead += own + with_present
         linear[i] = sign * (own + 2.0 * with_present)
-    losses_of_all(positions, q, members, sizes, least, bend, factor, out)
+    losses_of_all(positions, q, model, out)
     for p in range(positions.size):
         s = positions[p]
         change = 0.0
@@ -494,4 +401,4 @@ def exposure_prices(
             for y in range(x):
                 row += 2.0 * square[i, members[s, y]]
             change += row
-        out[p] = paid + weight * (out[p] + discount * (ahead + change))
+        out[p] += discount * (ahead + change)

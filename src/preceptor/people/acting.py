@@ -1,6 +1,6 @@
-"""Somebody who acts: fills in what is hidden, adds up all tests, slips, hears the truth, learns.
+"""How a simulated person answers: impute hidden tests, add up, add response noise, learn.
 
-How their weights move is the business of their kind (`person.py`); everything else is here, once.
+How weights move is up to each kind of person (`person.py`); everything else about acting is here.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.checks import is_count, is_number
+from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
+from preceptor.model.person import Person, ShownBefore, size_faults
 from preceptor.model.risks import Risk
-from preceptor.model.sets import TestSet
+from preceptor.model.sets import TestSet, read_counts
 from preceptor.model.world import World
-from preceptor.people.answering import Answering, risk_in
+from preceptor.model.yes_no_risks import as_yes_no_risk
+from preceptor.people.answering import as_believed
 from preceptor.people.human import Seed, Sessions
-from preceptor.people.person import Person, size_faults
 
 
 class Imputer:
@@ -34,21 +35,21 @@ class Imputer:
         self._fills: dict[TestSet, FloatArray] = {}
 
     def fill(self, shown: TestSet) -> FloatArray:
-        """Matrix (len(shown), n) that takes shown results to all results."""
+        """Return the matrix (len(shown), n) that maps shown results to all results."""
         if shown not in self._fills:
             rows = list(shown)
             omega = self._covariance
             filled: FloatArray = np.array(np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows]))
-            filled[:, rows] = np.eye(len(rows))  # what is seen needs no filling in
+            filled[:, rows] = np.eye(len(rows))  # shown results stay exactly as they are
             self._fills[shown] = filled
         return self._fills[shown]
 
     def one(self, shown: TestSet, values: FloatArray) -> FloatArray:
-        """All tests (n,) of one case."""
+        """Return all results (n,) of one case, hidden ones imputed."""
         return _combined(values, self.fill(shown))
 
     def many(self, sessions: Sessions) -> FloatArray:
-        """All tests (people, rounds, n) of all cases."""
+        """Return all results (people, rounds, n) of all cases, hidden ones imputed."""
         filled = np.empty(sessions.values.shape)
         for position, shown in enumerate(sessions.sets):
             cases = sessions.which == position
@@ -57,27 +58,27 @@ class Imputer:
 
 
 class Acting:
-    """A person at work in a world: a `BatchHuman`, made by `Person.acting`.
+    """A simulated person in a world: a `BatchHuman`, made by `Person.acting`.
 
     Parameters
     ----------
     person
-        First beliefs, imputation, and how weights move.
+        Initial weights, imputation, and learning rule.
     world
-        How tests and outcomes come about.
+        Model of tests and outcomes.
     start
-        Showings of each test before, for kinds that count them; none if left out.
+        Exposure counts before the first round, for kinds that use them; zero if omitted.
     response_noise
-        Standard deviation of a slip added to every answer, in units of the outcome; where that is
-        yes or no, to the score behind it. They do not learn from it.
+        Standard deviation of the noise added to every answer, in units of the outcome; to the
+        score behind the answer where outcomes are yes/no. Nothing is learned from this noise.
     risk
-        How a score becomes a probability or a decision, where the outcome is yes or no: decisions
-        if left out. Not asked where it is a number.
+        How a score becomes a probability or a decision where outcomes are yes/no; `Decision()` if
+        omitted. Ignored where outcomes are numbers.
 
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        If any argument is invalid; one message lists every fault.
 
     Examples
     --------
@@ -92,108 +93,101 @@ class Acting:
         self,
         person: Person,
         world: World,
-        start: Sequence[int] | None = None,
+        start: ShownBefore = None,
         response_noise: float = 0.0,
         risk: Risk | None = None,
     ) -> None:
         faults = size_faults(person.size, world.size)
-        counts = None if start is None else tuple(start)
-        if counts is not None and not (
-            len(counts) == world.size and all(is_count(c, least=0) for c in counts)
-        ):
-            faults.append(f"start: {counts}, must be {world.size} whole numbers of at least 0")
-        else:
-            faults += person.start_faults(counts)
+        counts = None if start is None else read_counts("start", start, faults, world.size)
+        faults += person.start_faults(counts)
         if not is_number(response_noise) or response_noise < 0:
             faults.append(
                 f"response_noise: {response_noise!r}, must be a standard deviation of at least 0"
             )
         InvalidProblem.raise_if(faults)
-        self._answering: Answering | None = None
-        if world.is_binary:
-            self._answering = Answering(world, risk_in(world, risk))
-            # How common yes is, they have to believe; everything else is as it is.
-            world = self._answering.world
-        self.person, self.world = person, world
-        self.response_noise = float(response_noise)
-        self._start = counts
+        self._risk = as_yes_no_risk(risk) if world.is_binary else None
+        # The prevalence is the only part of the world that a person may be wrong about here.
+        self.world = world if self._risk is None else as_believed(world, self._risk)
+        self.person, self.response_noise, self._start = person, float(response_noise), counts
         self._imputer = Imputer(person.imputing_covariance(world))
         self.reset(0)
 
     def fresh(self, people: tuple[int, ...]) -> Any:
-        """The state of people who have not played yet, for a crowd of that shape."""
+        """Return the state before the first round, for a crowd of this shape."""
         return self.person.fresh(self.world, people, self._start)
 
     @property
     def weights(self) -> FloatArray:
-        """The person's weights now, shape (n,)."""
+        """Current weights, shape (n,)."""
         return self.person.weights_of(self.world, self._state)
 
     def reset(self, rng: Seed = None) -> None:
-        """Somebody new with the same beliefs at the start."""
+        """Start a new person with the same initial weights."""
         self._rng = np.random.default_rng(rng)
         self._state = self.fresh(())
-        self._slip = self._next_slip()
+        self._noise = self._next_noise()
 
-    def slipping(self, rng: Seed) -> Acting:
-        """The same person at this moment, with other slips: for questions outside of the rounds."""
+    def with_noise_from(self, rng: Seed) -> Acting:
+        """Return a copy with other response noise, for questions outside the rounds."""
         other = copy.copy(self)
         other._rng = np.random.default_rng(rng)
-        other._slip = other._next_slip()
+        other._noise = other._next_noise()
         return other
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Fill in, add up, slip, and turn a score into an answer."""
+        """Return the person's answer: a number, a probability or a decision."""
         filled = self._imputer.one(shown, values)
-        weights = self.weights
-        added_up = float(_added_up(weights, filled)) + self._slip
-        if self._answering is None:
-            return added_up
-        return float(self._answering.answers(np.asarray(added_up)))
+        score = np.sum(self.weights * filled, axis=-1) + self._noise
+        return float(self._answers(np.asarray(score)))
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """Learn, and go on to the next round."""
+        """Learn from the outcome, and move to the next round."""
         seen = np.zeros(self.world.size, dtype=np.bool_)
         seen[list(shown)] = True
         filled = self._imputer.one(shown, values)
         self._state = self.person.learn(self.world, self._state, filled, seen, np.asarray(outcome))
-        self._slip = self._next_slip()
+        self._noise = self._next_noise()
 
-    def go_on(self) -> None:
-        """To the next round, without having heard the truth of this one."""
-        self._slip = self._next_slip()
+    def skip_outcome(self) -> None:
+        """Move to the next round without learning the outcome of this one."""
+        self._noise = self._next_noise()
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """All people at once, round by round."""
+        """Return the answers of all people, computed together round by round."""
         person, world = self.person, self.world
         filled, shown = self._imputer.many(sessions), sessions.shown
-        answers = np.empty((sessions.people, sessions.rounds))
+        scores = np.empty((sessions.people, sessions.rounds))
         state = self.fresh((sessions.people,))
         for t in range(sessions.rounds):
-            weights = person.weights_of(world, state)
-            answers[:, t] = _added_up(weights, filled[:, t])
+            scores[:, t] = np.sum(person.weights_of(world, state) * filled[:, t], axis=-1)
             if sessions.is_told(t):
                 truth = sessions.outcomes[:, t]
                 state = person.learn(world, state, filled[:, t], shown[:, t], truth)
         if self.response_noise:
-            slips = [rng.standard_normal(sessions.rounds) for rng in rngs]
-            answers += self.response_noise * np.array(slips)
-        return answers if self._answering is None else self._answering.answers(answers)
+            noise = [rng.standard_normal(sessions.rounds) for rng in rngs]
+            scores += self.response_noise * np.array(noise)
+        return self._answers(scores)
 
-    def _next_slip(self) -> float:
-        # Drawn ahead of the question, so that asking twice gives the same answer.
+    def _answers(self, scores: FloatArray) -> FloatArray:
+        """Answers made of weighted sums, response noise included."""
+        if self._risk is None or self.world.outcome is None:
+            return scores
+        return self._risk.answer(self.world.outcome.from_score, self.world.base_score + scores)
+
+    def _next_noise(self) -> float:
+        # Drawn before the question, so that asking twice gives the same answer.
         return self.response_noise * self._rng.standard_normal() if self.response_noise else 0.0
 
 
 class ActingCrowd:
-    """A `BatchHuman` who becomes one of several people at every `reset`, by their weights.
+    """A `BatchHuman` who becomes a random member of a crowd at every `reset`.
 
     Parameters
     ----------
     people
-        Whom it may be.
+        The members.
     weights
-        How likely each of them is, adding up to 1.
+        Probability of each member, summing to 1.
     """
 
     def __init__(self, people: Sequence[Acting], weights: FloatArray) -> None:
@@ -202,53 +196,42 @@ class ActingCrowd:
         self.reset(0)
 
     def reset(self, rng: Seed = None) -> None:
-        """Become somebody new: first who, then with which slips."""
+        """Draw a member, then reset it with the same generator."""
         generator = np.random.default_rng(rng)
         self._now = self.people[self._drawn(generator)]
         self._now.reset(generator)
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """As the person drawn does."""
+        """Return the answer of the member drawn."""
         return self._now.predict(shown, values)
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """As the person drawn does."""
+        """Let the member drawn learn from the outcome."""
         self._now.feedback(shown, values, outcome)
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """Everybody is drawn, then each kind answers for its own."""
+        """Draw a member for each person; then each member answers for those people together."""
         drawn = np.array([self._drawn(rng) for rng in rngs])
         answers = np.empty((sessions.people, sessions.rounds))
-        for kind, person in enumerate(self.people):
+        for kind in np.unique(drawn):
             rows = np.flatnonzero(drawn == kind)
-            if rows.size:
-                part = Sessions(
-                    sessions.sets,
-                    sessions.which[rows],
-                    sessions.values[rows],
-                    sessions.outcomes[rows],
-                )
-                answers[rows] = person.predict_many(part, [rngs[int(i)] for i in rows])
+            part = [rngs[int(i)] for i in rows]
+            answers[rows] = self.people[kind].predict_many(sessions.of(rows), part)
         return answers
 
     def _drawn(self, rng: np.random.Generator) -> int:
-        """Which of the people somebody is."""
+        """Position of a random member."""
         place = int(np.searchsorted(self._upper, rng.random()))
         return min(place, len(self.people) - 1)
 
 
 def _combined(values: FloatArray, rows: FloatArray) -> FloatArray:
-    """values @ rows, added up in one order whatever the shape of `values` (..., len(rows)).
+    """values @ rows, summed in one order whatever the shape of `values` (..., len(rows)).
 
-    A product of matrices goes by blocks, so one case and many would differ in the last bit; then
-    people who play one by one, over a network say, would not answer as a simulated crowd does.
+    A matrix product works by blocks, so one case and many would differ in the last bit; then
+    people who answer one at a time, over a network say, would differ from a simulated crowd.
     """
     total: FloatArray = np.zeros((*values.shape[:-1], rows.shape[1]))
     for position, row in enumerate(rows):
         total += values[..., position, None] * row
-    return total
-
-
-def _added_up(weights: FloatArray, filled: FloatArray) -> FloatArray:
-    total: FloatArray = np.sum(weights * filled, axis=-1)
     return total

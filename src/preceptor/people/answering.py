@@ -1,8 +1,8 @@
-"""From what tests add up to, to an answer and to what is learned, where the outcome is yes or no.
+"""Yes/no outcomes: from weighted sums to answers, and from an outcome to an update of beliefs.
 
-The sum is a score then. The person adds the score of an average case, slips, and turns the result
-into a probability or a decision as the risk says; and what they expect of the outcome, which is
-what surprises are counted from, is the chance of yes.
+The weighted sum of all tests is a score. The person adds the score of an average case and turns it
+into a probability or a decision as the risk says. Surprises are measured from the probability of
+yes.
 """
 
 from __future__ import annotations
@@ -14,26 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidProblem
-from preceptor.model.risks import Risk
 from preceptor.model.world import World
-from preceptor.model.yes_no_risks import Decision, YesNoRisk
+from preceptor.model.yes_no_risks import YesNoRisk
 
 
 def foreseen(world: World, added_up: FloatArray) -> FloatArray:
-    """The outcome that somebody expects whose tests add up to this.
+    """Return the expected outcome given the weighted sum of all tests.
 
     Parameters
     ----------
     world
-        How tests and outcomes come about, as the person takes it to be.
+        The world as the person believes it to be.
     added_up
-        Weights times tests as filled in, any shape.
+        Weights times imputed results, any shape.
 
     Returns
     -------
     array
-        The sum itself where the outcome is a number; the chance of yes where it is yes or no.
+        The sum itself where outcomes are numbers; the probability of yes where they are yes/no.
     """
     if world.outcome is None:
         return added_up
@@ -41,19 +39,19 @@ def foreseen(world: World, added_up: FloatArray) -> FloatArray:
 
 
 def foreseen_slope(world: World, added_up: FloatArray) -> FloatArray:
-    """How much what is foreseen rises per unit of score, where tests add up to this.
+    """Return the derivative of `foreseen` with respect to the weighted sum.
 
     Parameters
     ----------
     world
-        As the person takes it to be.
+        The world as the person believes it to be.
     added_up
-        Weights times tests as filled in, any shape.
+        Weights times imputed results, any shape.
 
     Returns
     -------
     array
-        1 where the outcome is a number, densities where it is yes or no; of the same shape.
+        1 where outcomes are numbers, densities of the link where they are yes/no; same shape.
     """
     if world.outcome is None:
         return np.ones(np.shape(added_up))
@@ -61,57 +59,58 @@ def foreseen_slope(world: World, added_up: FloatArray) -> FloatArray:
 
 
 def as_normal(world: World, scatter: float) -> float:
-    """Variance of the normal scatter that comes nearest to one with this variance.
+    """Return the variance of the normal noise that best matches noise with this variance.
 
-    A logistic chance is flatter than a normal one of its variance: the normal one with which its
-    probabilities agree best has 0.88 of it. With the probit link nothing changes.
+    The logistic distribution has heavier tails than the normal one of equal variance: the normal
+    distribution whose probabilities agree best with it has 0.88 of its variance. With the probit
+    link nothing changes.
 
     Parameters
     ----------
     world
-        With an outcome that is yes or no.
+        A world with a yes/no outcome.
     scatter
-        Variance of what is compared with 0, around what the tests add up to.
+        Variance of the latent score around the weighted sum of the tests.
 
     Returns
     -------
     float
-        The variance to reckon with.
+        Variance of the matching normal noise.
     """
     assert world.outcome is not None
     link = world.outcome.from_score
     return scatter * (link.unit**2 / link.variance)
 
 
-class Heard(NamedTuple):
-    """What a yes or no does to a normal belief about a score, each of shape (...)."""
+class ProbitUpdate(NamedTuple):
+    """Effect of a yes or no on a normal belief about a score, each of shape (...)."""
 
-    pull: FloatArray  # how far the mean moves, per unit of covariance with the score
-    surer: FloatArray  # how much variance is lost, per unit of squared covariance
-    log_chance: FloatArray  # of hearing it
+    pull: FloatArray  # shift of the mean, per unit of covariance with the score
+    shrink: FloatArray  # loss of variance, per unit of squared covariance
+    log_chance: FloatArray  # log probability of this answer
 
 
-def heard(score: FloatArray, spread: FloatArray, yes: npt.ArrayLike) -> Heard:
-    """A yes says that a normal score was above 0: assumed-density filtering.
+def probit_update(score: FloatArray, spread: FloatArray, yes: npt.ArrayLike) -> ProbitUpdate:
+    """Update a normal belief on the event that a normal score was above 0 (or not).
 
-    The belief given that is not normal; the normal one with the same mean and covariance takes its
-    place (Opper 1998; one pass of expectation propagation, Minka 2001). Both moments are exact for
-    one case.
+    Assumed-density filtering: the posterior is not normal; the normal distribution with the same
+    mean and covariance replaces it (Opper 1998; one pass of expectation propagation, Minka 2001).
+    Both moments are exact for one case.
 
     Parameters
     ----------
     score
         Mean of the score, shape (...).
     spread
-        Its variance, that of the belief and of the scatter together, shape (...).
+        Its variance, that of the belief plus that of the noise, shape (...).
     yes
         1 for yes, 0 for no, shape (...).
 
     Returns
     -------
-    Heard
-        With c the covariance of the weights and the score, their mean moves by c x pull and their
-        covariance loses c c' x surer.
+    ProbitUpdate
+        With c the covariance of the weights and the score, the mean of the weights moves by
+        c x pull and their covariance loses c c' x shrink.
     """
     from scipy.special import log_ndtr
 
@@ -121,85 +120,26 @@ def heard(score: FloatArray, spread: FloatArray, yes: npt.ArrayLike) -> Heard:
     log_chance = log_ndtr(z)
     # density / distribution function, without underflow far below 0
     ratio = np.exp(-0.5 * z * z - log_chance) / np.sqrt(2.0 * np.pi)
-    return Heard(side * ratio / deviation, ratio * (ratio + z) / deviation**2, log_chance)
+    return ProbitUpdate(side * ratio / deviation, ratio * (ratio + z) / deviation**2, log_chance)
 
 
 def as_believed(world: World, risk: YesNoRisk) -> World:
-    """The world as somebody takes it to be for whom yes is as common as the risk says.
+    """Return the world as seen by a person who believes in the risk's prevalence.
 
     Parameters
     ----------
     world
-        With an outcome that is yes or no.
+        A world with a yes/no outcome.
     risk
-        Says how common the person takes yes to be.
+        Its `believed_prevalence` is the share of yes that the person expects.
 
     Returns
     -------
     World
-        The same world if they are right.
+        The same world if that is None.
     """
     if risk.believed_prevalence is None:
         return world
     assert world.outcome is not None
     outcome = dataclasses.replace(world.outcome, prevalence=risk.believed_prevalence)
     return World(world.coefficients, world.covariance, outcome=outcome)
-
-
-def risk_in(world: World, risk: Risk | None) -> YesNoRisk:
-    """The risk by which answers are made in a yes-or-no world; share of wrong decisions if None.
-
-    Raises
-    ------
-    InvalidProblem
-        A risk of outcomes that are numbers.
-    """
-    if risk is None:
-        return Decision()
-    if not isinstance(risk, YesNoRisk):
-        raise InvalidProblem(
-            f"risk: {type(risk).__name__} charges outcomes that are numbers, but this one is yes "
-            "or no; use Decision(), Brier() or LogLoss()"
-        )
-    return risk
-
-
-class Answering:
-    """Makes answers of scores in a yes-or-no world.
-
-    Parameters
-    ----------
-    world
-        How tests and outcomes come about.
-    risk
-        How scores become answers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import preceptor as pr
-    >>> world = pr.World([1.0], [[1.0]], outcome=pr.Binary(0.5))
-    >>> ways = Answering(world, pr.Brier())
-    >>> ways.answers(np.array([1.0, -1.0])).round(4)
-    array([0.8413, 0.1587])
-    """
-
-    def __init__(self, world: World, risk: YesNoRisk) -> None:
-        assert world.outcome is not None
-        self.risk, self.world = risk, as_believed(world, risk)
-        self._link = world.outcome.from_score
-
-    def answers(self, added_up: FloatArray) -> FloatArray:
-        """What people answer.
-
-        Parameters
-        ----------
-        added_up
-            What the tests come to for each of them, slip included, any shape.
-
-        Returns
-        -------
-        array
-            Probabilities of yes; or decisions, 1 for yes and 0 for no.
-        """
-        return self.risk.answer(self._link, self.world.base_score + added_up)

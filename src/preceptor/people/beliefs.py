@@ -1,6 +1,6 @@
-"""First beliefs that people are known to have, as weights for a `Learner`.
+"""Plausible initial weights of people, for example for a `Learner`.
 
-Each takes a world and gives one weight for each test (n,), in the world's units.
+Each function takes a world and returns one weight per test (n,), in the world's units.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from preceptor.model.world import World
 
 
 def novice(world: World) -> FloatArray:
-    """Zero weights: the person predicts the average, whatever the tests say.
+    """Return zero weights: the person always predicts the mean.
 
     Parameters
     ----------
     world
-        The world that the person is new to.
+        The world in which the person is a novice.
 
     Returns
     -------
     array of shape (n,)
-        One weight for each column, in the world's units.
+        One weight per column, in the world's units.
 
     Examples
     --------
@@ -35,20 +35,19 @@ def novice(world: World) -> FloatArray:
 
 
 def equal_weights(world: World) -> FloatArray:
-    """Every test counts the same, in standard deviations, in the direction it points by itself.
+    """Return equal weights of standardised tests, signed by their correlation with the outcome.
 
-    Signs are those of each test's own correlation with the outcome; the common size is the one
-    that predicts best. Dawes called this unit weighting.
+    Their common size is the one that predicts best. Dawes called this unit weighting.
 
     Parameters
     ----------
     world
-        The world that the person has a first idea of.
+        Model of tests and outcomes.
 
     Returns
     -------
     array of shape (n,)
-        One weight for each column, in the world's units.
+        One weight per column, in the world's units.
 
     Examples
     --------
@@ -63,17 +62,17 @@ def equal_weights(world: World) -> FloatArray:
 
 
 def marginal_weights(world: World) -> FloatArray:
-    """Each test has the slope of a regression on it alone, so that correlation is counted twice.
+    """Return slopes of regressions on each test alone, which count shared information twice.
 
     Parameters
     ----------
     world
-        The world whose tests the person has met one at a time.
+        Model of tests and outcomes.
 
     Returns
     -------
     array of shape (n,)
-        One weight for each column, in the world's units.
+        One weight per column, in the world's units.
 
     Examples
     --------
@@ -88,4 +87,4 @@ BELIEFS: dict[str, Callable[[World], FloatArray]] = {
     "equal": equal_weights,
     "marginal": marginal_weights,
 }
-"""First beliefs by the names that `advise` and `preceptor plan --beliefs` take."""
+"""Initial weights by the names that `advise` and `preceptor plan --beliefs` take."""

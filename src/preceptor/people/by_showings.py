@@ -1,54 +1,159 @@
-"""People who learn by showings: the paper's learner.
+"""People whose weights are a function of exposure to each test.
 
-Every showing of a test moves its weight along a curve toward the truth, whatever the outcome was.
+Exposure starts at the initial exposure counts. How it grows and fades depends on the kind; the
+learning curve at the current exposure gives the weight.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.fields import Vector
+from preceptor._base.schema import Vector
 from preceptor._base.values import FloatArray, plain
 from preceptor.errors import InvalidProblem
+from preceptor.model.expected import Expected
+from preceptor.model.person import BY_SHOWINGS, RATE, Affine, Imputation, Parameter, ShownBefore
 from preceptor.model.sets import SetFamily, Shown
 from preceptor.model.world import World
-from preceptor.people.curved import Curves
+from preceptor.model.yes_no_risks import YesNoRisk
+from preceptor.people.curved import Curved, Curves
 from preceptor.people.curves import Curve
-from preceptor.people.exposed import Exposed
-from preceptor.people.person import BY_SHOWINGS, RATE, Imputation, Parameter
+from preceptor.people.exposures import Exposures
+from preceptor.people.second_moments import Coordinates
+from preceptor.people.yes_no_expectation import DeterministicAnswers, StateMoves
 
-if TYPE_CHECKING:
-    from preceptor.people.expected import Expected
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposed(Curved):
+    """Base of people whose weights move along a curve from the initial toward the true weight."""
+
+    learns_from_outcomes: ClassVar[bool] = False
+
+    @property
+    def exposure_kept(self) -> float:
+        """Share of the exposure to a hidden test that remains after a round: all of it."""
+        return 1.0
+
+    def retention(self, counts: npt.ArrayLike) -> FloatArray:
+        """Return the share of each initial error that remains.
+
+        Parameters
+        ----------
+        counts
+            Exposure to each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            1 without exposure; absolute values never rise.
+        """
+        array = np.asarray(counts, dtype=np.float64)
+        if isinstance(self.curves, Curve):
+            return self.curves.retention(array)
+        columns = [curve.retention(array[..., i]) for i, curve in enumerate(self.curves)]
+        return np.stack(columns, axis=-1)
+
+    def errors(self, world: World, counts: npt.ArrayLike) -> FloatArray:
+        """Return true minus current weights at these exposure counts.
+
+        Parameters
+        ----------
+        world
+            The truth.
+        counts
+            Exposure to each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            Errors of the weights, in the world's units.
+        """
+        return np.asarray((world.coefficients - self.initial) * self.retention(counts))
+
+    def beliefs(self, world: World, counts: npt.ArrayLike) -> FloatArray:
+        """Return the weights at these exposure counts; only a `Branch` overshoots the truth.
+
+        Parameters
+        ----------
+        world
+            The truth.
+        counts
+            Exposure to each test, shape (..., n).
+
+        Returns
+        -------
+        array of shape (..., n)
+            Weights in the world's units.
+        """
+        return world.coefficients - self.errors(world, counts)
+
+    def start_faults(self, start: ShownBefore) -> list[str]:
+        """Return no faults: this kind uses exposure counts."""
+        return []
+
+    def fresh(self, world: World, people: tuple[int, ...], start: ShownBefore) -> FloatArray:
+        """Return the initial exposure (..., n) to each test."""
+        exposure = np.zeros(self.size) if start is None else np.array(start, dtype=np.float64)
+        return np.broadcast_to(exposure, (*people, self.size)).copy()
+
+    def weights_of(self, world: World, state: FloatArray) -> FloatArray:
+        """Return the weights at this exposure."""
+        return self.beliefs(world, state)
+
+    def expected_answers(
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: ShownBefore = None
+    ) -> Expected:
+        """Return the exact expectation: weights depend only on what was shown."""
+        exposure = self.fresh(world, (), start)
+        moved = StateMoves.by_exposure(
+            exposure,
+            lambda states: self.beliefs(world, states),
+            self.exposure_kept,
+            sets.membership,
+        )
+        return DeterministicAnswers(world, sets, self.imputing_covariance(world), risk, moved)
+
+    def moves(
+        self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
+    ) -> Affine:
+        """Return the ratio of retentions; it exceeds 1 where exposure fades."""
+        now = self.retention(state)
+        later = self.retention(self.learn(world, state, filled, shown, outcome))
+        kept = np.divide(later, now, out=np.zeros_like(later), where=now != 0)
+        # Where no error is left there is no ratio; the curve alone gives the weight.
+        anew = world.coefficients - (world.coefficients - self.initial) * later
+        push = np.where(now != 0, world.coefficients * (1.0 - kept), anew)
+        return Affine(kept[..., None] * np.eye(self.size), push)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Learner(Exposed):
-    """The paper's person: first beliefs, learning curves, and a way to fill in what is hidden.
+    """The paper's person: initial weights, learning curves, and imputation of hidden tests.
 
-    Every showing of a test moves its weight along the curve, from the first belief toward the
-    truth.
+    Every showing of a test moves its weight along the curve, from the initial toward the true
+    weight.
 
     Parameters
     ----------
     initial
-        Weights that the person starts with, shape (n,), in the world's units.
+        Initial weights, shape (n,), in the world's units.
     curves
-        One learning curve for all tests, or one for each.
+        One learning curve for all tests, or one per test.
     imputation
-        How the person fills in tests that are not shown. A number κ from 0 to 1 means from the
-        covariance (1-κ)Σ + κ diag Σ. At 0 they know exactly how tests go together (this paper's
-        human); at 1 they ignore correlation and take every hidden test to be average (the human of
-        the earlier work on independent features). Or a covariance (n, n) from which they fill in.
+        How the person imputes hidden tests. A number κ from 0 to 1 means from the covariance
+        (1-κ)Σ + κ diag Σ. At 0 they know the correlations exactly (this paper's human); at 1 they
+        ignore them and take every hidden test to be average (the human of the earlier work on
+        independent features). Or the covariance (n, n) from which they impute.
 
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        If any argument is invalid; one message lists every fault.
 
     Examples
     --------
@@ -62,11 +167,10 @@ class Learner(Exposed):
     kind: ClassVar[str] = BY_SHOWINGS
     parameters: ClassVar[tuple[Parameter, ...]] = (
         RATE,
-        Parameter("floor", "share of the error that stays, however often a test is shown",
-                  0.0, 1.0, (0.12, 0.40, 1.0)),
-    )  # fmt: skip
+        Parameter("floor", "share of the error that is never learned", 0.0, 1.0, (0.12, 0.40, 1.0)),
+    )
 
-    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    initial: Annotated[Vector, "Initial weight of each test."]
     curves: Curves
     imputation: Imputation = 0.0
 
@@ -80,26 +184,26 @@ class Learner(Exposed):
         InvalidProblem.raise_if(faults + self.fill_in_curves(curves))
 
     def retention_table(self, start: Sequence[int], showings: int) -> FloatArray:
-        """Share of each test's error that is left, showing by showing.
+        """Tabulate the share of each initial error that remains, showing by showing.
 
         Parameters
         ----------
         start
-            Showings of each test before, n of them.
+            Initial exposure counts, n of them.
         showings
-            How many more to tabulate.
+            Number of further showings to tabulate.
 
         Returns
         -------
         array of shape (n, showings + 1)
-            Entry (i, m): what is left of test i's error after m showings beyond `start[i]`.
+            Entry (i, m): share of test i's error after m showings beyond `start[i]`.
         """
         steps = np.arange(showings + 1)
         rows = [c.retention(s + steps) for c, s in zip(self.curve_of, start, strict=True)]
         return np.ascontiguousarray(rows, dtype=np.float64)
 
     def faster(self, factor: float) -> Learner:
-        """The same person, who learns faster.
+        """Return the same person with a faster learning curve.
 
         Parameters
         ----------
@@ -109,38 +213,35 @@ class Learner(Exposed):
         Returns
         -------
         Learner
-            With the same beliefs and imputation.
+            With the same initial weights and imputation.
         """
         if isinstance(self.curves, Curve):
             return Learner(self.initial, self.curves.faster(factor), self.imputation)
         curves = [curve.faster(factor) for curve in self.curves]
         return Learner(self.initial, curves, self.imputation)
 
-    def learning_in_words(self) -> str:
-        """The curve, or how many different ones there are."""
-        return self.curves_in_words()
-
     def learn(
         self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
-        """One more showing of what was shown."""
+        """Add one to the exposure counts of the shown tests."""
         return state + shown
 
-    def expected(
-        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
-    ) -> Expected:
-        """Exact: their weights move by what is shown alone."""
-        from preceptor.people.exposures import by_showings
-
-        return by_showings(self, world, sets, start)
+    def expected(self, world: World, sets: SetFamily, start: ShownBefore = None) -> Expected:
+        """Return the exact expectation, by coordinates where curves have a constant ratio."""
+        ratios = [curve.ratio for curve in self.curve_of]
+        if None in ratios:
+            return Exposures(self, world, sets, start)
+        errors = self.errors(world, np.zeros(world.size) if start is None else start)
+        keep = np.where(sets.membership, np.array(ratios, dtype=np.float64), 1.0)
+        covariance = self.imputing_covariance(world)
+        return Coordinates(world, sets, errors, keep, np.zeros(keep.shape), covariance)
 
     def from_here(self, world: World, state: FloatArray, weights: FloatArray) -> Learner:
-        """With these weights, each on the rest of its curve."""
-        rest = self.curves_after(state)
-        return Learner(weights, rest, self.imputation)
+        """Start from these weights, each on the rest of its curve."""
+        return Learner(weights, self.curves_after(state), self.imputation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data; one curve is written once."""
+        """Return plain data; a shared curve is written once."""
         data: dict[str, Any] = {"initial": plain(self.initial), "curves": plain(self.curves)}
         if isinstance(self.imputation, np.ndarray) or self.imputation != 0.0:
             data["imputation"] = plain(self.imputation)

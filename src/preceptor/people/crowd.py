@@ -1,7 +1,7 @@
-"""A crowd: a person of whom one does not know which of several kinds they are.
+"""A crowd: a person of unknown kind, with a probability for each candidate.
 
-Planning for a crowd means one plan for all of its people, judged by what it costs each of them
-beyond that person's own best plan.
+Planning for a crowd means one plan for all of its members, judged by its excess loss for each of
+them over that member's own best plan.
 """
 
 from __future__ import annotations
@@ -14,45 +14,43 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import Items, Positive
+from preceptor._base.schema import Items, Positive, faults_as_made
 from preceptor._base.values import FloatArray, Value
 from preceptor._base.words import counted, labelled, listed, repeated
 from preceptor.errors import InvalidFile, InvalidProblem, NotApplicable
+from preceptor.model.expected import Expected
+from preceptor.model.person import Affine, Person, ShownBefore
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
+from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.curves import Geometric
-from preceptor.people.delta_rule import DeltaRule
-from preceptor.people.matched import matched_delta_rate
-from preceptor.people.person import Affine, Person
+from preceptor.people.matched import DEFAULT_HALF_LIFE, matched_delta_rate
+from preceptor.people.outcome_learners import DeltaRule
 
 if TYPE_CHECKING:
-    from preceptor.people.acting import Acting, ActingCrowd
-    from preceptor.people.expected import Expected
+    from preceptor.people.acting import ActingCrowd
 
 # Half of all people learn at rates within this factor of the median (log-normal, spread 1.1).
 _QUARTILE = 2.1
-# Share of the error that is never learned away, in the median of people who learn by showings.
+# Share of the error that is never learned, in the median of people who learn by showings.
 _FLOOR = 0.4
-_HALF_LIFE = 14.0
-# Whoever learns faster than this knows everything after one showing.
-_SHORTEST = 0.2
-# Each of them is planned for; of more kinds than that nobody could be told from another.
+# Each member is planned for separately; more kinds than this could not be told apart.
 _MOST_PEOPLE = 500
 
 
 @dataclass(frozen=True, eq=False)
 class Member(Value):
-    """One of the people that somebody may be, and how likely that is."""
+    """One candidate in a crowd, and its probability."""
 
-    name: Annotated[str, "What this kind of person is called."]
+    name: Annotated[str, "Name of this kind of person."]
     person: Person
-    weight: Annotated[Positive, "How likely it is that the person is of this kind; any scale."]
+    weight: Annotated[Positive, "Probability of this kind, on any scale."]
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Member:
-        """Rebuild the person too."""
+        """Rebuild from plain data, the person included."""
         if not isinstance(data, Mapping):
             raise InvalidFile(f"member: got {data!r}, expected a table with name, person, weight")
         fields = dict(data)
@@ -63,13 +61,13 @@ class Member(Value):
 
 @dataclass(frozen=True, eq=False)
 class Crowd(Person):
-    """Several people, one of whom it is; each with a weight that says how likely.
+    """Several candidates with probabilities; the actual person is one of them.
 
     Parameters
     ----------
     people
-        By name: a person and a weight, or a person alone (weight 1). All have beliefs about the
-        same tests.
+        By name: a person and a weight, or a person alone (weight 1). All have weights for the same
+        tests.
 
     Raises
     ------
@@ -87,7 +85,7 @@ class Crowd(Person):
 
     kind: ClassVar[str] = "crowd"
 
-    members: Annotated[tuple[Member, ...], Items(at_least=1), "The people whom it may be."]
+    members: Annotated[tuple[Member, ...], Items(at_least=1), "The candidates."]
 
     def __init__(
         self, people: Mapping[str, Person | tuple[Person, float]] | Sequence[Member]
@@ -104,32 +102,31 @@ class Crowd(Person):
         world: World,
         initial: npt.ArrayLike | None = None,
         *,
-        half_life: float = _HALF_LIFE,
+        half_life: float = DEFAULT_HALF_LIFE,
         tests: int | None = None,
     ) -> Crowd:
-        """Whom to plan for when nothing is known about how somebody learns.
+        """Return the crowd to plan for when nothing is known about how a person learns.
 
-        Most people follow outcomes (0.7; most of them take hidden tests to be average), some learn
-        by showings up to a floor (0.2), some do not learn (0.1): these weights are a judgment.
-        Rates and the floor are measured: each of the learners is slow or fast, at the quartiles of
-        published experiments. `docs/people.md` names them.
+        Most people learn from outcomes (0.7; most of them take hidden tests to be average), some
+        learn by showings up to a floor (0.2), some do not learn (0.1): these weights are a
+        judgment. Rates and the floor are measured: each learner is slow or fast, at the quartiles
+        of published experiments, which `docs/people.md` names.
 
         Parameters
         ----------
         world
-            How tests and outcomes come about.
+            Model of tests and outcomes.
         initial
-            First weights of all of them, shape (n,); zero if left out.
+            Initial weights of all members, shape (n,); zero if omitted.
         half_life
-            Showings after which half of a weight's error is gone, in the median.
+            Median number of showings that halve the error of a weight.
         tests
-            How many tests are shown at once, at most, so that no rate is too large; all of them if
-            left out.
+            Largest number of tests shown at once, which limits the rates; all of them if omitted.
 
         Returns
         -------
         Crowd
-            Seven people.
+            With seven members.
 
         Examples
         --------
@@ -138,12 +135,10 @@ class Crowd(Person):
         >>> print(", ".join(crowd.names[:2]))
         by outcomes, ignoring correlations, slow, by outcomes, ignoring correlations, fast
         """
-        from preceptor.people.no_learning import NoLearning
-
         first = np.zeros(world.size) if initial is None else np.asarray(initial, dtype=np.float64)
         if not is_number(half_life) or half_life <= 0:
             raise InvalidProblem(f"half_life: {half_life!r}, must be a positive number of showings")
-        half_life = max(float(half_life), _SHORTEST)
+        half_life = max(float(half_life), 0.2)  # shorter ones all mean one-shot learning
         people: dict[str, tuple[Person, float]] = {}
         for how, kappa, weight in (("ignoring", 1.0, 0.25), ("knowing", 0.0, 0.1)):
             for pace, factor in (("slow", _QUARTILE), ("fast", 1.0 / _QUARTILE)):
@@ -158,37 +153,40 @@ class Crowd(Person):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its people are called."""
+        """Names of the members."""
         return tuple(member.name for member in self.members)
 
     @property
     def weights(self) -> FloatArray:
-        """How likely each of them is, adding up to 1."""
+        """Probability of each member, summing to 1."""
         return np.array([member.weight for member in self.members])
 
     @property
     def people(self) -> dict[str, Person]:
-        """Its people by name."""
+        """The members' persons by name."""
         return {member.name: member.person for member in self.members}
+
+    def is_default_crowd(self, world: World) -> bool:
+        """Whether all of its people are among those of `default`."""
+        return set(self.names) <= set(Crowd.default(world).names)
 
     @property
     def size(self) -> int:
-        """How many tests they have beliefs about."""
+        """Number of tests, n."""
         return self.members[0].person.size
 
     @property
     def initial(self) -> FloatArray:
-        """First weights, averaged over the crowd."""
-        mean: FloatArray = self.weights @ np.array([m.person.initial for m in self.members])
-        return mean
+        """Initial weights, averaged over the crowd."""
+        return np.asarray(self.weights @ np.array([m.person.initial for m in self.members]))
 
     @property
     def imputation(self) -> float:
-        """0: a crowd as such fills in nothing; its people do."""
+        """0; only the members impute."""
         return 0.0
 
-    def start_faults(self, start: Sequence[int] | None) -> list[str]:
-        """What is wrong for any of its people."""
+    def start_faults(self, start: ShownBefore) -> list[str]:
+        """Return the faults of all members."""
         return [
             f"{member.name}: {fault}"
             for member in self.members
@@ -198,80 +196,74 @@ class Crowd(Person):
     def acting(  # type: ignore[override]
         self,
         world: World,
-        start: Sequence[int] | None = None,
+        start: ShownBefore = None,
         response_noise: float = 0.0,
         risk: Risk | None = None,
     ) -> ActingCrowd:
-        """Somebody who turns out to be one of the people, drawn by weight.
+        """Return a simulated person who is a random member of the crowd.
 
         Parameters
         ----------
         world
-            How tests and outcomes come about.
+            Model of tests and outcomes.
         start
-            Showings of each test before, for kinds that count them; none if left out.
+            Exposure counts before the first round, for kinds that use them; zero if omitted.
         response_noise
-            Standard deviation of a slip added to every answer, in units of the outcome; where
-            that is yes or no, to the score behind it.
+            Standard deviation of the noise added to every answer, in units of the outcome; to the
+            score behind the answer where outcomes are yes/no.
         risk
-            How scores become answers, where the outcome is yes or no.
+            How scores become answers, where outcomes are yes/no.
 
         Returns
         -------
         ActingCrowd
-            Before the first round.
+            In the state before the first round.
         """
         from preceptor.people.acting import ActingCrowd
 
-        acts: list[Acting] = [
-            member.person.acting(world, start, response_noise, risk) for member in self.members
-        ]
-        return ActingCrowd(acts, self.weights)
+        people = [m.person.acting(world, start, response_noise, risk) for m in self.members]
+        return ActingCrowd(people, self.weights)
 
-    def expected(
-        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
-    ) -> Expected:
-        """Refused: a crowd is planned for person by person."""
-        self._refuse("expect anything of")
+    def expected(self, world: World, sets: SetFamily, start: ShownBefore = None) -> Expected:
+        """Raise: a crowd is planned for member by member."""
+        self._refuse("compute the expected loss of")
 
-    def fresh(self, world: World, people: tuple[int, ...], start: Sequence[int] | None) -> Any:
-        """The first weights, averaged; what happens next depends on who it is."""
+    def fresh(self, world: World, people: tuple[int, ...], start: ShownBefore) -> Any:
+        """Return the mean initial weights; later states depend on the member."""
         return np.broadcast_to(self.initial, (*people, self.size)).copy()
 
     def weights_of(self, world: World, state: Any) -> FloatArray:
-        """Of `fresh` only."""
-        weights: FloatArray = state
-        return weights
+        """Return the state, which `fresh` made."""
+        return np.asarray(state)
 
     def learn(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> NoReturn:
-        """Refused: somebody has to be drawn first."""
+        """Raise: a member has to be drawn first."""
         self._refuse("teach")
 
     def moves(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Affine:
-        """Refused: somebody has to be drawn first."""
-        self._refuse("follow")
+        """Raise: a member has to be drawn first."""
+        self._refuse("filter")
 
     def from_here(self, world: World, state: Any, weights: FloatArray) -> NoReturn:
-        """Refused: somebody has to be drawn first."""
-        self._refuse("go on from the middle with")
+        """Raise: a member has to be drawn first."""
+        self._refuse("continue")
 
     def _refuse(self, what: str) -> NoReturn:
         raise NotApplicable(
-            f"crowd: one cannot {what} all of {listed(list(self.names))} at once; "
-            "take one of `crowd.people`"
+            f"crowd: cannot {what} {listed(list(self.names))} at once; use one of `crowd.people`"
         )
 
     def learning_in_words(self) -> str:
-        """How many people, and the likeliest."""
+        """Give the number of members, and the most probable one."""
         likeliest = max(self.members, key=lambda member: member.weight)
         return (
             f"not known: one of {counted(len(self.members), 'kind')} of person "
-            f"(likeliest, at {likeliest.weight:.0%}: {likeliest.name})"
+            f"(most probable, at {likeliest.weight:.0%}: {likeliest.name})"
         )
 
     def imputation_in_words(self) -> str:
-        """That it depends."""
-        return "filled in as each kind of person does"
+        """Say that it depends on the member."""
+        return "imputed as each kind of person does"
 
     def __repr__(self) -> str:
         rows = [
@@ -282,7 +274,7 @@ class Crowd(Person):
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Crowd:
-        """Files list the members."""
+        """Rebuild from plain data, which lists the members."""
         given = fields.get("members")
         if set(fields) != {"members"} or not isinstance(given, (list, tuple)):
             raise InvalidFile(f"crowd: takes a list of members, got {sorted(fields)}")
@@ -290,8 +282,8 @@ class Crowd(Person):
 
 
 def _members(people: object) -> tuple[list[Member], list[str]]:
-    """Members, and what is wrong with them."""
-    members, faults = [], []
+    """Members, and their faults."""
+    members = []
     if isinstance(people, Mapping):
         for name, given in people.items():
             person, weight = given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
@@ -299,33 +291,32 @@ def _members(people: object) -> tuple[list[Member], list[str]]:
     elif isinstance(people, Sequence) and all(isinstance(item, Member) for item in people):
         members = list(people)
     else:
-        return [], [f"people: {people!r}, must be people by name, each with a weight"]
+        return [], [f"people: {people!r}, must map names to people, each with a weight"]
     if not members:
         return [], ["people: none, a crowd needs at least one person"]
     if len(members) > _MOST_PEOPLE:
         return [], [f"people: {len(members):,}, a crowd has at most {_MOST_PEOPLE}"]
-    names = [member.name for member in members]
-    faults += [f"people: name {n!r}, must be text" for n in names if not isinstance(n, str)][:1]
-    twice = [] if faults else repeated(names)[:1]
+    faults = [f"{each.name}: {fault}" for each in members for fault in faults_as_made(each)]
+    if faults:
+        return [], faults
+    first = members[0]
+    twice = repeated(member.name for member in members)[:1]
     faults += [f"people: {name!r} is there twice" for name in twice]
-    for name, person, weight in ((m.name, m.person, m.weight) for m in members):
-        if not isinstance(person, Person) or isinstance(person, Crowd):
-            given = "a crowd" if isinstance(person, Crowd) else f"{person!r}"
-            faults.append(f"{name}: {given}, must be one person; use Learner, DeltaRule, ...")
-        elif isinstance(members[0].person, Person) and person.size != members[0].person.size:
+    for name, person in ((member.name, member.person) for member in members):
+        if isinstance(person, Crowd):
+            faults.append(f"{name}: a crowd, must be one person; use Learner, DeltaRule, ...")
+        elif person.size != first.person.size:
             faults.append(
-                f"{name}: beliefs about {person.size} tests, but {names[0]} has them about "
-                f"{members[0].person.size}; all must be about the same tests"
+                f"{name}: weights for {person.size} tests, but {first.name} has them for "
+                f"{first.person.size}; all members must have the same tests"
             )
-        if not is_number(weight) or weight <= 0:
-            faults.append(f"{name}: weight {weight!r}, must be a positive number")
     return members, faults
 
 
 def _delta_rate(world: World, half_life: float, tests: int | None) -> float:
-    """The rate at which a test shown alone loses half of its error in so many showings.
+    """Rate at which a test shown alone loses half of its error in `half_life` showings.
 
-    Averaged over tests, with as many shown at once as may be.
+    Averaged over tests, and limited by the largest set that may be shown.
     """
     widest = np.argsort(-np.diag(world.covariance), kind="stable")[
         : world.size if tests is None else tests

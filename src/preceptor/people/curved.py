@@ -1,7 +1,6 @@
-"""People with learning curves: one for all tests, or one for each.
+"""People with learning curves: one for all tests, or one per test.
 
-What the curve is a curve *of* (showings, exposure, what was told indirectly) is the business of
-the kind.
+The argument of the curve (showings, exposure, indirect learning) depends on the kind.
 """
 
 from __future__ import annotations
@@ -12,23 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 
-from preceptor._base.fields import Items
+from preceptor._base.schema import Items
 from preceptor._base.values import FloatArray
-from preceptor._base.words import counted
 from preceptor.errors import InvalidInput, InvalidProblem
+from preceptor.model.person import Person
 from preceptor.people.curves import Curve, OneShot, check_curve
-from preceptor.people.person import Person
 
 Curves = Annotated[
     Curve | tuple[Curve, ...],
     Items(at_least=1),
-    "How errors shrink with showings: one curve for all tests, or a list with one for each.",
+    "How errors shrink with showings: one curve for all tests, or a list with one per test.",
 ]
 SteadyCurves = Annotated[
     Curve | tuple[Curve, ...],
     Items(at_least=1),
     "How errors shrink with showings, by the same factor every time: one curve for all tests, or "
-    "a list with one for each.",
+    "a list with one per test.",
 ]
 
 
@@ -36,44 +34,30 @@ SteadyCurves = Annotated[
 class Curved(Person):
     """Base of people with a field `curves`."""
 
-    if TYPE_CHECKING:  # a field of every kind, in an order of its own
+    if TYPE_CHECKING:  # a field of every kind; its position among the fields varies
 
         @property
         def curves(self) -> Any:
-            """One curve for all tests, or a tuple with one for each."""
+            """One curve for all tests, or a tuple with one per test."""
 
-    def fill_in_curves(self, curves: Curve | Sequence[Curve]) -> list[str]:
-        """Check and set the field; says what is wrong with it.
+    def fill_in_curves(self, curves: Curve | Sequence[Curve], *, steady: bool = False) -> list[str]:
+        """Check and set the field `curves`.
 
         Parameters
         ----------
         curves
-            What the constructor was given, after `fill_in`.
+            Argument of the constructor, checked after `fill_in`.
+        steady
+            Whether every showing must leave the same share of an error.
 
         Returns
         -------
         list of str
-            One fault each.
+            Faults found.
         """
         faults: list[str] = []
         object.__setattr__(self, "curves", _curves(curves, self.size, faults))
-        return faults
-
-    def fill_in_steady_curves(self, curves: Curve | Sequence[Curve]) -> list[str]:
-        """The same, for kinds that need every showing to leave the same share of an error.
-
-        Parameters
-        ----------
-        curves
-            What the constructor was given, after `fill_in`.
-
-        Returns
-        -------
-        list of str
-            One fault each.
-        """
-        faults = self.fill_in_curves(curves)
-        if faults:
+        if faults or not steady:
             return faults
         unsteady = {curve: None for curve in self.curve_of if curve.ratio is None}
         return [
@@ -84,7 +68,7 @@ class Curved(Person):
 
     @property
     def curve_of(self) -> tuple[Curve, ...]:
-        """One curve for each test."""
+        """One curve per test."""
         return (self.curves,) * self.size if isinstance(self.curves, Curve) else self.curves
 
     @property
@@ -93,31 +77,31 @@ class Curved(Person):
         return np.array([curve.ratio for curve in self.curve_of], dtype=np.float64)
 
     def curves_after(self, showings: FloatArray) -> Curve | tuple[Curve, ...]:
-        """What is left of each curve after so many showings.
+        """Return the rest of each curve after some showings.
 
         Parameters
         ----------
         showings
-            Of each test, shape (n,).
+            Exposure counts, shape (n,).
 
         Returns
         -------
         Curve or tuple of Curve
-            One for all tests if all go on alike.
+            One for all tests if all are equal.
         """
         rest = tuple(c.after(m) for c, m in zip(self.curve_of, showings.tolist(), strict=True))
         return rest[0] if isinstance(self.curves, Curve) and len(set(rest)) == 1 else rest
 
-    def curves_in_words(self) -> str:
-        """The curve, or how many different ones there are."""
+    def learning_in_words(self) -> str:
+        """Describe the curve, or say how many different ones there are."""
         curves = set(self.curve_of)
         if len(curves) > 1:
-            return f"a curve of its own for each test ({counted(len(curves), 'different one')})"
+            return f"one learning curve per test ({len(curves)} different ones)"
         return curves.pop().in_words()
 
     @classmethod
     def from_fields(cls, fields: Any) -> Self:
-        """Rebuild from plain data; one curve may stand for all."""
+        """Rebuild from plain data; `curves` is one curve or a list."""
         if "curves" not in fields:
             return super().from_fields(fields)
         given = fields["curves"]
@@ -129,16 +113,12 @@ class Curved(Person):
             )
         except InvalidInput as error:
             faults = list(error.faults)
-            try:  # with any curve, to hear what else is wrong
+            try:  # with any valid curve, to report other faults too
                 super().from_fields({**fields, "curves": OneShot()})
             except InvalidInput as others:
                 faults += others.faults
             raise type(error)(faults) from None
         return super().from_fields({**fields, "curves": curves})
-
-
-# Of more curves than there are tests so many are looked at, to say what else is wrong.
-_LOOKED_AT = 100
 
 
 def _curves(
@@ -154,10 +134,9 @@ def _curves(
             several = kept = ()
         if size and len(several) != size:
             faults.append(
-                f"curves: {len(several)} curves for {size} tests; "
-                "give one curve, or one for each test"
+                f"curves: {len(several)} curves for {size} tests; give one curve, or one per test"
             )
-            several = several[: max(size, _LOOKED_AT)]
+            several = several[:100]  # enough to report other faults too
     for position, curve in enumerate(several):
         if not isinstance(curve, Curve):
             faults.append(

@@ -1,14 +1,14 @@
-"""Learning curves: how much of a person's initial error is left after m showings.
+"""Learning curves: the share of a person's initial error that remains after m showings.
 
-A curve is the paper's φ, a non-increasing function of the count with φ(0) = 1. The squared error
-of a coefficient after m showings is φ(m) times what it was at first; the error itself is multiplied
-by `retention(m)` = sign(m)·sqrt(φ(m)). `floor` is a share of the squared error that learning never
-removes.
+A curve is the paper's φ, a non-increasing function of the exposure count with φ(0) = 1. The squared
+error of a weight after m showings is φ(m) times its initial value; the error itself is multiplied
+by `retention(m)` = sign(m)·sqrt(φ(m)). `floor` is the share of the squared error that is never
+learned.
 
-The rule says how large an error is, and not which sign it has. The paper goes on with the branch on
-which the sign stays, as all curves here do but one; its arguments need no more than a path that is
-fixed by the count and tends to the truth. A `Branch` is any such path: the size of the error is
-that of another curve, its sign is read off a list.
+φ determines the size of an error, not its sign. The paper continues with the branch on which the
+sign stays, as do all curves here but one; its arguments only need a path that is determined by the
+count and tends to the truth. A `Branch` is any such path: the size of the error comes from another
+curve, its sign from a list.
 """
 
 from __future__ import annotations
@@ -23,27 +23,24 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.checks import is_number
-from preceptor._base.fields import Limits, NonNegative, Share, Vector
-from preceptor._base.values import FloatArray, Kind, frozen_array
+from preceptor._base.schema import Limits, NonNegative, Share, Vector, faults_as_made
+from preceptor._base.values import FloatArray, Kind
 from preceptor._base.words import counted
 from preceptor.errors import InvalidProblem
 
 _NEVER = "nothing is ever learned"
-# Showings for which a curve without a rate of its own is tabulated when it is made faster.
-_TABULATED = 2_000
 
 
 @dataclass(frozen=True, eq=False)
 class Curve(Kind):
-    """Share of the first squared error, φ, that is left after m showings.
+    """Base of all learning curves: φ, the share of the initial squared error after m showings.
 
-    Base of all learning curves. A curve of your own is a frozen dataclass with a `kind` that
-    defines `raw`.
+    A user-defined curve is a frozen dataclass with a `kind` that defines `raw`.
 
     Parameters
     ----------
     floor
-        Share of the first squared error that learning never removes, from 0 to 1.
+        Share of the initial squared error that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -58,21 +55,20 @@ class Curve(Kind):
 
     family: ClassVar[str] = "curve"
 
-    floor: Annotated[Share, "Share of the squared error that learning never removes."] = field(
+    floor: Annotated[Share, "Share of the squared error that is never learned."] = field(
         default=0.0, kw_only=True
     )
 
     def __post_init__(self) -> None:
-        InvalidProblem.raise_if(self._faults())
+        InvalidProblem.raise_if(faults_as_made(self) or self._faults())
 
     def _faults(self) -> list[str]:
-        if not (is_number(self.floor) and 0.0 <= self.floor <= 1.0):
-            return [f"floor: {self.floor!r}, must be a share of squared error between 0 and 1"]
+        """Faults of fields that are valid by themselves."""
         return []
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Self:
-        """Rebuild from plain data, and the curve inside if there is one."""
+        """Rebuild from plain data, including a nested curve."""
         rebuilt = dict(fields)
         if "curve" in rebuilt and not isinstance(rebuilt["curve"], Curve):
             rebuilt["curve"] = Curve.from_dict(rebuilt["curve"])
@@ -80,12 +76,12 @@ class Curve(Kind):
 
     @abstractmethod
     def raw(self, counts: FloatArray) -> FloatArray:
-        """φ before the floor.
+        """Return φ before the floor is applied.
 
         Parameters
         ----------
         counts
-            Showings, an array of any shape.
+            Exposure counts, an array of any shape.
 
         Returns
         -------
@@ -95,21 +91,21 @@ class Curve(Kind):
 
     @property
     def ratio(self) -> float | None:
-        """What one more showing multiplies the error by, if that is always the same."""
+        """Factor by which each showing multiplies the error, if constant; else None."""
         return None
 
     @property
     def limit(self) -> float:
-        """A value that φ never goes below; the closer to its limit, the tighter our bounds."""
+        """A lower bound on φ; bounds on plans are tighter the closer it is to φ's limit."""
         return self.floor
 
     def phi(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of the first squared error that is left.
+        """Return the share of the initial squared error that remains.
 
         Parameters
         ----------
         counts
-            Showings, any shape.
+            Exposure counts, any shape.
 
         Returns
         -------
@@ -125,16 +121,16 @@ class Curve(Kind):
 
     @property
     def keeps_sign(self) -> bool:
-        """Whether an error never changes sign, so that beliefs never pass the truth."""
+        """Whether errors never change sign, so that weights never overshoot the truth."""
         return True
 
     def sign(self, counts: npt.ArrayLike) -> FloatArray:
-        """Sign of the error, relative to the first one.
+        """Return the sign of the error relative to the initial one.
 
         Parameters
         ----------
         counts
-            Showings, any shape.
+            Exposure counts, any shape.
 
         Returns
         -------
@@ -144,33 +140,33 @@ class Curve(Kind):
         return np.ones(np.shape(counts))
 
     def retention(self, counts: npt.ArrayLike) -> FloatArray:
-        """Share of the first error (not squared) that is left: sqrt(φ), with its sign.
+        """Return the share of the initial error (not squared) that remains: signed sqrt(φ).
 
         Parameters
         ----------
         counts
-            Showings, any shape.
+            Exposure counts, any shape.
 
         Returns
         -------
         array
-            Shares of the same shape; below 0 where the belief has passed the truth.
+            Shares of the same shape; negative where the weight has overshot the truth.
         """
         root: FloatArray = np.sqrt(self.phi(counts))
         return root if self.keeps_sign else self.sign(counts) * root
 
     def to_move(self, counts: npt.ArrayLike) -> FloatArray:
-        """How far `retention` can still move, whatever is shown from now on.
+        """Return a bound on the further change of `retention`, whatever is shown from now on.
 
         Parameters
         ----------
         counts
-            Showings so far, any shape.
+            Exposure counts so far, any shape.
 
         Returns
         -------
         array
-            Shares of the first error, of the same shape, that never grow with the count.
+            Shares of the initial error, of the same shape, that never grow with the count.
         """
         size: FloatArray = np.sqrt(self.phi(counts))
         if not self.keeps_sign:
@@ -178,7 +174,7 @@ class Curve(Kind):
         return np.maximum(size - math.sqrt(self.limit), 0.0)
 
     def faster(self, factor: float) -> Curve:
-        """The curve on which m showings do what m·factor showings did on this one.
+        """Return the curve on which m showings do what m·factor showings do on this one.
 
         Parameters
         ----------
@@ -190,21 +186,21 @@ class Curve(Kind):
         Curve
             With the same floor.
         """
-        return Tabulated(self.phi(factor * np.arange(_TABULATED)), floor=self.floor)
+        return Tabulated(self.phi(factor * np.arange(2_000)), floor=self.floor)
 
     def after(self, count: float) -> Curve:
-        """The rest of the curve, for somebody who has had some showings.
+        """Return the rest of the curve after some showings.
 
         Parameters
         ----------
         count
-            Showings so far, at least 0.
+            Exposure count so far, at least 0.
 
         Returns
         -------
         Curve
-            φ(count + m) / φ(count) after m more. If nothing is left after `count`, a curve on
-            which one showing removes whatever there may be.
+            φ(count + m) / φ(count) after m more. If φ(count) is 0, one-shot learning, which removes
+            whatever error there may be.
 
         Examples
         --------
@@ -218,13 +214,13 @@ class Curve(Kind):
         return Continued(self, count)
 
     def in_words(self) -> str:
-        """What this curve says about learning, as part of a sentence."""
+        """Describe the curve, as part of a sentence."""
         return self._with_floor(f"a curve of kind {self.kind or type(self).__name__}")
 
     def _with_floor(self, text: str) -> str:
         if not self.floor:
             return text
-        return f"{text}; {math.sqrt(self.floor):.0%} of the error always stays"
+        return f"{text}; {math.sqrt(self.floor):.0%} of the error is never learned"
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,9 +230,9 @@ class Geometric(Curve):
     Parameters
     ----------
     alpha
-        What a showing divides the error by, at least 1; 1 is somebody who never learns.
+        Factor by which a showing divides the error, at least 1; 1 means no learning.
     floor
-        Share of the first squared error that learning never removes, from 0 to 1.
+        Share of the initial squared error that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -252,14 +248,14 @@ class Geometric(Curve):
 
     @classmethod
     def from_half_life(cls, showings: float, *, floor: float = 0.0) -> Geometric:
-        """The curve on which the error halves every so many showings.
+        """Return the curve with this half-life of the error.
 
         Parameters
         ----------
         showings
-            Showings until half of the error is gone, at least 0.01.
+            Showings that halve the error, at least 0.01.
         floor
-            Share of the first squared error that learning never removes, from 0 to 1.
+            Share of the initial squared error that is never learned, from 0 to 1.
 
         Returns
         -------
@@ -275,32 +271,22 @@ class Geometric(Curve):
             raise InvalidProblem(f"showings: {showings!r}, must be a number of at least 0.01")
         return cls(2.0 ** (1.0 / showings), floor=floor)
 
-    def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if not (is_number(self.alpha) and self.alpha >= 1.0):
-            faults.append(
-                f"alpha: {self.alpha!r}, must be a finite number of at least 1 "
-                "(1.05 means that each showing divides the error by 1.05)"
-            )
-        return faults
-
     def raw(self, counts: FloatArray) -> FloatArray:
         """α^(-2m)."""
-        power: FloatArray = np.power(self.alpha, -2.0 * counts)
-        return power
+        return np.asarray(np.power(self.alpha, -2.0 * counts))
 
     @property
     def ratio(self) -> float | None:
-        """1/α, unless a floor stops it."""
+        """1/α, or None with a floor."""
         return 1.0 / self.alpha if self.floor == 0.0 else None
 
     @property
     def limit(self) -> float:
-        """The floor, or 1 for somebody who never learns (α = 1)."""
+        """The floor, or 1 without learning (α = 1)."""
         return 1.0 if self.alpha == 1.0 else self.floor
 
     def faster(self, factor: float) -> Geometric:
-        """Each showing counts as `factor` showings.
+        """Return the curve on which each showing counts as `factor` showings.
 
         >>> round(Geometric(4.0).faster(0.5).alpha, 9)
         2.0
@@ -308,7 +294,7 @@ class Geometric(Curve):
         return Geometric(self.alpha**factor, floor=self.floor)
 
     def after(self, count: float) -> Geometric:
-        """The same curve; a floor is a larger share of what is left.
+        """Return the same curve; a floor becomes a larger share of the remaining error.
 
         >>> round(Geometric(2.0, floor=0.01).after(2).floor, 6)
         0.16
@@ -319,7 +305,7 @@ class Geometric(Curve):
         return Geometric(self.alpha, floor=math.exp(min(grown, 0.0)))
 
     def in_words(self) -> str:
-        """The half-life of an error.
+        """Give the half-life of an error.
 
         >>> Geometric.from_half_life(14).in_words()
         'the error of a weight halves every 14 showings'
@@ -337,9 +323,9 @@ class PowerLaw(Curve):
     Parameters
     ----------
     exponent
-        How fast, at least 0; 0 is somebody who never learns.
+        Learning speed, at least 0; 0 means no learning.
     floor
-        Share of the first squared error that learning never removes, from 0 to 1.
+        Share of the initial squared error that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -349,30 +335,25 @@ class PowerLaw(Curve):
 
     kind: ClassVar[str] = "power-law"
 
-    exponent: Annotated[NonNegative, "How fast; with 1 the first showing halves the squared error."]
-
-    def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if not (is_number(self.exponent) and self.exponent >= 0.0):
-            faults.append(f"exponent: {self.exponent!r}, must be a finite number of at least 0")
-        return faults
+    exponent: Annotated[
+        NonNegative, "Learning speed; with 1 the first showing halves the squared error."
+    ]
 
     def raw(self, counts: FloatArray) -> FloatArray:
         """(m + 1)^(-exponent)."""
-        power: FloatArray = np.power(counts + 1.0, -self.exponent)
-        return power
+        return np.asarray(np.power(counts + 1.0, -self.exponent))
 
     @property
     def limit(self) -> float:
-        """The floor, or 1 for somebody who never learns (exponent 0)."""
+        """The floor, or 1 without learning (exponent 0)."""
         return 1.0 if self.exponent == 0.0 else self.floor
 
     def faster(self, factor: float) -> PowerLaw:
-        """A steeper exponent: the same family, though not quite m·factor for m showings."""
+        """Scale the exponent: the same family, though not exactly m·factor for m showings."""
         return PowerLaw(self.exponent * factor, floor=self.floor)
 
     def in_words(self) -> str:
-        """The power, and when half of an error is gone.
+        """Give the power, and the showings that halve an error.
 
         >>> PowerLaw(2.0).in_words()
         'the squared error of a weight falls as (showings + 1)^-2; the error halves after 1 showing'
@@ -380,7 +361,7 @@ class PowerLaw(Curve):
         if self.exponent == 0.0:
             return _NEVER
         text = f"the squared error of a weight falls as (showings + 1)^-{self.exponent:.3g}"
-        # A power too small to halve anything within what a number can hold has no such count.
+        # With a smaller exponent the count overflows.
         if self.exponent > 0.01:
             half = f"{2.0 ** (2.0 / self.exponent) - 1.0:.3g}"
             text += f"; the error halves after {half} showing{'' if half == '1' else 's'}"
@@ -394,7 +375,7 @@ class OneShot(Curve):
     Parameters
     ----------
     floor
-        Share of the first squared error that learning never removes, from 0 to 1.
+        Share of the initial squared error that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -410,29 +391,29 @@ class OneShot(Curve):
 
     @property
     def ratio(self) -> float | None:
-        """0, unless a floor stops it."""
+        """0, or None with a floor."""
         return 0.0 if self.floor == 0.0 else None
 
     def after(self, count: float) -> Curve:
-        """The same curve before the first showing and without a floor; else nothing is left."""
+        """Return this curve before the first showing or without a floor; else no learning."""
         return self if count < 1.0 or self.floor == 0.0 else Geometric(1.0)
 
     def in_words(self) -> str:
-        """One showing is enough."""
+        """Say that one showing is enough."""
         return self._with_floor("one showing teaches the weight")
 
 
 @dataclass(frozen=True, eq=False)
 class Tabulated(Curve):
-    """φ read off a table; beyond its end the last value stays.
+    """φ from a table, constant beyond its end.
 
     Parameters
     ----------
     phi_values
-        Entry m is the share of the first squared error left after m showings. Starts at 1 and never
+        Entry m is the share of the initial squared error after m showings. Starts at 1 and never
         rises.
     floor
-        Share of the first squared error that learning never removes, from 0 to 1.
+        Share of the initial squared error that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -445,27 +426,14 @@ class Tabulated(Curve):
     phi_values: Annotated[
         Vector,
         Limits(at_least=0, at_most=1),
-        "Share left after 0, 1, 2, ... showings; begins with 1 and never rises.",
+        "Remaining share after 0, 1, 2, ... showings; begins with 1 and never rises.",
     ]
 
-    def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "phi_values", frozen_array(self.phi_values))
-        except (TypeError, ValueError):
-            raise InvalidProblem(
-                f"phi_values: {self.phi_values!r}, must be a list of numbers"
-            ) from None
-        super().__post_init__()
-
     def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if self.phi_values.ndim != 1 or self.phi_values.size == 0:
-            shape = self.phi_values.shape
-            return [*faults, f"phi_values: shape {shape}, must be a non-empty list of numbers"]
-        return faults + _curve_faults(self.phi_values)
+        return _curve_faults(self.phi_values)
 
     def raw(self, counts: FloatArray) -> FloatArray:
-        """The table's entry, the last one beyond its end."""
+        """Return the table's entries, the last one beyond its end."""
         rows = np.minimum(counts, self.phi_values.size - 1).astype(np.int64)
         return self.phi_values[rows]
 
@@ -475,7 +443,7 @@ class Tabulated(Curve):
         return max(float(self.phi_values[-1]), self.floor)
 
     def after(self, count: float) -> Curve:
-        """The rest of the table, read at the whole number below.
+        """Return the rest of the table from the integer below.
 
         >>> Tabulated([1.0, 0.5, 0.25]).after(1).phi([0, 1]).tolist()
         [1.0, 0.5]
@@ -484,33 +452,33 @@ class Tabulated(Curve):
         return Tabulated(rest / rest[0]) if rest[0] > 0.0 else OneShot()
 
     def in_words(self) -> str:
-        """What is left at the end of the table.
+        """Give the remaining error at the end of the table.
 
         >>> Tabulated([1.0, 0.49, 0.25]).in_words()
-        'read off a table: 50% of the error of a weight is left after 2 showings'
+        'from a table: 50% of the error of a weight remains after 2 showings'
         """
         last = self.phi_values.size - 1
         left = math.sqrt(max(float(self.phi_values[-1]), 0.0))
         after = counted(last, "showing")
-        text = f"read off a table: {left:.0%} of the error of a weight is left after {after}"
+        text = f"from a table: {left:.0%} of the error of a weight remains after {after}"
         return self._with_floor(text) if last else _NEVER
 
 
 @dataclass(frozen=True, eq=False)
 class Continued(Curve):
-    """Another curve from some showing on: φ(m) = curve.φ(by + m) / curve.φ(by).
+    """The rest of another curve: φ(m) = curve.φ(by + m) / curve.φ(by).
 
-    `Curve.after` makes one where a curve has no simpler rest. The curve's own floor stays where it
-    was, as a larger share of what is left.
+    `Curve.after` makes one where a curve has no simpler rest. The floor of the whole curve becomes
+    a larger share of the remaining error.
 
     Parameters
     ----------
     curve
-        The whole curve, with something left to learn after `by` showings.
+        The whole curve, with φ(by) > 0.
     by
-        Showings so far, at least 0.
+        Exposure count so far, at least 0.
     floor
-        Share of the squared error at that point that learning never removes, from 0 to 1.
+        Share of the squared error at that point that is never learned, from 0 to 1.
 
     Examples
     --------
@@ -522,52 +490,47 @@ class Continued(Curve):
     kind: ClassVar[str] = "continued"
 
     curve: Annotated[Curve, "The whole curve."]
-    by: Annotated[NonNegative, "Showings so far."]
+    by: Annotated[NonNegative, "Exposure count so far."]
 
     def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if not isinstance(self.curve, Curve):
-            return [*faults, f"curve: {self.curve!r} is not a curve; give one, e.g. PowerLaw(1.0)"]
-        if not (is_number(self.by) and self.by >= 0.0):
-            return [*faults, f"by: {self.by!r}, must be a number of showings of at least 0"]
-        if not self._left > 0.0:
-            faults.append(f"by: {self.by!r}, but nothing is left to learn there; use less of it")
-        return faults
+        if self._left > 0.0:
+            return []
+        return [f"by: {self.by!r}, but nothing is left to learn there; use a smaller one"]
 
     @property
     def _left(self) -> float:
         return float(self.curve.phi(self.by))
 
     def raw(self, counts: FloatArray) -> FloatArray:
-        """What more showings leave of what is left."""
+        """Return φ after `by` more showings, relative to φ(by)."""
         return self.curve.phi(self.by + counts) / self._left
 
     @property
     def keeps_sign(self) -> bool:
-        """Whether the whole curve does."""
+        """Whether the whole curve keeps the sign."""
         return self.curve.keeps_sign
 
     def sign(self, counts: npt.ArrayLike) -> FloatArray:
-        """That of the whole curve, relative to where it is met."""
+        """Return the sign on the whole curve, relative to the sign at `by`."""
         later = self.by + np.asarray(counts, dtype=np.float64)
         return self.curve.sign(later) * self.curve.sign(self.by)
 
     @property
     def ratio(self) -> float | None:
-        """That of the whole curve."""
+        """The ratio of the whole curve, or None with a floor."""
         return self.curve.ratio if self.floor == 0.0 else None
 
     @property
     def limit(self) -> float:
-        """That of the whole curve, as a share of what is left, or the floor if that is larger."""
+        """The limit of the whole curve relative to φ(by), or the floor if that is larger."""
         return max(self.floor, min(self.curve.limit / self._left, 1.0))
 
     def after(self, count: float) -> Curve:
-        """The rest of the whole curve."""
+        """Return the rest of the whole curve."""
         return super().after(count) if self.floor else self.curve.after(self.by + count)
 
     def in_words(self) -> str:
-        """The whole curve, and how far along it.
+        """Describe the whole curve, and the exposure so far.
 
         >>> from preceptor.people.curves import PowerLaw
         >>> Continued(PowerLaw(0.0), 3).in_words()
@@ -578,17 +541,17 @@ class Continued(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Branch(Curve):
-    """Another curve whose error changes sign as a list says: e(m) = sign(m)·sqrt(φ(m))·e(0).
+    """Another curve with signs from a list: e(m) = sign(m)·sqrt(φ(m))·e(0).
 
-    With `signs` 1, -1 somebody overshoots at every showing, each time by less. With `repeats=False`
-    they overshoot once and then come from the other side. The size of the error still never grows,
-    so counts are enough to plan by, exactly, and squared error sees the sign only where two errors
-    meet: between correlated tests.
+    With `signs` 1, -1 the weight overshoots at every showing, each time by less. With
+    `repeats=False` it overshoots once and then approaches from the other side. The size of the
+    error still never grows, so exposure counts still determine the state, and squared error depends
+    on signs only through products of two errors: between correlated tests.
 
     Parameters
     ----------
     curve
-        Sizes of the error. It must tend to 0 in the end, or the error would never settle.
+        Sizes of the error. It must tend to 0, or the error would never settle.
     signs
         1 or -1 after 0, 1, 2, ... showings; begins with 1.
     repeats
@@ -599,7 +562,7 @@ class Branch(Curve):
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        If any argument is invalid; one message lists every fault.
 
     Examples
     --------
@@ -612,34 +575,20 @@ class Branch(Curve):
 
     kind: ClassVar[str] = "branch"
 
-    curve: Annotated[Curve, "How large the error is."]
+    curve: Annotated[Curve, "Size of the error."]
     signs: Annotated[
         Vector,
         Limits(at_least=-1, at_most=1),
         "1 or -1: the sign of the error after 0, 1, 2, ... showings; begins with 1.",
     ]
-    repeats: Annotated[bool, "Whether the signs start again at their end; else the last stays."] = (
-        True
-    )
-
-    def __post_init__(self) -> None:
-        try:
-            object.__setattr__(self, "signs", frozen_array(self.signs))
-        except (TypeError, ValueError):
-            raise InvalidProblem(f"signs: {self.signs!r}, must be a list of 1 and -1") from None
-        super().__post_init__()
+    repeats: Annotated[bool, "Whether the list of signs repeats; else the last sign stays."] = True
 
     def _faults(self) -> list[str]:
-        faults = super()._faults()
-        if not isinstance(self.repeats, bool):
-            faults.append(f"repeats: {self.repeats!r}, must be true or false")
-        listed = self.signs.tolist()
-        if self.signs.ndim != 1 or not listed or {*listed} - {1.0, -1.0} or listed[0] != 1.0:
+        faults, listed = [], self.signs.tolist()
+        if {*listed} - {1.0, -1.0} or listed[0] != 1.0:
             faults.append(f"signs: {listed}, must be a list of 1 and -1 that begins with 1")
-        if not isinstance(self.curve, Curve):
-            return [*faults, f"curve: {self.curve!r} is not a curve; give one, e.g. Geometric(1.1)"]
         if not self.curve.keeps_sign:
-            faults.append("curve: has signs of its own; give the curve of sizes and all `signs`")
+            faults.append("curve: has signs already; give the curve inside it, and all `signs`")
         if self.floor or self.curve.limit:
             left = max(float(self.floor), self.curve.limit)
             faults.append(
@@ -649,7 +598,7 @@ class Branch(Curve):
         return faults
 
     def raw(self, counts: FloatArray) -> FloatArray:
-        """That of the curve."""
+        """Return φ of the curve."""
         return self.curve.phi(counts)
 
     @property
@@ -658,7 +607,7 @@ class Branch(Curve):
         return bool(np.all(self.signs > 0.0))
 
     def sign(self, counts: npt.ArrayLike) -> FloatArray:
-        """The list's entry at the whole number below.
+        """Return the list's entry at the integer below.
 
         >>> from preceptor.people.curves import Geometric
         >>> Branch(Geometric(2.0), [1, -1, -1]).sign([0, 1, 2, 3]).tolist()
@@ -671,11 +620,11 @@ class Branch(Curve):
 
     @property
     def ratio(self) -> float | None:
-        """That of the curve if no sign changes; else none: solvers take ratios for shares."""
+        """The curve's ratio if no sign changes; else None: solvers assume ratios in [0, 1]."""
         return self.curve.ratio if self.keeps_sign else None
 
     def faster(self, factor: float) -> Branch:
-        """Sizes shrink faster; the signs stay with the showings.
+        """Return a branch whose sizes shrink faster, with the same signs.
 
         >>> from preceptor.people.curves import Geometric
         >>> Branch(Geometric(2.0), [1, -1]).faster(2.0).retention([1, 2]).tolist()
@@ -684,7 +633,7 @@ class Branch(Curve):
         return Branch(self.curve.faster(factor), self.signs, self.repeats)
 
     def after(self, count: float) -> Curve:
-        """The rest of the sizes and of the signs, relative to the sign there.
+        """Return the rest of the sizes and of the signs, relative to the sign there.
 
         >>> from preceptor.people.curves import Geometric
         >>> Branch(Geometric(2.0), [1, -1, -1]).after(2).retention([0, 1, 2]).tolist()
@@ -696,32 +645,31 @@ class Branch(Curve):
         return Branch(self.curve.after(count), later * later[0], self.repeats)
 
     def in_words(self) -> str:
-        """The sizes, and how the sign goes.
+        """Describe the sizes and the signs.
 
         >>> from preceptor.people.curves import Geometric
         >>> Branch(Geometric(2.0), [1, -1]).in_words()
-        'the error of a weight halves every 1 showings; its sign goes + - and again from the start'
+        'the error of a weight halves every 1 showings; its signs are + -, repeated'
         """
         if self.keeps_sign:
             return self.curve.in_words()
         listed = " ".join("+" if sign > 0.0 else "-" for sign in self.signs)
-        then = "and again from the start" if self.repeats else "and stays"
-        return f"{self.curve.in_words()}; its sign goes {listed} {then}"
+        then = "repeated" if self.repeats else "then constant"
+        return f"{self.curve.in_words()}; its signs are {listed}, {then}"
 
 
 def check_curve(curve: Curve, *, up_to: int = 1000) -> None:
     """Raise `InvalidProblem` naming every rule of the model that a curve breaks.
 
-    The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, one value for
-    each count whatever the shape of the array it is asked with, signs that are 1 or -1 and begin
-    with 1. `Learner` does this for every curve it is given.
+    The rules: φ(0) = 1, never rising, between 0 and 1, never below `curve.limit`, elementwise on
+    arrays, signs that are 1 or -1 and begin with 1. `Learner` checks every curve it is given.
 
     Parameters
     ----------
     curve
-        What to check.
+        The curve to check.
     up_to
-        Counts 0 to `up_to` are tried, and a few far ones.
+        Counts 0 to `up_to` are tried, and a few much larger ones.
 
     Raises
     ------

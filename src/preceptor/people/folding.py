@@ -1,59 +1,57 @@
-"""People who learn by showings, but fold what hidden tests tell into the weights of shown ones.
+"""People who learn by showings, but fold information of hidden tests into shown weights.
 
-A dial between two theories: at 0 a shown weight moves toward its true value, whatever is hidden
-(`by_showings.py`); at 1 toward the slope that a regression of outcomes on the shown tests has,
-which is where learning from outcomes leads (`delta_rule.py`), without its noise.
+Interpolates between two theories: at 0 a shown weight moves toward its true value, whatever is
+hidden (`by_showings.py`); at 1 toward its slope in a regression of outcomes on the shown tests,
+which is the limit of learning from outcomes (`outcome_learners.py`), without its noise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.fields import Share, Vector
+from preceptor._base.schema import Share, Vector
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidProblem
-from preceptor.model.sets import SetFamily, Shown, TestSet, for_each_set
+from preceptor.model.expected import Expected
+from preceptor.model.person import RATE, Affine, Imputation, Parameter, ShownBefore
+from preceptor.model.sets import SetFamily, Shown, TestSet, map_over_sets
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
-from preceptor.people.coordinatewise import Weighted
+from preceptor.people.coordinatewise import WeightState
 from preceptor.people.curved import Curved, SteadyCurves
 from preceptor.people.curves import Curve
-from preceptor.people.person import RATE, Affine, Imputation, Parameter, share_faults
-
-if TYPE_CHECKING:
-    from preceptor.people.expected import Expected
+from preceptor.people.yes_no_expectation import DeterministicAnswers, StateMoves
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Folding(Weighted, Curved):
-    """Somebody whose shown weights take up, in part, the errors of hidden tests.
+class Folding(WeightState, Curved):
+    """A person whose shown weights absorb, in part, the errors of hidden tests.
 
-    A shown weight moves toward its true value plus `folding` times what the errors of hidden tests,
-    as the person fills them in, project on it. It depends on which tests are shown, not on
-    results.
+    A shown weight moves toward its true value plus `folding` times the projection on it of the
+    errors of hidden tests, as imputed. It depends on which tests are shown, not on results.
 
     Parameters
     ----------
     initial
-        Weights that the person starts with, shape (n,), in the world's units.
+        Initial weights, shape (n,), in the world's units.
     curves
-        One learning curve for all tests, or one for each, on which every showing leaves the same
+        One learning curve for all tests, or one per test, on which every showing leaves the same
         share of the error: `Geometric` without a floor.
     folding
-        How far shown weights take up what is hidden, from 0 (not at all: `Learner`) to 1 (as a
+        How far shown weights absorb hidden tests, from 0 (not at all: `Learner`) to 1 (as a
         regression on the shown tests does).
     imputation
-        How the person fills in tests that are not shown, as for `Learner`.
+        How the person imputes hidden tests, as for `Learner`.
 
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        If any argument is invalid; one message lists every fault.
 
     Examples
     --------
@@ -66,14 +64,15 @@ class Folding(Weighted, Curved):
     """
 
     kind: ClassVar[str] = "folding"
+    learns_from_outcomes: ClassVar[bool] = False
     parameters: ClassVar[tuple[Parameter, ...]] = (
         RATE,
-        Parameter("folding", "how far shown weights take up what is hidden", 0.0, 1.0),
-    )  # fmt: skip
+        Parameter("folding", "how far shown weights absorb hidden tests", 0.0, 1.0),
+    )
 
-    initial: Annotated[Vector, "Weight that the person gives each test at first."]
+    initial: Annotated[Vector, "Initial weight of each test."]
     curves: SteadyCurves
-    folding: Annotated[Share, "How far shown weights take up what is hidden."]
+    folding: Annotated[Share, "How far shown weights absorb hidden tests."]
     imputation: Imputation = 0.0
 
     def __init__(
@@ -83,31 +82,29 @@ class Folding(Weighted, Curved):
         folding: float,
         imputation: float | npt.ArrayLike = 0.0,
     ) -> None:
-        faults = self.fill_in(initial, imputation) + self.fill_in_steady_curves(curves)
-        InvalidProblem.raise_if(faults + share_faults("folding", folding, "what is hidden"))
-        object.__setattr__(self, "folding", float(folding))
+        faults = self.fill_in(initial, imputation, folding=folding)
+        InvalidProblem.raise_if(faults + self.fill_in_curves(curves, steady=True))
 
     def learn(
         self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> FloatArray:
-        """Shown weights go toward where this set leads them."""
+        """Move the shown weights toward the target of this set."""
         turn, push = self.moves(world, state, filled, shown, outcome)
-        moved: FloatArray = np.einsum("...ij,...j->...i", turn, state) + push
-        return moved
+        return np.asarray(np.einsum("...ij,...j->...i", turn, state) + push)
 
     def moves(
         self, world: World, state: FloatArray, filled: FloatArray, shown: Shown, outcome: FloatArray
     ) -> Affine:
-        """The same map whenever the same set is shown, whatever the results."""
+        """Return the map of this set, which does not depend on results."""
         omega = self.imputing_covariance(world)
-        maps = for_each_set(shown, lambda one: self._map(world, omega, one))
+        maps = map_over_sets(shown, lambda one: self._map(world, omega, one))
         return Affine(maps[..., :-1], maps[..., -1])
 
     def _map(self, world: World, omega: FloatArray, shown: TestSet) -> FloatArray:
-        """Turn and, as the last column, push: (n, n + 1)."""
+        """Turn, with push as the last column: (n, n + 1)."""
         rows, truth, sigma = list(shown), world.coefficients, world.covariance
         whole = np.eye(self.size, self.size + 1)
-        # What a perfect reader of these tests would weigh them with, and how the person fills in.
+        # The best weights of these tests, and how the person imputes the others from them.
         slopes = np.linalg.solve(sigma[np.ix_(rows, rows)], sigma[rows] @ truth)
         fill = np.linalg.solve(omega[np.ix_(rows, rows)], omega[rows])
         fill[:, rows] = np.eye(len(rows))
@@ -119,20 +116,16 @@ class Folding(Weighted, Curved):
         whole[rows, -1] = step[:, 0] * ((1.0 - self.folding) * truth[rows] + self.folding * slopes)
         return whole
 
-    def expected(
-        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
-    ) -> Expected:
-        """Exact: their weights move by what is shown alone."""
+    def expected(self, world: World, sets: SetFamily, start: ShownBefore = None) -> Expected:
+        """Return the exact expectation: weights depend only on what was shown."""
         from preceptor.people.moments import folding_moments
 
         return folding_moments(self, world, sets)
 
     def expected_answers(
-        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: ShownBefore = None
     ) -> Expected:
-        """Exact: their weights move by what is shown alone."""
-        from preceptor.people.certain_answers import CertainAnswers, Moved
-
+        """Return the exact expectation: weights depend only on what was shown."""
         omega = self.imputing_covariance(world)
         count, widest = len(sets), max(int(sets.sizes.max(initial=0)), 1)
         keep, push = np.ones((count, self.size)), np.zeros((count, self.size))
@@ -141,10 +134,10 @@ class Folding(Weighted, Curved):
             whole = self._map(world, omega, shown)[list(shown)]
             keep[s, list(shown)], push[s, list(shown)] = 0.0, whole[:, -1]
             rows[s, : len(shown)] = whole[:, :-1]
-        moved = Moved.by_weights(self.initial, keep, push, rows)
-        return CertainAnswers(world, sets, omega, risk, moved)
+        moved = StateMoves.by_weights(self.initial, keep, push, rows)
+        return DeterministicAnswers(world, sets, omega, risk, moved)
 
     def learning_in_words(self) -> str:
-        """How far hidden tests are taken up, and the curve."""
-        taken = f"shown weights take up {100 * self.folding:.3g}% of what is hidden"
-        return f"{taken}; {self.curves_in_words()}"
+        """Describe the folding and the curve."""
+        taken = f"shown weights absorb {100 * self.folding:.3g}% of hidden tests"
+        return f"{taken}; {super().learning_in_words()}"

@@ -1,8 +1,8 @@
-"""A simulated person: one small protocol, and the sessions that a crowd goes through.
+"""The protocol of a person who answers, and the sessions that a crowd goes through.
 
-People live in the numbers of the world: tests with mean 0 in the world's scale (a standard
-deviation of 1 where it came from a table), outcomes as deviations from their average.
-Translating to the units that real people read happens in logs, outside of them.
+People use the world's units: tests with mean 0 in the world's scale (a standard deviation of 1
+where it came from a table), outcomes as deviations from their mean. Logs convert to the units that
+real people read.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput
 from preceptor.model.sets import TestSet
-from preceptor.model.world import Cases
+from preceptor.model.world import SampledCases
 
 Seed = np.random.Generator | int | None
-# Cases are drawn in blocks of so many rounds, whole ones always, so that asking for more rounds
-# leaves the earlier ones as they were.
+# Cases are drawn in whole blocks of this many rounds, so that asking for more rounds leaves the
+# earlier ones as they were.
 ROUNDS_DRAWN = 64
 
 
 @runtime_checkable
 class Human(Protocol):
-    """One person. Any class with these three methods will do; `check_human` tests yours.
+    """One person: any class with these three methods; `check_human` tests yours.
 
-    What is hidden is never passed, so nobody can peek.
+    Hidden results are never passed to it.
 
     Examples
     --------
@@ -42,16 +42,16 @@ class Human(Protocol):
     """
 
     def reset(self, rng: Seed = None) -> None:
-        """Become somebody new.
+        """Start over as a new person.
 
         Parameters
         ----------
         rng
-            A seed or a generator from which all chance in later answers comes.
+            A seed or a generator, the only source of randomness in later answers.
         """
 
     def predict(self, shown: TestSet, values: FloatArray) -> float:
-        """Answer a case. Asking changes nothing: asked again, the answer is the same.
+        """Return the answer to a case, without side effects: asked again, it is the same.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Human(Protocol):
         """
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
-        """Hear what was true, and learn; ends the round.
+        """Learn from the outcome, and end the round.
 
         Parameters
         ----------
@@ -76,26 +76,27 @@ class Human(Protocol):
         values
             Their results in the same order, shape (len(shown),), in the world's units.
         outcome
-            What was true, in the world's units.
+            The outcome, in the world's units.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
-    """What every person of a crowd is shown, and what is true, in all their rounds.
+    """Sets, results and outcomes of all rounds of all people in a crowd.
 
     Parameters
     ----------
     sets
         The distinct sets that occur.
     which
-        Position in `sets` of what is shown, shape (people, rounds).
+        Position in `sets` of the set shown, shape (people, rounds).
     values
         Test results, shape (people, rounds, n), NaN where hidden.
     outcomes
-        What is true, shape (people, rounds).
+        Outcomes, shape (people, rounds).
     told
-        Whether people hear it, shape (rounds,); always if left out. Else nothing is learned.
+        Whether the outcome is revealed, shape (rounds,); always if omitted. Otherwise nothing is
+        learned.
 
     Examples
     --------
@@ -111,39 +112,39 @@ class Sessions:
     told: npt.NDArray[np.bool_] | None = None
 
     @classmethod
-    def hiding(cls, sets: tuple[TestSet, ...], which: IntArray, cases: Cases) -> Sessions:
-        """Whole cases, of which only the chosen sets are shown.
+    def hiding(cls, sets: tuple[TestSet, ...], which: IntArray, cases: SampledCases) -> Sessions:
+        """Return sessions made of complete cases, hiding all but the chosen sets.
 
         Parameters
         ----------
         sets
             The distinct sets that occur.
         which
-            Position in `sets` of what is shown, shape (people, rounds).
+            Position in `sets` of the set shown, shape (people, rounds).
         cases
             Features of shape (people, rounds, n) and outcomes of shape (people, rounds).
 
         Returns
         -------
         Sessions
-            The same cases with NaN for what is hidden.
+            The same cases with NaN for hidden results.
         """
         shown = cls(sets, which, cases.features, cases.outcomes).shown
         return cls(sets, which, np.where(shown, cases.features, np.nan), cases.outcomes)
 
     @property
     def people(self) -> int:
-        """How many people."""
+        """Number of people."""
         return int(self.values.shape[0])
 
     @property
     def rounds(self) -> int:
-        """How many rounds each."""
+        """Number of rounds per person."""
         return int(self.values.shape[1])
 
     @property
     def size(self) -> int:
-        """How many tests there are, n."""
+        """Number of tests, n."""
         return int(self.values.shape[2])
 
     @property
@@ -154,28 +155,24 @@ class Sessions:
             member[row, list(shown)] = True
         return member[self.which]
 
-    def of(self, first: int, last: int) -> Sessions:
-        """The sessions of some of the people.
+    def of(self, people: slice | IntArray) -> Sessions:
+        """Return the sessions of some of the people.
 
         Parameters
         ----------
-        first
-            The first of them, from 0.
-        last
-            The first who is not among them.
+        people
+            A slice or positions, from 0.
 
         Returns
         -------
         Sessions
-            Of people first to last - 1.
+            Of those people, in that order.
         """
-        part = slice(first, last)
-        return Sessions(
-            self.sets, self.which[part], self.values[part], self.outcomes[part], self.told
-        )
+        which, values, outcomes = self.which[people], self.values[people], self.outcomes[people]
+        return Sessions(self.sets, which, values, outcomes, self.told)
 
     def is_told(self, t: int) -> bool:
-        """Whether the truth of a round is heard.
+        """Return whether the outcome of round t is revealed.
 
         Parameters
         ----------
@@ -185,24 +182,24 @@ class Sessions:
         Returns
         -------
         bool
-            Always True where nothing is said about it.
+            True if `told` was omitted.
         """
         return self.told is None or bool(self.told[t])
 
 
 @runtime_checkable
 class BatchHuman(Human, Protocol):
-    """A person who can also answer for a crowd of people like them, all at once."""
+    """A person who can also answer for a whole crowd in one call."""
 
     def predict_many(self, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-        """Answer all rounds of all people: the same as `answer_one_by_one`, only faster.
+        """Return the answers of all people in all rounds: `answer_one_by_one`, only faster.
 
         Parameters
         ----------
         sessions
-            What they are shown, and what is true.
+            Sets, results and outcomes.
         rngs
-            One generator for each person.
+            One generator per person.
 
         Returns
         -------
@@ -212,24 +209,24 @@ class BatchHuman(Human, Protocol):
 
 
 @runtime_checkable
-class CanGoOn(Protocol):
-    """A person who wants to know that a round has ended without the truth."""
+class HandlesMissingOutcome(Protocol):
+    """A person who is notified when a round ends without an outcome."""
 
-    def go_on(self) -> None:
-        """The round is over and nobody said what was true; the next case comes."""
+    def skip_outcome(self) -> None:
+        """End the round without revealing its outcome."""
 
 
 def answers_of(human: Human, sessions: Sessions, rngs: Sequence[np.random.Generator]) -> FloatArray:
-    """Play all sessions: all people at once if the person can, one after the other if not.
+    """Play all sessions, in one call if the person can, else one by one.
 
     Parameters
     ----------
     human
-        Whoever answers.
+        The person who answers.
     sessions
-        What everybody is shown, and what is true.
+        Sets, results and outcomes.
     rngs
-        One generator for each person.
+        One generator per person.
 
     Returns
     -------
@@ -249,11 +246,11 @@ def answer_one_by_one(
     Parameters
     ----------
     human
-        Reset for everybody in turn.
+        The person who answers, reset for each session in turn.
     sessions
-        What they are shown, and what is true.
+        Sets, results and outcomes.
     rngs
-        One generator for each person.
+        One generator per person.
 
     Returns
     -------
@@ -277,18 +274,18 @@ def answer_one_by_one(
             answers[person, t] = human.predict(shown, values)
             if sessions.is_told(t):
                 human.feedback(shown, values, float(sessions.outcomes[person, t]))
-            elif isinstance(human, CanGoOn):
-                human.go_on()
+            elif isinstance(human, HandlesMissingOutcome):
+                human.skip_outcome()
     return answers
 
 
 def check_yes_no_answers(name: str, answers: FloatArray, first: int = 0) -> None:
-    """Raise `InvalidInput` for answers (people, rounds) that no yes-or-no outcome has.
+    """Raise `InvalidInput` for answers (people, rounds) outside of 0 to 1.
 
     Parameters
     ----------
     name
-        Of whoever answered, for the message.
+        Name of the person's class, for the message.
     answers
         Probabilities of yes, or 1 for yes and 0 for no.
     first
@@ -299,6 +296,6 @@ def check_yes_no_answers(name: str, answers: FloatArray, first: int = 0) -> None
         person, t = (int(i) for i in wrong[0])
         raise InvalidInput(
             f"human: {name} answered {answers[person, t]} in round {first + t} of person "
-            f"{person + 1}; where the outcome is yes or no, an answer is a probability from 0 to "
-            "1, or 1 for yes and 0 for no"
+            f"{person + 1}; where outcomes are yes/no, an answer is a probability from 0 to 1, or "
+            "1 for yes and 0 for no"
         )

@@ -1,7 +1,7 @@
-"""Numbers that make people of different kinds alike at first, so that only how they learn differs.
+"""Settings that make different kinds of person comparable: equal at the start and in initial speed.
 
-Somebody who learns from outcomes has a rate or a prior instead of a curve. These are chosen so that
-a first showing teaches about as much as it teaches somebody who learns by showings.
+People who learn from outcomes have a rate or a prior instead of a curve. These are matched so that
+the first showing teaches about as much as it teaches a person who learns by showings.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray
 from preceptor.model.world import World
 
+DEFAULT_HALF_LIFE = 14.0
+"""Showings that halve the error of a weight, where nothing else is known: the median of
+published experiments (`docs/people.md`)."""
+
 
 def matched_delta_rate(world: World, learned: npt.ArrayLike, shown: Sequence[int]) -> float:
-    """The delta rule's rate at which the first showing takes away these shares of the errors.
+    """Return the delta rule's rate at which the first showing removes these shares of the errors.
 
-    With one test shown, a step takes away a share rate x variance of its expected error; tests are
-    averaged. At most 1 / (3 x the variance that can be shown at once): from twice that on,
-    squared errors of the delta rule may grow without end.
+    With one test shown, a step removes a share rate x variance of its expected error; tests are
+    averaged. At most 1 / (3 x the largest total variance of a set): from twice that on, squared
+    errors of the delta rule may diverge.
 
     Parameters
     ----------
     world
         Where the tests come from.
     learned
-        Share of each error that a first showing takes away, shape (n,), or one for all.
+        Share of each error that the first showing removes, shape (n,), or one for all.
     shown
-        The columns with the most variance that can be shown at once.
+        The allowed set with the largest total variance.
 
     Returns
     -------
@@ -47,20 +51,20 @@ def matched_delta_rate(world: World, learned: npt.ArrayLike, shown: Sequence[int
 
 
 def matched_prior_variance(world: World, errors: npt.ArrayLike) -> FloatArray:
-    """As unsure of each weight as weights are in fact wrong, on average over tests.
+    """Return prior variances that equal the actual squared errors, averaged over tests.
 
     Parameters
     ----------
     world
         Where the tests come from.
     errors
-        Truth minus first beliefs, shape (n,).
+        True minus initial weights, shape (n,).
 
     Returns
     -------
     array of shape (n,)
-        The prior variances for `Bayesian`: the average squared error of standardised weights, in
-        each test's own scale.
+        The prior variances for `Bayesian`: the mean squared error of standardised weights, in the
+        scale of each test.
 
     Examples
     --------
@@ -73,14 +77,14 @@ def matched_prior_variance(world: World, errors: npt.ArrayLike) -> FloatArray:
 
 
 def matched_scatter(world: World, shown: Sequence[int]) -> float:
-    """Variance left to somebody who reads these tests perfectly; never quite 0.
+    """Return the residual variance under the best weights of these tests; always positive.
 
     Parameters
     ----------
     world
         Where the tests come from.
     shown
-        Columns, such as those of the most predictive set.
+        Positions of tests, such as the most predictive set.
 
     Returns
     -------

@@ -1,52 +1,49 @@
-"""People of one's own, given by how they act: anybody who answers and learns can be planned for.
+"""User-defined people, given by how they act: any object that answers and learns will do.
 
-Nothing is known about how their weights move, so they cannot be followed or fitted, and what is
-expected of them is played by copies (`sampled.py`).
+Nothing is known about how their weights move, so they cannot be filtered or fitted, and their
+expected loss is estimated by simulating copies (`sampled.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Never
+from typing import Annotated, Any, Never
 
 import numpy.typing as npt
 
-from preceptor._base.checks import is_count
+from preceptor._base.schema import Index, Limits
 from preceptor._base.values import FloatArray
 from preceptor._base.words import labelled
 from preceptor.errors import InvalidProblem, NotApplicable, NotSerializable
+from preceptor.model.person import Affine, Person, ShownBefore, size_faults
 from preceptor.model.risks import Risk
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import YesNoRisk
 from preceptor.people.human import Human
-from preceptor.people.person import Affine, Person, size_faults
-
-if TYPE_CHECKING:
-    from preceptor.people.sampled import Sampled
+from preceptor.people.sampled import Sampled
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OwnPerson(Person):
-    """Somebody of your own, given by how they act; plans are made by playing copies of them.
+    """A user-defined person, given by how they act; plans are made by simulating copies.
 
     Parameters
     ----------
     human
         Any object with `reset`, `predict` and `feedback` (and `predict_many`, if it can answer for
-        a crowd at once: much faster). Copies are made with `copy.deepcopy`.
+        a crowd in one call: much faster). Copies are made with `copy.deepcopy`.
     initial
-        One number for each test, shape (n,): says how many tests there are, no more.
+        One number per test, shape (n,); only its length matters.
     copies
-        How many people play.
+        Number of copies.
     seed
-        From which their cases and all chance in their answers come.
+        Seed of the cases and of all randomness in the answers.
 
     Raises
     ------
     InvalidProblem
-        Values that make no sense, all of them in one message.
+        If any argument is invalid; one message lists every fault.
 
     Examples
     --------
@@ -63,33 +60,26 @@ class OwnPerson(Person):
 
     human: Human
     initial: Any
-    copies: int
-    seed: int
+    copies: Annotated[int, Limits(at_least=2)]
+    seed: Index
 
     def __init__(
         self, human: Human, initial: npt.ArrayLike, copies: int = 200, seed: int = 0
     ) -> None:
-        # Nobody knows how they fill in. At 0 the floor of a set is that of the best use of it,
-        # which holds for everybody.
-        faults = self.fill_in(initial, 0.0)
+        # Their imputation is unknown. At 0 the floor of a set is that of the best weights, which
+        # bounds every person's loss.
+        faults = self.fill_in(initial, 0.0, copies=copies, seed=seed)
         missing = [name for name in ("reset", "predict", "feedback") if not hasattr(human, name)]
         if missing:
             faults.append(
                 f"human: {human!r} has no {', '.join(missing)}; a person needs reset(rng), "
                 "predict(shown, values) and feedback(shown, values, outcome)"
             )
-        if not is_count(copies, least=2):
-            faults.append(f"copies: {copies!r}, must be a whole number of at least 2")
-        if not is_count(seed, least=0):
-            faults.append(f"seed: {seed!r}, must be a whole number of at least 0")
         InvalidProblem.raise_if(faults)
-        set_field = object.__setattr__
-        set_field(self, "human", human)
-        set_field(self, "copies", int(copies))
-        set_field(self, "seed", int(seed))
+        self.set_fields(human=human)
 
     def to_dict(self) -> dict[str, Any]:
-        """Not possible: a class of your own is Python.
+        """Raise: a user-defined class is Python code.
 
         Raises
         ------
@@ -104,22 +94,22 @@ class OwnPerson(Person):
     def acting(  # type: ignore[override]
         self,
         world: World,
-        start: Sequence[int] | None = None,
+        start: ShownBefore = None,
         response_noise: float = 0.0,
         risk: Risk | None = None,
     ) -> Human:
-        """The human themselves.
+        """Return the human that was given.
 
         Parameters
         ----------
         world
-            How tests and outcomes come about.
+            Model of tests and outcomes.
         start
-            Showings before; must be none.
+            Must be zero or None.
         response_noise
-            Must be 0: slips are the human's own business.
+            Must be 0: the human makes its own noise.
         risk
-            Not asked: so is how they answer.
+            Ignored.
 
         Returns
         -------
@@ -129,95 +119,92 @@ class OwnPerson(Person):
         Raises
         ------
         InvalidProblem
-            Showings or slips were asked for, or the sizes differ.
+            Initial showings or noise were requested, or the sizes differ.
         """
         faults = size_faults(self.size, world.size) + self.start_faults(start)
         if response_noise:
             faults.append(
-                f"response_noise: {response_noise!r}, but slips are the person's own business; "
-                "let `predict` make them"
+                f"response_noise: {response_noise!r}, must be 0; let `predict` add the noise"
             )
         InvalidProblem.raise_if(faults)
         return self.human
 
-    def start_faults(self, start: Sequence[int] | None) -> list[str]:
-        """Showings before mean nothing to somebody of whom nothing is known."""
+    def start_faults(self, start: ShownBefore) -> list[str]:
+        """Refuse initial showings, whose effect on a user-defined person is unknown."""
         if start is None or not any(start):
             return []
         return [
-            f"start: {tuple(start)}, but nobody can tell what showings before did to "
-            f"{type(self.human).__name__}; let `reset` bring them to where they stand"
+            f"start: {tuple(start)}, but the effect of earlier showings on "
+            f"{type(self.human).__name__} is unknown; let `reset` account for them"
         ]
 
-    def expected(
-        self, world: World, sets: SetFamily, start: Sequence[int] | None = None
-    ) -> Sampled:
-        """What a crowd of copies costs.
+    def expected(self, world: World, sets: SetFamily, start: ShownBefore = None) -> Sampled:
+        """Return means over simulated copies who meet fixed cases.
 
         Parameters
         ----------
         world
-            How tests and outcomes come about.
+            Model of tests and outcomes.
         sets
-            What may be shown.
+            Sets of tests that may be shown.
         start
-            Showings before; must be none.
+            Must be zero or None.
 
         Returns
         -------
         Sampled
-            Means over copies who meet fixed cases.
+            An estimate with a standard error.
         """
-        from preceptor.people.sampled import Sampled
-
-        InvalidProblem.raise_if(size_faults(self.size, world.size) + self.start_faults(start))
-        return Sampled(self.human, world, sets, self.copies, self.seed)
+        return self._sampled(world, sets, None, start)
 
     def expected_answers(
-        self, world: World, sets: SetFamily, risk: YesNoRisk, start: Sequence[int] | None = None
+        self, world: World, sets: SetFamily, risk: YesNoRisk, start: ShownBefore = None
     ) -> Sampled:
-        """What the answers of a crowd of copies cost."""
-        from preceptor.people.sampled import Sampled
+        """Return means over simulated copies, charged by the risk."""
+        return self._sampled(world, sets, risk, start)
 
+    def _sampled(
+        self, world: World, sets: SetFamily, risk: YesNoRisk | None, start: ShownBefore
+    ) -> Sampled:
         InvalidProblem.raise_if(size_faults(self.size, world.size) + self.start_faults(start))
         return Sampled(self.human, world, sets, self.copies, self.seed, risk)
 
-    def fresh(self, world: World, people: tuple[int, ...], start: Sequence[int] | None) -> Never:
-        """Not known."""
-        raise self._closed("state")
+    def fresh(self, world: World, people: tuple[int, ...], start: ShownBefore) -> Never:
+        """Raise: the state is unknown."""
+        raise self._unknown("state")
 
     def weights_of(self, world: World, state: Any) -> FloatArray:
-        """Not known."""
-        raise self._closed("weights")
+        """Raise: the weights are unknown."""
+        raise self._unknown("weights")
 
     def learn(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Never:
-        """Not known."""
-        raise self._closed("way to learn")
+        """Raise: the learning rule is unknown."""
+        raise self._unknown("learning rule")
 
     def moves(self, world: World, state: Any, filled: Any, shown: Any, outcome: Any) -> Affine:
-        """Not known."""
-        raise self._closed("way to learn")
+        """Raise: the learning rule is unknown."""
+        raise self._unknown("learning rule")
 
     def from_here(self, world: World, state: Any, weights: FloatArray) -> Never:
-        """Not known."""
-        raise self._closed("state")
+        """Raise: the state is unknown."""
+        raise self._unknown("state")
 
-    def _closed(self, what: str) -> NotApplicable:
+    def _unknown(self, what: str) -> NotApplicable:
         return NotApplicable(
-            f"{type(self.human).__name__} is given by how they act, so their {what} cannot be "
-            "looked into; planning and simulation work, following and fitting need a built-in kind"
+            f"{type(self.human).__name__} is given by how they act, so their {what} is unknown; "
+            "planning and simulation work, filtering and fitting need a built-in kind"
         )
 
     def learning_in_words(self) -> str:
-        """Whose business it is."""
-        return f"as {type(self.human).__name__} does; known by playing {self.copies} copies"
+        """Name the class of the human."""
+        return f"as {type(self.human).__name__} does; estimated from {self.copies} copies"
 
     def imputation_in_words(self) -> str:
-        """Whose business it is."""
+        """Name the class of the human."""
         return f"as {type(self.human).__name__} takes them"
 
     def beliefs_in_words(self, world: World) -> str:
-        """Whose business it is."""
+        """Name the class of the human."""
         return f"those of {type(self.human).__name__}"
 
     def __repr__(self) -> str:
@@ -225,4 +212,4 @@ class OwnPerson(Person):
             ("learning", self.learning_in_words()),
             ("unseen tests", self.imputation_in_words()),
         ]
-        return labelled(f"Somebody of your own, {type(self.human).__name__}", rows)
+        return labelled(f"User-defined person, {type(self.human).__name__}", rows)

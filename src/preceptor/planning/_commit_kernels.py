@@ -1,7 +1,7 @@
 """Compiled loops over what it costs to show one set for the rest of the time.
 
-Legend: v = constant + 2 linear·e + e'Qe is a set's loss; still = e now; moved = Σ_t δ^t e(t) if the
-test is shown; zeroth = Σ_t δ^t; see `tails.py` for the sums.
+Legend: still = e now; moved = Σ_t δ^t e(t) if the test is shown; zeroth = Σ_t δ^t; see
+`model.evaluation.TailSums`.
 """
 
 from __future__ import annotations
@@ -10,62 +10,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into, fill_with, largest_of
 from preceptor._base.jit import inner_jit, jit
-from preceptor.loss._loss_kernels import charge, tree_lengths
-
-
-@inner_jit
-def commit_cost(
-    k, still, moved, counts, err0, membership, constant, linear, quadratic, zeroth, scale, second
-):
-    """Discounted squared loss of showing set k from one state on."""
-    n = still.size
-    tabulated = second.size > 0
-    cost = constant[k] * zeroth
-    for i in range(n):
-        shown = membership[k, i]
-        cost += 2.0 * linear[k, i] * (moved[i] if shown else still[i] * zeroth)
-        for j in range(n):
-            q = quadratic[k, i, j]
-            if q == 0.0:
-                continue
-            if shown and membership[k, j]:
-                if tabulated:
-                    both = err0[i] * err0[j] * second[i, j, counts[i], counts[j]]
-                else:
-                    both = still[i] * still[j] * scale[i, j]
-            elif shown:
-                both = moved[i] * still[j]
-            elif membership[k, j]:
-                both = still[i] * moved[j]
-            else:
-                both = still[i] * still[j] * zeroth
-            cost += q * both
-    return cost
-
-
-@jit
-def best_commits(
-    counts, err0, membership, constant, linear, quadratic, zeroth, first, retention, scale, second,
-    best, best_set,
-):  # fmt: skip
-    """For each state (counts (states, n)) the least cost of one set forever, and the set."""
-    n = err0.size
-    still = np.empty(n)
-    moved = np.empty(n)
-    for b in range(counts.shape[0]):
-        best[b] = np.inf
-        best_set[b] = -1
-        for i in range(n):
-            still[i] = err0[i] * retention[i, counts[b, i]]
-            moved[i] = err0[i] * first[i, counts[b, i]]
-        for k in range(constant.size):
-            cost = commit_cost(
-                k, still, moved, counts[b], err0, membership, constant, linear, quadratic, zeroth,
-                scale, second,
-            )  # fmt: skip
-            if cost < best[b]:
-                best[b] = cost
-                best_set[b] = k
+from preceptor.model._loss_kernels import charge, tree_lengths
 
 
 @jit
@@ -73,8 +18,9 @@ def best_commits_summed(
     counts, limits, discount, length, err, membership, floor, shift, reading, prices, code,
     numbers, surface, least, best, best_set,
 ):  # fmt: skip
-    """As `best_commits`, for losses that have no closed sum: add up rounds, and give a set up as
-    soon as the rest at its very least cannot save it.
+    """For each state (counts (states, n)) the least cost of one set forever, and the set.
+
+    Rounds are added up, and a set is dropped as soon as the least possible rest is too much.
 
     `err` (n, showings) holds errors by count; no round costs less than `least`, and what costs more
     than `limits` (states,) is of no interest: it may be given as infinite.
@@ -154,7 +100,7 @@ def visit(
     node, q, linear, cross, depth, test, set_index, row, cost_floor, zeroth, path, lengths,
     learned, line, best, best_set,
 ):  # fmt: skip
-    """Work out one node for a block of states, given its ancestors, and offer its set."""
+    """Evaluate one node for a block of states, given its ancestors, and offer its set."""
     d = depth[node]
     tree_lengths(q, depth, test, row, node, path, lengths, line, 0.0, lengths[d])
     width = line.size

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from preceptor._base.jit import hot_jit, inner_jit, jit
-from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
+from preceptor.model._loss_kernels import expected_risk, yes_no_charges
 
 
 @inner_jit

@@ -11,7 +11,7 @@ import numpy as np
 
 from preceptor._base._array_kernels import copy_into
 from preceptor._base.jit import inner_jit, jit
-from preceptor.loss._loss_kernels import expected_risk, yes_no_charges
+from preceptor.model._loss_kernels import expected_risk, yes_no_charges
 
 
 @inner_jit
@@ -81,7 +81,7 @@ def sweep_planes(
     prices, code, numbers, surface, err, fast_part, fast_square, next_part, table, values,
     actions, halt,
 ):  # fmt: skip
-    """V and A for every state of some planes, given those of all states that lie beyond them.
+    """V and A for every state of some planes, given those of all later states.
 
     A plane is all counts of coordinates 0 and 1; `planes` numbers them. `member_of` (sets, d):
     whether a set moves a coordinate. `err` (n, showings) errors by count.

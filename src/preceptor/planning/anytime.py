@@ -1,8 +1,8 @@
-"""Time limits and Ctrl-C for solvers that can stop at any moment with the best so far.
+"""Time limits and Ctrl-C for solvers that can stop at any time and return the best plan so far.
 
-Compiling is not counted: it happens once per machine. Compiled loops cannot ask a watch, so they
-look at a number that another thread sets when it is time to stop; that thread also hears a Ctrl-C
-while the main one is inside such a loop, where Python would not.
+Compilation is not counted: it happens once per machine. Compiled loops cannot query a watch, so
+they read a flag that a second thread sets when it is time to stop. That thread also notices a
+Ctrl-C while the main thread is inside such a loop, where Python would not.
 """
 
 from __future__ import annotations
@@ -16,25 +16,20 @@ from types import FrameType
 
 import numpy as np
 
-from preceptor._base.deadline import check_time_limit, counted_seconds
-from preceptor._base.progress import Status
+from preceptor._base.progress import Status, check_time_limit, counted_seconds
 from preceptor._base.values import IntArray
-
-# How often the other thread looks at the clock, in seconds.
-_LOOK = 0.02
 
 Stop = Callable[[], bool]
 
 
 class OutOfTime(Exception):
-    """Exact work that is worth nothing unless finished was stopped by a watch."""
+    """A watch stopped an exact computation, which has no partial result."""
 
 
 class Watch:
-    """Says when to stop: the time is up, or somebody pressed Ctrl-C.
+    """Tells a solver when to stop: when time is up, or after Ctrl-C.
 
-    It also keeps account: `seconds` in all, `proved` of them spent on bounds (`proving`), and
-    `compiled` on compiling, which `seconds` leaves out.
+    `seconds` is the time used so far without compilation, `proved` the part of it spent on bounds.
     """
 
     def __init__(self, time_limit: float | None) -> None:
@@ -47,7 +42,7 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Since the start, without compiling."""
+        """Seconds since the start, without compilation."""
         return counted_seconds() - self._started
 
     @property
@@ -56,16 +51,16 @@ class Watch:
         return max(self._limit - self.seconds, 0.0)
 
     def share(self, part: float) -> float:
-        """So much of the whole time, but no more than is left."""
+        """Seconds in this share of the time limit, but no more than are left."""
         return min(part * self._limit, self.left)
 
     def until(self, part: float) -> Stop:
-        """Stops when the watch does, or when that share of the time that is left now is over."""
+        """A stop condition: the watch stops, or this share of the time now left has passed."""
         end = self.seconds + part * self.left
         return lambda: self.stop() or self.seconds >= end
 
     def stop(self) -> bool:
-        """Whether to stop now."""
+        """Return whether to stop now."""
         return self.interrupted or self.left <= 0.0
 
     def status(self, *, finished: bool) -> Status:
@@ -76,7 +71,7 @@ class Watch:
 
     @contextmanager
     def proving(self) -> Iterator[None]:
-        """What happens within is counted as `proved`."""
+        """Count the time spent inside as `proved`."""
         began = self.seconds
         try:
             yield
@@ -85,7 +80,7 @@ class Watch:
 
     @contextmanager
     def halting(self, seconds: float = float("inf")) -> Iterator[IntArray]:
-        """A number (1,) for compiled loops that becomes 1 when the time, or `seconds`, is over."""
+        """A flag (1,) for compiled loops, set to 1 when the time limit or `seconds` have passed."""
         if min(seconds, self._limit) == float("inf") and self._heard is None:
             yield np.zeros(1, dtype=np.int64)
             return
@@ -94,7 +89,8 @@ class Watch:
         halt[0] = self.stop() or seconds <= 0.0
 
         def look() -> None:
-            while not ended.wait(min(_LOOK, max(until - self.seconds, 1e-4))):
+            # The second thread checks the clock fifty times a second.
+            while not ended.wait(min(0.02, max(until - self.seconds, 1e-4))):
                 if self._hears() or self.stop() or self.seconds >= until:
                     halt[0] = 1
                     return
@@ -108,7 +104,7 @@ class Watch:
             thread.join()
 
     def _hears(self) -> bool:
-        """Whether a Ctrl-C has come that the main thread has had no time for."""
+        """Return whether a Ctrl-C is pending that the main thread has not handled yet."""
         if self._heard is None:
             return False
         try:
@@ -118,7 +114,7 @@ class Watch:
 
     @contextmanager
     def hearing(self) -> Iterator[None]:
-        """Let signals be heard while the main thread is inside a compiled loop."""
+        """Receive signals while the main thread is inside a compiled loop."""
         ours, signals = socket.socketpair()
         ours.setblocking(False)
         signals.setblocking(False)
@@ -134,13 +130,13 @@ class Watch:
 
 
 def never() -> bool:
-    """For work without a clock."""
+    """Stop condition of work without a time limit."""
     return False
 
 
 @contextmanager
 def watching(time_limit: float | None) -> Iterator[Watch]:
-    """A watch that the first Ctrl-C stops gently; a second one is not caught."""
+    """A watch that the first Ctrl-C stops gracefully; a second one is not caught."""
     watch = Watch(time_limit)
     if threading.current_thread() is not threading.main_thread():
         yield watch

@@ -1,34 +1,32 @@
-"""Picks a solver by the shape and size of the problem, and says why."""
+"""Choose a solver by the shape and size of the problem, and record the reason."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
 
-from preceptor._base.deadline import check_time_limit
-from preceptor._base.progress import Progress
+from preceptor._base.progress import Progress, check_time_limit
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.plan import FIXED_SCHEDULES, Plan
+from preceptor.model.plan import FIXED_SCHEDULES, Plan
+from preceptor.model.problem import Problem
 from preceptor.planning.anytime import OutOfTime, Watch
-from preceptor.planning.certified import check_bound_holds_for, solve_certified, why_not_proven
-from preceptor.planning.certified_person import may_be_proven
+from preceptor.planning.candidate_sets import shape_of
+from preceptor.planning.certified import (
+    check_bound_holds_for,
+    may_be_proven,
+    solve_certified,
+    why_not_proven,
+)
 from preceptor.planning.finite import DEFAULT_MEMORY, FINITE
-from preceptor.planning.independent import solve_independent
 from preceptor.planning.lattice import LATTICE
 from preceptor.planning.search import check_search_options, solve_search
-from preceptor.planning.shape import shape_of
 from preceptor.planning.solver import Solver
-from preceptor.planning.stationary import solve_stationary
+from preceptor.planning.stationary import solve_independent, solve_stationary
 from preceptor.planning.truncated import solve_truncated
-from preceptor.problem import Problem
 
 DEFAULT_SECONDS = 10.0
 # States x sets that an exact method gets through in a few seconds.
 _EXACT_WORK = 10**9
-# How much slower a risk of somebody's own is, each a sum over hundreds of residuals.
-_SLOWER = 1000
-# Share of the time limit that an exact method may take before a search gets the rest.
-_EXACT_SHARE = 0.8
 
 
 def solve_auto(
@@ -85,7 +83,8 @@ def solve_auto(
         return replace(plan, reason="people who do not learn by showings are planned for by search")
     if objective is not None:
         raise InvalidInput(f"objective: {objective!r} is for a crowd; this is one person")
-    watch = Watch(None if time_limit is None else _EXACT_SHARE * time_limit)
+    # An exact method gets most of the time, a search the rest.
+    watch = Watch(None if time_limit is None else 0.8 * time_limit)
     shape = shape_of(problem)
     if shape.too_many_sets:
         plan = solve_search(problem, time_limit=time_limit, seed=seed, progress=progress)
@@ -100,7 +99,8 @@ def solve_auto(
     assert exact.work is not None
     work = exact.work(problem)
     compiled = problem.oracle.forms() is not None
-    most = _EXACT_WORK if compiled else _EXACT_WORK // _SLOWER
+    # A user-defined risk is slower: each charge is a sum over hundreds of residuals.
+    most = _EXACT_WORK if compiled else _EXACT_WORK // 1000
     if work.bytes <= memory_limit and work.states * len(problem.sets) <= most:
         with suppress(OutOfTime, TooLarge):
             plan = exact.solve(problem, watch, memory_limit=memory_limit)

@@ -16,16 +16,16 @@ import numpy as np
 from preceptor._base.checks import is_count
 from preceptor._base.progress import Progress, Status, report
 from preceptor._base.values import IntArray
-from preceptor.engine.bound import FOREVER
-from preceptor.engine.guided_beam import BackPointers, merge
 from preceptor.errors import InvalidInput, TooLarge
-from preceptor.evaluation.value import evaluate
-from preceptor.plan import Plan
+from preceptor.model.evaluation import evaluate
+from preceptor.model.plan import Plan
+from preceptor.model.problem import Problem
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.commits import CommitValues
+from preceptor.planning.dual import FOREVER
 from preceptor.planning.finite import DEFAULT_MEMORY, as_policy
+from preceptor.planning.guided_beam import BackPointers, merge
 from preceptor.planning.solver import Solver
-from preceptor.problem import Problem
+from preceptor.planning.truncated import CommitValues
 
 DEFAULT_WIDTH = 100
 DEFAULT_LAYERS = 200
@@ -39,7 +39,7 @@ def solve_beam(
     memory_limit: int = DEFAULT_MEMORY,
     progress: Progress | None = None,
 ) -> Plan:
-    """Beam search of that width over `layers` rounds, then the best stationary suffix.
+    """Beam search over `layers` rounds, then the best set shown forever.
 
     Parameters
     ----------
@@ -50,19 +50,19 @@ def solve_beam(
     layers
         Rounds to search, at least 1; 200 if left out.
     memory_limit
-        Bytes that it may use.
+        Bytes the solver may use.
     progress
         Called now and then with an `Update`.
 
     Returns
     -------
     Plan
-        Good, with an instant bound.
+        Without a guarantee, but with an instant bound.
 
     Raises
     ------
     InvalidInput
-        Options that make no sense.
+        An option is out of range.
     TooLarge
         A beam of this width does not fit in `memory_limit`.
     """
@@ -135,7 +135,7 @@ def _refuse_if_too_large(problem: Problem, width: int, memory_limit: int) -> Non
         raise TooLarge(
             f"beam: width {width:,} has {children:,} children a round and would take "
             f"{needed / 2**30:,.1f} GiB, more than the limit of {memory_limit / 2**30:,.1f} GiB; "
-            f"use width={fits} or less, method='search', or raise `memory_limit`",
+            f"use width={fits} or less or method='search' (in Python: or raise `memory_limit`)",
             bytes_needed=needed,
         )
 

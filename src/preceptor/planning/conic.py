@@ -1,7 +1,7 @@
-"""Semidefinite programs, put together block by block and solved by Clarabel.
+"""Semidefinite programs, assembled block by block and solved by Clarabel.
 
-By hand, since cvxpy takes 2.3 to 2.7 times as long for the same program (eight tests, 28 sets, one
-and two knots; processor time, Clarabel in both).
+They are not modelled in cvxpy, which takes 2.3 to 2.7 times as long for the same program (eight
+tests, 28 sets, one and two knots; processor time, Clarabel in both).
 
 Symmetric matrices are written as vectors: the upper triangle column by column, entries off the
 diagonal times √2, so that inner products stay what they are.
@@ -15,12 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from preceptor._base.deadline import UNCOUNTED
+from preceptor._base.progress import UNCOUNTED
 from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
-
-# Interior-point steps; well-behaved programs take 20 to 50.
-_MOST_STEPS = 100
 
 
 def has_solver() -> bool:
@@ -59,7 +56,7 @@ class Symmetric:
 
 
 class Solution(NamedTuple):
-    """What came out; `values` may be off by the solver's tolerance, or far off if it gave up."""
+    """A solver's answer; `values` are accurate to its tolerance, or not at all if it gave up."""
 
     values: FloatArray
     status: str
@@ -76,7 +73,7 @@ class Program:
     _cones: list[tuple[str, int]] = field(default_factory=list)
 
     def add_unknowns(self, count: int) -> int:
-        """Room for so many more; gives where they begin."""
+        """Add this many unknowns; return the index of the first."""
         first = self.unknowns
         self.unknowns += count
         return first
@@ -84,12 +81,12 @@ class Program:
     def require_semidefinite(
         self, constant: FloatArray, terms: list[tuple[int, FloatArray]], space: Symmetric
     ) -> None:
-        """That constant + Σ term x (unknowns from where it says) is a semidefinite matrix."""
+        """Require constant + Σ term x unknowns, each from its index on, to be semidefinite."""
         self._require(constant, terms)
         self._cones.append(("semidefinite", space.size))
 
     def require_nonnegative(self, first: int, count: int) -> None:
-        """That unknowns are not negative."""
+        """Require unknowns to be nonnegative."""
         self._require(np.zeros(count), [(first, np.eye(count))])
         self._cones.append(("nonnegative", count))
 
@@ -108,12 +105,12 @@ class Program:
         objective
             Coefficients of the unknowns.
         time_limit
-            Seconds after which the solver stops where it is.
+            Seconds after which the solver stops.
 
         Returns
         -------
         Solution
-            To be checked by whoever relies on it.
+            Unchecked: the caller must verify it.
 
         Raises
         ------
@@ -140,7 +137,8 @@ class Program:
         ]
         settings = clarabel.DefaultSettings()
         settings.verbose = False
-        settings.max_iter = _MOST_STEPS
+        # Interior-point steps; well-behaved programs take 20 to 50.
+        settings.max_iter = 100
         settings.tol_gap_rel = 1e-6
         settings.tol_gap_abs = 1e-7
         settings.tol_feas = 1e-9

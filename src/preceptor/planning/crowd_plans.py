@@ -1,8 +1,8 @@
 """One schedule for several people: each person's own best plan first, then the compromise.
 
-What somebody loses by a common plan is measured against their own best plan. Both come from local
-search, so a common search may happen upon something better for one person than their own search
-did; their own plan is then taken from there.
+A person's regret under a common plan is measured against the best plan for that person alone. Both
+come from local search, so the common search may find a schedule that is better for one person than
+the plan found for them alone; the individual plan is then replaced.
 """
 
 from __future__ import annotations
@@ -15,58 +15,48 @@ import numpy as np
 from preceptor._base.progress import Progress, report
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, InvalidProblem
-from preceptor.evaluation.expectations import expectations, people_of, weights_of
-from preceptor.evaluation.value import evaluate
+from preceptor.model.evaluation import evaluate, expectations, people_of, weights_of
+from preceptor.model.expected import Tail
+from preceptor.model.plan import Plan
+from preceptor.model.problem import Problem
+from preceptor.model.regrets import CONTRADICTED, OBJECTIVES, Regrets
+from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.crowd import Crowd
-from preceptor.people.expected import Expected, Tail
-from preceptor.people.no_learning import NoLearning
-from preceptor.plan import Plan
 from preceptor.planning.anytime import Watch
 from preceptor.planning.bounds import instant_bound
-from preceptor.planning.fixed_sets import FixedSets, best_fixed, fixed_sets
-from preceptor.planning.maintenance import words_to_repeat
-from preceptor.planning.notes import accuracy_notes
-from preceptor.planning.objectives import CVaR, Mean, Objective, Regret
-from preceptor.planning.price_descent import GAIN
+from preceptor.planning.candidate_sets import SET_LIMITS
+from preceptor.planning.objectives import CVaR, MeanRatio, Objective, Regret
 from preceptor.planning.price_search import (
-    Found,
-    Start,
+    GAIN,
+    FixedSets,
+    ScheduleSearch,
+    SearchResult,
+    best_positions,
+    fixed_sets,
     policy_of,
-    search_prices,
-    searched_rounds,
 )
 from preceptor.planning.priced_schedule import Stop
-from preceptor.problem import Problem
-from preceptor.regrets import CONTRADICTED, OBJECTIVES, Regrets
+from preceptor.planning.solver import accuracy_notes
 
-# How often own plans may be replaced before the common search counts.
-_REPAIRS = 3
-# No cost is taken to be below this share of the largest: ratios would say nothing.
-_NOTHING = 1e-12
-
-# With more sets than this, and less time, a second search for a start would take too long.
-_FEW_SETS, _AMPLE_SECONDS = 60, 20.0
-# Costs above this are those of somebody whose errors explode.
-_LARGEST = 1e100
-# Kicks of each person's own search, and of the common one, where no number is given.
+# Default number of kicks of each individual search, and of the common one.
 OWN_KICKS, _KICKS = 5, 10
-# Shares of the time after which own plans and the common plan end. Own plans that turn out worse
-# than the common one are looked at again until the third, since regrets against them would be too
-# small; those that were cut short are continued until the fourth.
+# Shares of the time after which the individual searches and the common search end. Individual plans
+# that turn out worse than the common one are improved until the third share, since regrets against
+# them would be too small; those that were cut short are continued until the fourth.
 _OWN_SHARE, _COMMON_SHARE, _REPAIR_SHARE, _LONGER_SHARE = 0.5, 0.87, 0.95, 0.97
 
-STANDS_STILL = "nothing is learned, so the best fixed set is best"
+NOTHING_LEARNED = "nothing is learned, so the best fixed set is best"
 PLAN, PREDICTIVE, FIXED = "this plan", "most predictive", "best fixed set"
 
 _OBJECTIVES: dict[str, Callable[[FloatArray, FloatArray], Objective]] = {
-    "mean": Mean,
+    "mean": MeanRatio,
     "regret": lambda _weights, best: Regret(best),
     "cvar": CVaR,
 }
 
 
 def objective_of(name: str, weights: FloatArray, best: FloatArray) -> Objective:
-    """What a plan for a crowd minimises, by its name, beside what own plans cost (people,)."""
+    """The objective of this name, given the costs `best` (people,) of individual plans."""
     return _OBJECTIVES[name](weights, best)
 
 
@@ -74,86 +64,32 @@ def objective_of(name: str, weights: FloatArray, best: FloatArray) -> Objective:
 class OwnPlans:
     """The best known plan for each person alone.
 
-    `plans` has one a person, `best` (people,) what each costs its person, `alone` about what each
-    set costs if always shown.
+    `plans` has one per person, `best` (people,) its cost, `alone` estimates for each set shown
+    throughout.
     """
 
-    plans: tuple[Found, ...]
+    plans: tuple[SearchResult, ...]
     best: FloatArray
     alone: FixedSets
 
 
 @dataclass(frozen=True, eq=False)
 class CrowdPlan:
-    """A common plan, and everybody's own plans beside which it is measured."""
+    """A common plan, and the individual plans with which it is compared."""
 
-    plan: Found
+    plan: SearchResult
     own: OwnPlans
 
     @property
     def regrets(self) -> FloatArray:
-        """What each person loses by the common plan, as a share of their own best (people,)."""
-        lost: FloatArray = self.plan.costs / self.own.best - 1.0
-        return lost
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What all searches for one crowd have in common; see `search_prices`."""
-
-    people: tuple[Expected, ...]
-    rounds: int
-    discount: float
-    infinite: bool
-    sets: int
-    tails: tuple[Tail, ...] = ()
-    seed: int = 0
-    stop: Stop = lambda: False
-
-    def find(
-        self,
-        fixed: FixedSets,
-        max_kicks: int,
-        starts: Sequence[Start] = (),
-        *,
-        who: int | None = None,
-        objective: Objective | None = None,
-        stop: Stop | None = None,
-        improved: Callable[[float], None] = lambda _value: None,
-    ) -> Found:
-        """A plan for everybody, or the one that one person would get without the others."""
-        columns = list(range(len(self.people))) if who is None else [who]
-        return search_prices(
-            [self.people[i] for i in columns],
-            rounds=self.rounds,
-            discount=self.discount,
-            infinite=self.infinite,
-            sets=self.sets,
-            objective=objective,
-            starts=starts,
-            tails=self.tails,
-            fixed=FixedSets(fixed.costs[:, columns], fixed.late[:, columns]),
-            seed=self.seed,
-            max_kicks=max_kicks,
-            stop=self.stop if stop is None else stop,
-            improved=improved,
-        )
-
-    def always(self, position: int) -> tuple[IntArray, Tail]:
-        """One set throughout, as a schedule and its tail."""
-        schedule = np.full(self.rounds, position, dtype=np.int64)
-        return schedule, (position,) if self.infinite else ()
-
-    def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
-        """What a plan costs each person (people,)."""
-        totals = np.array([p.total(schedule, self.discount, tail) for p in self.people])
-        return np.where(np.isnan(totals), np.inf, totals)
+        """Regret of each person under the common plan, as a share of their own best (people,)."""
+        return np.asarray(self.plan.costs / self.own.best - 1.0)
 
 
 def own_plans(
-    search: Search, max_kicks: int = OWN_KICKS, stops: Sequence[Stop] | None = None
+    search: ScheduleSearch, max_kicks: int = OWN_KICKS, stops: Sequence[Stop] | None = None
 ) -> OwnPlans:
-    """Find everybody's own plan; whoever does better with another's goes on from there.
+    """Find the best plan for each person alone, trying the other people's plans as starts too.
 
     Parameters
     ----------
@@ -162,56 +98,58 @@ def own_plans(
     max_kicks
         Random kicks for each person.
     stops
-        When to stop searching for each person, so that nobody takes the time of those after them;
-        the search's own if left out.
+        A stop condition for each person, so that one search does not use up the time of the next;
+        `search.stop` if left out.
 
     Returns
     -------
     OwnPlans
-        One plan a person.
+        One plan per person.
     """
     people = range(len(search.people))
     fixed = fixed_sets(search.people, search.sets, search.rounds, search.discount, search.infinite)
     until = [search.stop for _ in people] if stops is None else stops
-    plans = tuple(search.find(fixed, max_kicks, who=i, stop=until[i]) for i in people)
+    plans = tuple(search.find(max_kicks, who=i, fixed=fixed, stop=until[i]) for i in people)
     own = OwnPlans(plans, positive_costs([plan.costs[0] for plan in plans]), fixed)
     return _challenged(search, own, plans, search.stop)[0]
 
 
 def _challenged(
-    search: Search, own: OwnPlans, others: Sequence[Found], stop: Stop
+    search: ScheduleSearch, own: OwnPlans, others: Sequence[SearchResult], stop: Stop
 ) -> tuple[OwnPlans, bool]:
-    """Whoever does better with another plan than with their own gets a new own plan from it.
+    """Replace individual plans that are worse than one of `others` by a descent from that one.
 
-    Says also whether anybody did.
+    Also returns whether any plan was replaced.
     """
     costs = np.array([search.costs(plan.schedule, plan.tail) for plan in others])
     plans, best = list(own.plans), own.best.copy()
     better = np.flatnonzero(costs.min(axis=0) < own.best * (1.0 - GAIN))
     for i in better.tolist():
         other = others[int(np.argmin(costs[:, i]))]
-        plans[i] = search.find(own.alone, 0, [other.start], who=i, stop=stop)
+        plans[i] = search.find(0, [other.start], who=i, fixed=own.alone, stop=stop)
         best[i] = min(float(costs[:, i].min()), float(plans[i].costs[0]))
     return OwnPlans(tuple(plans), positive_costs(best), own.alone), bool(better.size)
 
 
-def continued(search: Search, own: OwnPlans, max_kicks: int, stops: Sequence[Stop]) -> OwnPlans:
-    """Own plans whose search the clock cut short, searched on from where they stand.
+def continued(
+    search: ScheduleSearch, own: OwnPlans, max_kicks: int, stops: Sequence[Stop]
+) -> OwnPlans:
+    """Continue the individual searches that ran out of time.
 
-    Regrets are measured against own plans, so a poor one would make them look small.
+    Regrets are measured against these plans, so a poor one would make a regret look small.
     """
     plans, best = list(own.plans), own.best.copy()
     for i, plan in enumerate(plans):
         if plan.finished or stops[i]():
             continue
-        longer = search.find(own.alone, max_kicks, [plan.start], who=i, stop=stops[i])
+        longer = search.find(max_kicks, [plan.start], who=i, fixed=own.alone, stop=stops[i])
         if longer.costs[0] < plan.costs[0]:
             plans[i], best[i] = longer, min(best[i], longer.costs[0])
     return OwnPlans(tuple(plans), positive_costs(best), own.alone)
 
 
 def plan_for_crowd(
-    search: Search,
+    search: ScheduleSearch,
     own: OwnPlans,
     *,
     weights: FloatArray | None = None,
@@ -221,61 +159,59 @@ def plan_for_crowd(
     thorough: bool = True,
     improved: Callable[[float], None] = lambda _value: None,
 ) -> CrowdPlan:
-    """Find one schedule that is good for everybody, measured against their own best plans.
+    """Find one schedule for all people, judged against the best plan for each of them.
 
     Parameters
     ----------
     search
         The crowd and its rounds.
     own
-        Everybody's own plans.
+        The best plan for each person alone.
     weights
-        How much each person counts, shape (people,); equally if left out. The worst regret does
-        not ask.
+        Weight of each person, shape (people,); equal if left out. "regret" ignores it.
     objective
-        "regret" (the worst), "mean" or "cvar" (of costs relative to the own best).
+        "regret" (the worst), "mean" or "cvar" (of costs relative to the individual plans).
     max_kicks
         Random kicks for the common plan.
     repair_stop
-        When to stop looking again at people who do better with the common plan than with their
-        own, without which they would seem to lose nothing; the search's own if left out.
+        When to stop improving the individual plans of people who do better with the common one;
+        without that their regret would seem to be 0. `search.stop` if left out.
     thorough
-        Whether to look for a start of the worst regret in another search first: worth it unless
-        time is short.
+        Whether another search first looks for a start for the worst regret: worth it unless time
+        is short.
     improved
-        Told about every better value of the objective.
+        Called with every better value of the objective.
 
     Returns
     -------
     CrowdPlan
-        The common plan and everybody's own.
+        The common plan and the individual ones.
     """
     shares = np.ones(len(search.people)) if weights is None else weights
     starts = [plan.start for plan in own.plans]
     if objective == "regret" and len(search.people) > 1 and thorough:
-        # The worst regret has many poor local optima; those of several people lead past some.
-        several = search.find(own.alone, 0, starts, objective=CVaR(shares, own.best))
+        # The worst regret has many poor local optima; a start from a smoother objective helps.
+        several = search.find(0, starts, fixed=own.alone, objective=CVaR(shares, own.best))
         starts = [several.start, *starts]
     kicks = max_kicks
-    for _ in range(_REPAIRS):
+    # Individual plans may be replaced this often before the common search is final.
+    for _ in range(3):
         goal = objective_of(objective, shares, own.best)
-        plan = search.find(own.alone, kicks, starts, objective=goal, improved=improved)
+        plan = search.find(kicks, starts, fixed=own.alone, objective=goal, improved=improved)
         own, repaired = _challenged(search, own, [plan], repair_stop or search.stop)
         if not repaired:
             break
-        # The best plan so far is a good start, and the kicks have been spent.
+        # The best plan so far is a good start, and the kicks are used up.
         starts, kicks = [plan.start, *(each.start for each in own.plans)], 0
     return CrowdPlan(plan, own)
 
 
 def positive_costs(costs: Sequence[float] | FloatArray) -> FloatArray:
-    """Costs to divide by."""
+    """Costs clipped away from 0, so that ratios to them are finite."""
     found = np.where(np.isnan(costs), np.inf, np.asarray(costs, dtype=np.float64))
     largest = float(np.max(found, where=np.isfinite(found), initial=0.0))
-    return np.maximum(found, max(_NOTHING * largest, np.finfo(np.float64).tiny))
-
-
-# --- a crowd's problem, from the clock to the regrets ---
+    # Ratios to a cost that is a smaller share of the largest would mean nothing.
+    return np.maximum(found, max(1e-12 * largest, np.finfo(np.float64).tiny))
 
 
 def check_objective(problem: Problem, objective: str | None) -> None:
@@ -300,29 +236,21 @@ def solve_for_crowd(
     objective: str,
     progress: Progress | None,
 ) -> Plan:
-    """The best common schedule found in so many seconds, and what it costs each person."""
-    everybody, infinite = expectations(problem), problem.horizon is None
-    people, began = len(everybody), watch.seconds
+    """The best common schedule found within `seconds`, and its cost for each person."""
+    everyone = expectations(problem)
+    people, began = len(everyone), watch.seconds
 
     def until(share: float) -> Stop:
         return lambda: watch.interrupted or watch.seconds >= began + share * seconds
 
-    search = Search(
-        everybody,
-        searched_rounds(problem),
-        problem.discount,
-        infinite,
-        len(problem.sets),
-        words_to_repeat(everybody, problem.discount) if infinite else (),
-        seed,
-        until(_OWN_SHARE),
-    )
-    report(progress, "searching each person's own plan")
+    search = ScheduleSearch.of(problem, everyone, seed, until(_OWN_SHARE))
+    report(progress, "searching a plan for each person")
     kicks = OWN_KICKS if max_kicks is None else max_kicks
     stops = [until(_OWN_SHARE * (i + 1) / people) for i in range(people)]
     own = own_plans(search, kicks, stops)
     _refuse_divergence(problem, own)
-    report(progress, "searching a plan for everybody")
+    report(progress, "searching a common plan")
+    # With many sets and little time left, a second search for a start would take too long.
     common = plan_for_crowd(
         replace(search, stop=until(_COMMON_SHARE)),
         own,
@@ -330,8 +258,8 @@ def solve_for_crowd(
         objective=objective,
         max_kicks=_KICKS if max_kicks is None else max_kicks,
         repair_stop=until(_REPAIR_SHARE),
-        thorough=len(problem.sets) <= _FEW_SETS or watch.left > _AMPLE_SECONDS,
-        improved=lambda value: report(progress, "searching a plan for everybody", value=value),
+        thorough=len(problem.sets) <= SET_LIMITS.few or watch.left > 20.0,
+        improved=lambda value: report(progress, "searching a common plan", value=value),
     )
     longer = _LONGER_SHARE - _COMMON_SHARE
     stops = [until(_COMMON_SHARE + longer * (i + 1) / people) for i in range(people)]
@@ -360,27 +288,27 @@ def solve_for_crowd(
 
 
 def diverging(cost: float) -> bool:
-    """Whether a cost is that of somebody whose errors grow without end."""
-    return not cost <= _LARGEST
+    """Return whether a cost is that of a person whose errors diverge."""
+    return not cost <= 1e100
 
 
 def _refuse_divergence(problem: Problem, own: OwnPlans) -> None:
-    """Raise for people whose errors grow without end whatever they are shown."""
+    """Raise `InvalidProblem` for people whose errors diverge whatever they are shown."""
     InvalidProblem.raise_if(
-        f"learner: {name}: whatever is shown, errors grow without end; the rate is too large for "
-        "what is shown at once, use a smaller one"
+        f"learner: {name}: errors grow without bound whatever is shown; the rate is too large for "
+        "the number of tests shown at once, use a smaller one"
         for name, best in zip(people_of(problem), own.best.tolist(), strict=True)
         if diverging(best)
     )
 
 
 def _regrets_of(
-    problem: Problem, search: Search, found: CrowdPlan, objective: str, watch: Watch
+    problem: Problem, search: ScheduleSearch, found: CrowdPlan, objective: str, watch: Watch
 ) -> Regrets:
-    """What the plan and its rivals cost each person beside their own best plan."""
-    everybody, names = search.people, tuple(people_of(problem))
+    """Costs of the plan and of its alternatives for each person, and of the individual plans."""
+    everyone, names = search.people, tuple(people_of(problem))
     predictive = int(np.argmin(problem.oracle.floors()))
-    fixed = best_fixed(
+    fixed = best_positions(
         problem, lambda costs: np.max(costs / found.own.best, axis=1), found.own.alone.costs
     )
     rivals: dict[str, tuple[IntArray, Tail]] = {
@@ -400,14 +328,14 @@ def _regrets_of(
         best=positive_costs(np.minimum(found.own.best, costs.min(axis=0))),
         bounds=np.array([instant_bound(each, watch) for each in alone]),
         bound_kinds=tuple(_bound_kind(each) for each in alone),
-        exact=tuple(each.exact for each in everybody),
-        accuracy=tuple(dict.fromkeys(each.accuracy for each in everybody if each.accuracy)),
+        exact=tuple(each.exact for each in everyone),
+        accuracy=tuple(dict.fromkeys(each.accuracy for each in everyone if each.accuracy)),
         objective=objective,
     )
 
 
 def _bound_kind(alone: Problem) -> str:
-    """How `instant_bound` knows what it says about one person."""
+    """Which argument `instant_bound` uses for one person, in words."""
     if alone.learner.kind == NoLearning.kind:
-        return STANDS_STILL
+        return NOTHING_LEARNED
     return "instant bound" if alone.learns_by_showings else "floor of every case"

@@ -2,7 +2,7 @@
 
 V_t(m) is the least loss of any t rounds that end with counts m. Each layer is computed from the
 one before; the set that led to each state is kept, and the plan is read off backward. Rounds in
-which nothing is shown come last (`planned_sets.py`), so a plan may also end in an earlier layer.
+which nothing is shown come last (`count_space.py`), so a plan may also end in an earlier layer.
 """
 
 from __future__ import annotations
@@ -13,39 +13,34 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from preceptor._base.discounting import total_weight, weights
+from preceptor._base.numerics import total_weight, weights
 from preceptor._base.progress import Status
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import many
 from preceptor.errors import NotApplicable, TooLarge
-from preceptor.plan import Plan
+from preceptor.model.plan import Plan
+from preceptor.model.policies import ExploreThenCommit
+from preceptor.model.problem import Problem
 from preceptor.planning.anytime import OutOfTime, Watch
-from preceptor.planning.count_space import CountSpace
-from preceptor.planning.planned_sets import PlannedSets
+from preceptor.planning.count_space import CountSpace, PlannedSets
 from preceptor.planning.solver import Solver, Work
-from preceptor.policies import ExploreThenCommit
-from preceptor.problem import Problem
 
 DEFAULT_MEMORY = 4 * 2**30
-
-# Losses that are asked at once from an oracle that has no compiled form. A risk of somebody's own
-# takes some microseconds each, and a clock should be looked at now and then.
-BATCH_NUMBERS = 5_000
 
 
 def solve_finite(
     problem: Problem, watch: Watch | None = None, *, memory_limit: int = DEFAULT_MEMORY
 ) -> Plan:
-    """The exact optimum over `problem.horizon` rounds; refuses before it needs too much memory.
+    """The exact optimum over `problem.horizon` rounds; raises before it needs too much memory.
 
     Parameters
     ----------
     problem
         What to plan, with a horizon.
     watch
-        Raises `OutOfTime` when it stops; left out, nothing does.
+        Its stop raises `OutOfTime`; no time limit if left out.
     memory_limit
-        Bytes that it may use.
+        Bytes the solver may use.
 
     Returns
     -------
@@ -107,7 +102,7 @@ class LayeredTable:
 
     @property
     def problem(self) -> Problem:
-        """What was planned."""
+        """The problem that was planned."""
         return self.planned.problem
 
     @property
@@ -203,7 +198,7 @@ def _fill_by_batches(
     least_at: IntArray,
     watch: Watch,
 ) -> FloatArray:
-    """The same, for losses that only the oracle can compute."""
+    """The same for losses that only the oracle can compute."""
     from preceptor.planning._finite_kernels import relax_layer
 
     offsets = space.offsets
@@ -247,9 +242,11 @@ def asked_losses(
     sets: int,
     watch: Watch,
 ) -> FloatArray:
-    """Losses (sets, states) for counts (states, n), asked in batches; `by_count` holds errors."""
+    """Losses (sets, states) for counts (states, n), in batches; `by_count` holds errors."""
     losses = np.empty((sets, len(counts)))
-    step, tests = max(1, BATCH_NUMBERS // sets), np.arange(len(by_count))
+    # Losses requested at once from an oracle that has no compiled form. A user-defined risk takes
+    # some microseconds each, and the clock must be checked now and then.
+    step, tests = max(1, 5_000 // sets), np.arange(len(by_count))
     for start in range(0, len(counts), step):
         if watch.stop():
             raise OutOfTime
@@ -314,7 +311,7 @@ def longest_that_fits(problem: Problem, limit: int, memory_limit: int, max_work:
 def refuse_if_too_large(
     problem: Problem, space: CountSpace, memory_limit: int, method: str
 ) -> None:
-    """Say how many states and bytes it would be, and what to do instead."""
+    """Raise `TooLarge` with the number of states and bytes, and the alternatives."""
     needed = bytes_needed(problem, space)
     if needed <= memory_limit:
         return
@@ -322,19 +319,19 @@ def refuse_if_too_large(
     raise TooLarge(
         f"{method}: {space.rounds} rounds with {problem.size} tests have {space.states():,.0f} "
         f"states and would take {needed / 2**30:,.1f} GiB, more than the limit of "
-        f"{memory_limit / 2**30:,.1f} GiB; use method='truncated' with length={fits} or less, "
-        "or raise `memory_limit`",
+        f"{memory_limit / 2**30:,.1f} GiB; use method='truncated' with length={fits} or less "
+        "(in Python: or raise `memory_limit`)",
         bytes_needed=needed,
     )
 
 
 def why_not_finite(problem: Problem) -> str:
-    """Why there is no last round to plan back from."""
+    """Why there is no last round; empty if there is one."""
     return "the horizon is infinite (set Problem(horizon=T))" if problem.horizon is None else ""
 
 
 def finite_work(problem: Problem) -> Work:
-    """States of all layers, and what they take."""
+    """The states of all layers and the memory they need."""
     assert problem.horizon is not None
     space = CountSpace.smallest(PlannedSets.of(problem).family, problem.horizon)
     words = f"{many(space.states())} states over {problem.horizon} rounds"

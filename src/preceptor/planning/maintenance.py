@@ -20,40 +20,35 @@ from typing import Any
 
 import numpy as np
 
-from preceptor._base.deadline import UNCOUNTED
+from preceptor._base.progress import UNCOUNTED
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Tail
+from preceptor.model.expected import Expected, Tail
 from preceptor.people.exposures import Exposures
 
-# Sets that the program mixes at most, and how many join it at a time.
+# Maximum number of sets in the program; up to six join it at a time.
 _MOST_SETS = 40
-_JOINING = 6
-# A share nearer to 1 than this is as good as always: exposure then has no slope that matters.
+# A share closer to 1 than this counts as always: the slope of exposure is then irrelevant.
 _ALWAYS = 1.0 - 1e-6
-# Shares below this are not worth a round of any word.
-_LEAST_SHARE = 0.03
-# A test that is always shown is taken to have been shown so often when words are compared.
-_WELL_KNOWN = 1_000.0
-# Words that a search is told of for each person who forgets.
+# Words passed to a search for each person who forgets.
 _WORDS = 3
-# Rounds of a word, and words that are compared, at most.
+# Maximum length of a word, and number of words compared.
 _LONGEST, _MOST_WORDS = 12, 12
 
 
 @dataclass(frozen=True, eq=False)
 class Mix:
-    """Sets, how often each is shown, and what that costs a round in the long run.
+    """Sets, how often each is shown, and the resulting loss per round in the long run.
 
     Attributes
     ----------
     positions
-        Of the sets that have a share, the largest first.
+        Positions of the sets with a share, the largest share first.
     shares
-        Of the rounds, shape (len(positions),); they add up to 1.
+        Shares of the rounds, shape (len(positions),), with sum 1.
     exposures
-        At which the mix holds each test, shape (n,).
+        Exposure to each test that the mix sustains, shape (n,).
     loss
-        Expected loss of a round, as if every exposure stood still.
+        Expected loss of a round if every exposure were constant.
     """
 
     positions: tuple[int, ...]
@@ -63,14 +58,14 @@ class Mix:
 
 
 def best_mixes(expected: Exposures) -> list[Mix]:
-    """Mixes of sets that keep what is known at the least loss, best first.
+    """Mixes of sets that maintain knowledge at the least loss, best first.
 
-    The program is not convex. These are the different local optima from several starts.
+    The program is not convex; these are the different local optima from several starts.
 
     Parameters
     ----------
     expected
-        Somebody who forgets.
+        Expectation of a person who forgets.
 
     Returns
     -------
@@ -96,20 +91,20 @@ def maintenance_words(
     Parameters
     ----------
     expected
-        Somebody who forgets.
+        Expectation of a person who forgets.
     discount
-        What a round weighs against the one before, below 1.
+        Discount factor, below 1.
     longest
-        Rounds of a word at most.
+        Maximum length of a word in rounds.
     words
-        How many to give at most.
+        Maximum number of words to return.
 
     Returns
     -------
     list of tuple of int
-        Positions of sets, in the order in which they are shown, by what a round costs in the long
-        run. Among them are words that cost least, discounted, from the exposures that the best mix
-        holds: those live on what is known and let some of it go.
+        Positions of sets in the order in which they are shown, sorted by the loss per round in the
+        long run. Included are words with the least discounted cost from the exposures of the best
+        mix; these draw on what is known and let some of it decay.
 
     Examples
     --------
@@ -124,17 +119,18 @@ def maintenance_words(
     found = {word for mix in mixes for word in _words_of(mix, longest)}
     late = {word: float(expected.orbit_losses(word).mean()) for word in found}
     forever = sorted(found, key=lambda word: (late[word], len(word), word))
-    start = np.minimum(mixes[0].exposures, _WELL_KNOWN)
-    costs = {word: expected.tail_value(start, discount, word) for word in found}
+    # Exposure assumed for a test that is always shown when words are compared.
+    start = np.minimum(mixes[0].exposures, 1_000.0)
+    costs = {word: expected.tail_cost(start, discount, word) for word in found}
     soon = sorted(found, key=lambda word: (costs[word], len(word), word))[: words // 3]
     others = [word for word in forever if word not in soon]
     kept = {*soon, *others[: words - len(soon)]}
     return [word for word in forever if word in kept]
 
 
-def words_to_repeat(everybody: Sequence[Expected], discount: float) -> tuple[Tail, ...]:
-    """What those who forget should be shown over and over: the best words for each of them."""
-    forgetful = [each for each in everybody if isinstance(each, Exposures) and each.forgetting]
+def words_to_repeat(people: Sequence[Expected], discount: float) -> tuple[Tail, ...]:
+    """The best words to repeat forever, for each person who forgets."""
+    forgetful = [each for each in people if isinstance(each, Exposures) and each.forgetting]
     words = [word for each in forgetful for word in maintenance_words(each, discount)[:_WORDS]]
     return tuple(dict.fromkeys(words))
 
@@ -148,7 +144,7 @@ class _Program:
         self._membership = expected.sets.membership.astype(np.float64)
 
     def mix(self, shares: FloatArray) -> Mix:
-        """What a vector (sets,) of shares amounts to."""
+        """The mix with this vector (sets,) of shares."""
         kept = np.where(shares >= 1e-4, shares, 0.0)
         kept /= kept.sum()
         order = np.argsort(-kept, kind="stable")[: int(np.count_nonzero(kept))]
@@ -174,12 +170,11 @@ class _Program:
 
     def _exposures(self, shares: FloatArray) -> FloatArray:
         often = np.minimum(shares @ self._membership, _ALWAYS)
-        held: FloatArray = often / ((1.0 - often) * self.expected.forgetting)
-        return held
+        return np.asarray(often / ((1.0 - often) * self.expected.forgetting))
 
 
 def _starts(order: IntArray) -> Iterator[list[int]]:
-    """Which sets the program begins with: the best one alone, the best few, all that fit."""
+    """Initial sets of the program: the best one alone, the best few, as many as fit."""
     yield [int(order[0])]
     for several in (2, 4, _MOST_SETS):
         if order.size >= several or several == _MOST_SETS:
@@ -187,7 +182,7 @@ def _starts(order: IntArray) -> Iterator[list[int]]:
 
 
 def _settle(program: _Program, start: list[int]) -> FloatArray:
-    """Solve for the shares of some sets; let those join that would help; until none would."""
+    """Solve for the shares of some sets, add sets that would help, and repeat until none would."""
     active, shares = list(start), np.full(len(start), 1.0 / len(start))
     best, least = np.zeros(program.count), math.inf
     while True:
@@ -199,7 +194,7 @@ def _settle(program: _Program, start: list[int]) -> FloatArray:
         gains = slopes - full @ slopes
         used = [s for s in active if full[s] > 1e-9]  # the others make room
         gains[used] = 0.0
-        room = min(_JOINING, max(_MOST_SETS - len(used), 0))
+        room = min(6, max(_MOST_SETS - len(used), 0))
         joining = [int(s) for s in np.argsort(gains, kind="stable")[:room]]
         joining = [s for s in joining if gains[s] < -1e-7 * abs(loss)]
         if not joining:
@@ -240,7 +235,8 @@ def _words_of(mix: Mix, longest: int) -> Iterator[Tail]:
     for position in mix.positions[:4]:
         yield (position,)
     kept = [(s, float(x)) for s, x in zip(mix.positions, mix.shares, strict=True)]
-    kept = [(s, x) for s, x in kept if x >= _LEAST_SHARE][:5]
+    # Smaller shares are not worth a round of any word.
+    kept = [(s, x) for s, x in kept if x >= 0.03][:5]
     total = sum(x for _, x in kept)
     for length in range(2, longest + 1):
         wanted = [length * x / total for _, x in kept]
@@ -251,19 +247,19 @@ def _words_of(mix: Mix, longest: int) -> Iterator[Tail]:
 
 
 def regular_word(positions: list[int], counts: tuple[int, ...]) -> Tail:
-    """The most regular word in which each set occurs so often.
+    """The most regular word in which each set occurs the given number of times.
 
     Parameters
     ----------
     positions
-        Of the sets.
+        Positions of the sets.
     counts
         How often each occurs.
 
     Returns
     -------
     tuple of int
-        Always the set that is furthest behind its share comes next.
+        The next set is always the one furthest behind its share.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a plan for several people minimises.
+"""Objectives of a plan for several people.
 
-Costs of different people cannot be added as they are: whoever starts far from the truth costs more
-than everybody else together, and a plain sum would be a plan for them alone. So each cost is
-divided by what the best plan for that person costs, and everything here is about these ratios.
+Costs of different people cannot simply be added: a person who starts far from the truth costs more
+than all others together, and the sum would plan for that person alone. So each cost is divided by
+the cost of the best plan for that person, and all objectives are functions of these ratios.
 """
 
 from __future__ import annotations
@@ -16,39 +16,35 @@ import numpy as np
 
 from preceptor._base.values import FloatArray
 
-# How sharp the stand-ins for the worst regret are, in units of one over the regret at hand.
-_SHARPNESS = (4.0, 16.0, 64.0)
-_SMALLEST_REGRET = 1e-3
-
 
 class Objective(ABC):
-    """A number for the costs of everybody; smaller is better."""
+    """Combines the costs of all people into one number; smaller is better."""
 
     unit: float = 1.0
-    """What differences are small against, besides the value itself: ratios are around 1."""
+    """Scale of differences in addition to the value itself: ratios are around 1."""
 
     @abstractmethod
     def value(self, costs: FloatArray) -> Any:
-        """What is minimised.
+        """The number to minimise.
 
         Parameters
         ----------
         costs
-            One cost a person along the last axis, shape (people,) or (plans, people).
+            Cost of each person along the last axis, shape (people,) or (plans, people).
 
         Returns
         -------
         float or array of shape (plans,)
-            Infinite where somebody's cost is who counts.
+            Infinite where the cost of a person with weight is.
         """
 
     def stages(self, costs: FloatArray) -> tuple[Objective, ...]:
-        """Objectives to search with one after the other, easiest first; the last is this one.
+        """Objectives to search with one after another, easiest first; the last is this one.
 
         Parameters
         ----------
         costs
-            Of a plan that is known already, shape (people,).
+            Costs of a known plan, shape (people,).
 
         Returns
         -------
@@ -58,18 +54,17 @@ class Objective(ABC):
         return (self,)
 
     def least(self, people: int) -> FloatArray:
-        """Costs that nobody is known to stay below, shape (people,)."""
-        best: FloatArray = getattr(self, "best", np.zeros(people))
-        return best
+        """Optimistic costs of the people, shape (people,)."""
+        return np.asarray(getattr(self, "best", np.zeros(people)))
 
     def margin(self, value: float, share: float) -> float:
-        """How much a value must change to change by this share."""
+        """The difference that corresponds to this share of a value."""
         return share * max(abs(value), self.unit)
 
 
 @dataclass(frozen=True, eq=False)
 class Cost(Objective):
-    """What one person's plan costs."""
+    """The cost of a plan for one person."""
 
     unit = 0.0
 
@@ -79,8 +74,8 @@ class Cost(Objective):
 
 
 @dataclass(frozen=True, eq=False)
-class Mean(Objective):
-    """Weighted mean of everybody's cost relative to their own best plan.
+class MeanRatio(Objective):
+    """Weighted mean of each person's cost relative to their own best plan.
 
     Parameters
     ----------
@@ -92,7 +87,7 @@ class Mean(Objective):
     Examples
     --------
     >>> import numpy as np
-    >>> float(Mean(np.array([1.0, 3.0]), np.array([2.0, 4.0])).value(np.array([3.0, 4.0])))
+    >>> float(MeanRatio(np.array([1.0, 3.0]), np.array([2.0, 4.0])).value(np.array([3.0, 4.0])))
     1.125
     """
 
@@ -100,7 +95,7 @@ class Mean(Objective):
     best: FloatArray
 
     def value(self, costs: FloatArray) -> Any:
-        """Mean ratio; who has no weight does not count, whatever they cost."""
+        """Mean ratio; people without weight are ignored, even at infinite cost."""
         counts = self.weights > 0
         shares = self.weights[counts] / self.weights.sum()
         return costs[..., counts] @ (shares / self.best[counts])
@@ -108,16 +103,16 @@ class Mean(Objective):
 
 @dataclass(frozen=True, eq=False)
 class Regret(Objective):
-    """The worst excess that anybody has over their own best plan, as a share of it.
+    """The largest regret: excess cost over a person's own best plan, as a share of it.
 
     Parameters
     ----------
     best
         What the best plan for each person costs, shape (people,).
     sharpness
-        Infinite for the worst regret itself. Otherwise a smooth stand-in that is never smaller,
+        Infinite for the worst regret itself. Otherwise a smooth upper approximation,
         log(sum of exp(sharpness x regret)) / sharpness: a maximum has kinks at which no single
-        change helps, though a small loss for one person for a larger gain of another would.
+        change helps, although a small loss for one person and a larger gain for another would.
 
     Examples
     --------
@@ -130,7 +125,7 @@ class Regret(Objective):
     sharpness: float = math.inf
 
     def value(self, costs: FloatArray) -> Any:
-        """Worst regret, or its smooth stand-in."""
+        """Worst regret, or its smooth approximation."""
         ratios = costs / self.best
         worst = ratios.max(axis=-1)
         if math.isinf(self.sharpness):
@@ -145,17 +140,18 @@ class Regret(Objective):
         return np.where(np.isfinite(worst), smooth, np.inf)
 
     def stages(self, costs: FloatArray) -> tuple[Objective, ...]:
-        """Smooth ones that become sharper, as seen from the regret at hand."""
+        """Smooth approximations of increasing sharpness, scaled to the current regret."""
         if self.best.size == 1:
             return (self,)
         now = float(np.max(costs / self.best)) - 1.0
-        scale = max(now, _SMALLEST_REGRET) if math.isfinite(now) else 1.0
-        return (*(Regret(self.best, sharpness / scale) for sharpness in _SHARPNESS), self)
+        scale = max(now, 1e-3) if math.isfinite(now) else 1.0
+        # Sharpness of the smooth approximations to the worst regret, times the current regret.
+        return (*(Regret(self.best, sharpness / scale) for sharpness in (4.0, 16.0, 64.0)), self)
 
 
 @dataclass(frozen=True, eq=False)
 class CVaR(Objective):
-    """Mean ratio to the own best plan among those who do worst (conditional value at risk).
+    """Mean cost relative to the own best plan among the worst off (conditional value at risk).
 
     Parameters
     ----------
@@ -186,11 +182,15 @@ class CVaR(Objective):
         left = 1.0 - self.level
         before = np.cumsum(weights, axis=-1) - weights
         counted = np.clip(left - before, 0.0, weights)
-        # Nobody's infinite cost may meet a weight of 0.
+        # An infinite cost must not be multiplied by a weight of 0.
         sorted_ratios = np.take_along_axis(ratios, order, axis=-1)
         parts = np.where(counted > 0, counted, 0.0) * np.where(counted > 0, sorted_ratios, 0.0)
         return parts.sum(axis=-1) / left
 
     def stages(self, costs: FloatArray) -> tuple[Objective, ...]:
         """From the mean to the worst: half the level first."""
-        return (Mean(self.weights, self.best), CVaR(self.weights, self.best, self.level / 2), self)
+        return (
+            MeanRatio(self.weights, self.best),
+            CVaR(self.weights, self.best, self.level / 2),
+            self,
+        )

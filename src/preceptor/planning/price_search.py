@@ -1,49 +1,287 @@
-"""Local search for schedules, for whoever can say what a change of one round is worth.
+"""Local search for schedules, for every person whose expectation prices a change of one round.
 
-A pass goes back through the schedule and gives each round the set that is best given all others
-(`priced_schedule.py`). Passes lead from the most promising starts to local optima
-(`price_descent.py`), random kicks out of them. Nothing is proven about the result.
+A pass goes backward through the schedule and gives each round the set that is best given all others
+(`priced_schedule.py`). Passes lead from the most promising starts to local optima (`Descent`),
+random kicks out of them. There is no guarantee for the result.
+
+In a descent long stretches change first, then single rounds, then borders between runs of equal
+sets; the word repeated forever afterwards is chosen along the way. Where there are many sets, most
+passes consider only a short list of those that have done well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from preceptor._base.discounting import rounds_until
-from preceptor._base.threads import one_blas_thread
+from preceptor._base.numerics import rounds_until
+from preceptor._base.parallel import one_blas_thread
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Tail
-from preceptor.planning.fixed_sets import FixedSets, as_numbers, fixed_sets
+from preceptor.model.evaluation import expectations, fixed_costs
+from preceptor.model.expected import Expected, Tail
+from preceptor.model.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
+from preceptor.model.problem import Problem
+from preceptor.planning.anytime import never
+from preceptor.planning.candidate_sets import SET_LIMITS
+from preceptor.planning.maintenance import words_to_repeat
 from preceptor.planning.objectives import Cost, Objective
-from preceptor.planning.price_descent import GAIN, LONGEST, REACH, Descent, near
 from preceptor.planning.priced_schedule import BETTER, BoolArray, PricedSchedule, Stop
-from preceptor.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
-from preceptor.problem import Problem
+
+
+class FixedSets(NamedTuple):
+    """Approximate cost of each set for each person if always shown, and its late loss.
+
+    Both have shape (sets, people); only their order should be trusted.
+    """
+
+    costs: FloatArray
+    late: FloatArray
+
+
+def fixed_sets(
+    people: Sequence[Expected],
+    sets: int,
+    rounds: int,
+    discount: float,
+    infinite: bool,
+    ids: IntArray | None = None,
+) -> FixedSets:
+    """Simulate each set alone for some rounds, and take the last loss to be constant.
+
+    Parameters
+    ----------
+    people
+        Expectations of the people.
+    sets
+        How many sets there are.
+    rounds
+        How many rounds there are.
+    discount
+        Discount factor.
+    infinite
+        Whether the horizon is infinite.
+    ids
+        Positions of the sets to simulate; all if left out. The others get infinite costs.
+
+    Returns
+    -------
+    FixedSets
+        Estimates.
+    """
+    costs = np.full((sets, len(people)), np.inf)
+    late = np.full((sets, len(people)), np.inf)
+    played = range(sets) if ids is None else ids.tolist()
+    for i, person in enumerate(people):
+        # Rounds after which the loss of a fixed set is taken to be constant.
+        settled = 64 if sets <= SET_LIMITS.simulated else 16
+        known = min(rounds, 8 if getattr(person, "slow", False) else settled)
+        weights = discount ** np.arange(known, dtype=np.float64)
+        if infinite:
+            weights[-1] += discount**known / (1.0 - discount)
+        else:
+            weights[-1] += np.sum(discount ** np.arange(known, rounds, dtype=np.float64))
+        for s in played:
+            losses = person.losses(np.full(known, s, dtype=np.int64))
+            costs[s, i], late[s, i] = weights @ losses, losses[-1]
+    return FixedSets(as_numbers(costs), as_numbers(late))
+
+
+def best_positions(
+    problem: Problem,
+    judge: Callable[[FloatArray], FloatArray],
+    estimates: FloatArray | None = None,
+) -> int:
+    """Position of the set that is best shown throughout; `judge` rates costs (sets, people).
+
+    All are estimated, unless `estimates` are given; the most promising are computed exactly.
+    """
+    people, horizon = expectations(problem), problem.horizon
+    sets, discount = len(problem.sets), problem.discount
+    if estimates is None:
+        # For an estimate 400 rounds represent an infinite horizon.
+        rounds = 400 if horizon is None else horizon
+        estimates = fixed_sets(people, sets, rounds, discount, infinite=horizon is None).costs
+    few = np.argsort(judge(estimates), kind="stable")[:20]
+    exact = fixed_costs(problem, few.tolist()).T
+    return int(few[int(np.argmin(judge(as_numbers(exact))))])
+
+
+def as_numbers(values: FloatArray) -> FloatArray:
+    """The values with infinity in place of nan."""
+    return np.where(np.isnan(values), np.inf, values)
+
+
+# A search continues while it gains this share; smaller differences do not count as better.
+GAIN = 1e-9
+# Longest stretch that changes together; a schedule of no more rounds counts as short.
+LONGEST = 64
+# Rounds on either side of a change that are checked again.
+REACH = 8
+# Stretches of at least this length are few, so all sets are tried for them.
+_RARE = 16
+# Lengths of words at the end of a schedule that are tried as tails.
+_WORDS = (2, 3, 4, 5, 6, 8)
+
+
+class Descent:
+    """Improves a schedule until nothing is gained.
+
+    `ids` are the positions of the sets on the short list, `all` those of all sets. `fixed` lists
+    all sets, best first if always shown, and `kept` the schedules whose sets stay on the short
+    list; the search sets both.
+    """
+
+    def __init__(
+        self,
+        priced: PricedSchedule,
+        ids: IntArray,
+        sets: int,
+        infinite: bool,
+        words: tuple[Tail, ...],
+    ) -> None:
+        self.priced = priced
+        self.all = ids
+        self.ids = ids
+        self.infinite = infinite
+        self.words = words
+        self.wins = np.zeros(sets)
+        self.fixed: list[int] = []
+        self.kept: list[IntArray] = []
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds searched."""
+        return self.priced.rounds
+
+    def coarse(self) -> None:
+        """Passes over stretches that get shorter and shorter."""
+        length = LONGEST
+        while length > 1:
+            if length * 2 <= self.rounds and not self.priced.stop():
+                # Few stretches allow trying all sets, which shows which of them matter.
+                ids = self.all if length >= _RARE else self.ids
+                self.priced.sweep(self.everywhere(), ids, length, self.wins)
+            length //= 4 if self.rounds >= LONGEST else 2
+            if length < _RARE:
+                self.shortlist(self.priced.schedule)
+        self.choose_tail()
+
+    def shortlist(self, *schedules: IntArray) -> None:
+        """Reduce the short list to sets in use and those most often among the best."""
+        if self.all.size <= SET_LIMITS.few:
+            return
+        used = np.unique(np.concatenate([*schedules, *self.kept]))
+        wins = self.wins.copy()
+        wins[self.fixed[:4]] += 1
+        wins[used] = np.inf
+        order = self.all[np.argsort(-wins[self.all], kind="stable")]
+        # The short list has this length where there are many sets.
+        size = max(40, np.intersect1d(used, self.all).size)
+        self.ids = np.sort(order[:size][wins[order[:size]] > 0])
+
+    def settle(self, look: BoolArray, ids: IntArray | None = None) -> None:
+        """Change single rounds, then again around the changes, until nothing is gained."""
+        ids = self.ids if ids is None else ids
+        while not self.priced.stop():
+            before = self.priced.value
+            changed = self.priced.sweep(look, ids)
+            if not self.gained(before):
+                return
+            look, ids = near(changed), self.ids
+
+    def look_everywhere(self) -> None:
+        """Check every round again, some of them with all sets, until nothing is gained."""
+        endings = True
+        while not self.priced.stop():
+            before = self.priced.value
+            if self.ids.size < self.all.size:
+                self.priced.sweep(self.sample(), self.all, 1, self.wins)
+                self.shortlist(self.priced.schedule)
+            self.settle(self.everywhere())
+            self.settle_runs(endings=endings)
+            endings = False
+            if not self.gained(before):
+                return
+
+    def sample(self) -> BoolArray:
+        """Rounds at borders of runs, and a few in between; all of a short schedule."""
+        if self.rounds <= LONGEST:
+            return self.everywhere()
+        schedule = self.priced.schedule
+        look = np.zeros(self.rounds, dtype=np.bool_)
+        # Between borders of runs, a quick pass checks every eighth round.
+        look[-1::-8] = True
+        borders = np.flatnonzero(schedule[1:] != schedule[:-1])
+        look[borders] = look[borders + 1] = True
+        return look
+
+    def settle_runs(self, look: BoolArray | None = None, *, endings: bool = True) -> None:
+        """Change borders of runs and the tail, with single rounds in between."""
+        priced = self.priced
+        look = self.everywhere() if look is None else look
+        while not priced.stop():
+            before = priced.value
+            changed = priced.shift_runs(look, self.ids, endings=endings)
+            if changed.any():
+                self.settle(near(changed) & self.sample())
+            if self.choose_tail():
+                changed[:] = True
+                self.settle(changed)
+            if not self.gained(before):
+                return
+            # Other endings take long to evaluate, and have been tried.
+            look, endings = near(changed), self.rounds <= LONGEST
+
+    def choose_tail(self) -> bool:
+        """Choose the tail among sets in use, sets that do well now, and the last rounds."""
+        if not self.infinite or self.priced.stop():
+            return False
+        last = self.priced.schedule
+        near = self.priced.best_last(self.ids, 4).tolist()
+        tails: list[Tail] = [(s,) for s in near]
+        tails += [(s,) for s in dict.fromkeys(last[-16:].tolist())]
+        tails += [(s,) for s in self.fixed[:3]]
+        tails += self.words
+        for size in _WORDS:
+            word = tuple(last[-size:].tolist())
+            if len(word) == size and len(set(word)) > 1:
+                tails.append(word)
+        return self.priced.choose_tail(tails)
+
+    def gained(self, before: float) -> bool:
+        """Return whether the gain since `before` is worth another pass."""
+        now = self.priced.value
+        if not np.isfinite(before):
+            return bool(np.isfinite(now))
+        return before - now > self.priced.objective.margin(before, GAIN)
+
+    def everywhere(self) -> BoolArray:
+        """A mask of all rounds."""
+        return np.ones(self.rounds, dtype=np.bool_)
+
+
+def near(changed: BoolArray) -> BoolArray:
+    """A mask of the rounds within reach of a change."""
+    near = np.zeros_like(changed)
+    for t in np.flatnonzero(changed).tolist():
+        near[max(t - REACH, 0) : t + REACH + 1] = True
+    return near
+
 
 # Rounds, and what comes after them.
 Start = tuple[Sequence[int] | IntArray, Tail]
 
-# Rounds of an endless problem that are searched, from and to; what comes later is repeated. Those
-# that weigh less than the share are not worth it.
-_LEAST_ROUNDS, _MOST_ROUNDS, _NEGLIGIBLE = 20, 400, 1e-4
-# So few prices a pass that every start may be followed to its end.
-_SMALL = 3000
-# Fixed sets whose cost is computed in full.
-_RANKED = 12
-# A kicked schedule is given up if a pass makes up for less than this share of what is missing.
-_CATCH_UP = 0.2
-
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """The best schedule of a search.
 
-    `schedule` (rounds,) holds positions of sets, `tail` what is repeated forever after it,
-    `costs` (people,) what it costs each person in all, `value` what was minimised. `finished` says
-    that nothing was cut short.
+    `schedule` (rounds,) holds positions of sets, `tail` the word repeated forever after it, `costs`
+    (people,) the total cost of each person, `value` the objective. `finished` means that the search
+    was not cut short.
     """
 
     schedule: IntArray
@@ -56,22 +294,24 @@ class Found:
 
     @property
     def start(self) -> Start:
-        """For another search to begin with."""
+        """The schedule as a start of another search."""
         return self.schedule, self.tail
 
 
 def searched_rounds(problem: Problem) -> int:
-    """All rounds of a finite horizon; else until later ones weigh next to nothing."""
+    """All rounds of a finite horizon; otherwise until the weight of a round is negligible.
+
+    Later rounds repeat a word.
+    """
     if problem.horizon is not None:
         return problem.horizon
     if problem.discount == 0.0:
         return 1
-    needed = rounds_until(problem.discount, _NEGLIGIBLE)
-    return min(max(needed, _LEAST_ROUNDS), _MOST_ROUNDS)
+    return min(max(rounds_until(problem.discount, 1e-4), 20), 400)
 
 
-def policy_of(problem: Problem, found: Found) -> Policy:
-    """What was found as a policy."""
+def policy_of(problem: Problem, found: SearchResult) -> Policy:
+    """The schedule found as a policy."""
     sets = [problem.sets[int(s)] for s in found.schedule]
     word = [problem.sets[int(s)] for s in found.tail] or [sets[-1]]
     if len(set(word)) > 1:
@@ -80,85 +320,124 @@ def policy_of(problem: Problem, found: Found) -> Policy:
     return Stationary(word[0]) if not policy.prefix else policy
 
 
-def search_prices(
-    people: Sequence[Expected],
-    *,
-    rounds: int,
-    discount: float,
-    infinite: bool,
-    sets: int,
-    objective: Objective | None = None,
-    starts: Iterable[Start] = (),
-    followed: int = 3,
-    tails: Sequence[Tail] = (),
-    candidates: IntArray | None = None,
-    fixed: FixedSets | None = None,
-    seed: int = 0,
-    max_kicks: int = 20,
-    stop: Stop = lambda: False,
-    improved: Callable[[float], None] = lambda _value: None,
-) -> Found:
-    """Find a good schedule for one person, or one for several at once.
+@dataclass(frozen=True, eq=False)
+class ScheduleSearch:
+    """Searches for schedules of the same rounds, for one person or for several at once.
 
     Parameters
     ----------
     people
-        What is expected of each of them, all with the same list of sets.
+        Expectation of each person, all with the same list of sets.
     rounds
-        How many are searched, at least 1.
+        Number of rounds to search, at least 1.
     discount
-        What a round weighs against the one before.
+        Discount factor.
     infinite
-        Whether something is repeated forever after the searched rounds (then discount < 1).
+        Whether a word is repeated forever after the searched rounds (then discount < 1).
     sets
         How many sets there are.
-    objective
-        What to minimise; may be left out for one person: what the schedule costs.
-    starts
-        Schedules to begin with, besides fixed sets; cut or continued to the right length.
-    followed
-        From how many of all starts, best first, a large problem is searched.
     tails
-        Words worth trying after the searched rounds, besides single sets.
-    candidates
-        Positions of the sets to choose from; all if left out.
-    fixed
-        About what each set costs each person if always shown, if known.
+        Words to try after the searched rounds in addition to single sets.
     seed
-        Of the random kicks.
-    max_kicks
-        How many to try after the first local optimum.
+        Seed of the random kicks.
     stop
-        Asked often; the best so far is given back soon after it says True.
-    improved
-        Told about every better value.
-
-    Returns
-    -------
-    Found
-        The best that was met.
+        Called often; the best schedule so far is returned soon after it says True.
     """
-    if objective is None:
-        assert len(people) == 1, "costs of several people are compared by an objective"
-        objective = Cost()
-    ids = np.arange(sets) if candidates is None else np.unique(candidates)
-    # What follows solves many small systems.
-    with one_blas_thread():
-        if fixed is None:
-            fixed = fixed_sets(people, sets, rounds, discount, infinite, ids)
-        priced = PricedSchedule(people, rounds, discount, objective, stop)
-        descent = Descent(priced, ids, sets, infinite, tuple(tails))
-        search = _Search(descent, objective, np.random.default_rng(seed), improved)
-        search.know_fixed(people, discount, fixed)
-        begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
-        if len(people) == 1:
-            begun.append(search.greedy(people[0]))
-        begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
-        return search.run(begun, followed, max_kicks)
+
+    people: tuple[Expected, ...]
+    rounds: int
+    discount: float
+    infinite: bool
+    sets: int
+    tails: tuple[Tail, ...] = ()
+    seed: int = 0
+    stop: Stop = never
+
+    @classmethod
+    def of(
+        cls, problem: Problem, people: Sequence[Expected], seed: int = 0, stop: Stop = never
+    ) -> ScheduleSearch:
+        """Searches for people of a problem."""
+        infinite, discount = problem.horizon is None, problem.discount
+        tails = words_to_repeat(people, discount) if infinite else ()
+        rounds, sets = searched_rounds(problem), len(problem.sets)
+        return cls(tuple(people), rounds, discount, infinite, sets, tails, seed, stop)
+
+    def find(
+        self,
+        max_kicks: int = 20,
+        starts: Iterable[Start] = (),
+        *,
+        who: int | None = None,
+        objective: Objective | None = None,
+        fixed: FixedSets | None = None,
+        followed: int = 3,
+        candidates: IntArray | None = None,
+        stop: Stop | None = None,
+        improved: Callable[[float], None] = lambda _value: None,
+    ) -> SearchResult:
+        """Find a good schedule.
+
+        Parameters
+        ----------
+        max_kicks
+            Number of kicks after the first local optimum.
+        starts
+            Schedules to start from in addition to fixed sets; cut or extended to the right length.
+        who
+            The only person to plan for; all if left out.
+        objective
+            What to minimise; the cost if left out, which needs a single person.
+        fixed
+            Approximate cost of each set for each of all people if always shown, if known.
+        followed
+            Number of starts, best first, from which a large problem is searched.
+        candidates
+            Positions of the sets to choose from; all if left out.
+        stop
+            In place of `self.stop`.
+        improved
+            Called with every better value.
+
+        Returns
+        -------
+        SearchResult
+            The best schedule found.
+        """
+        columns = list(range(len(self.people))) if who is None else [who]
+        people = [self.people[i] for i in columns]
+        assert objective is not None or len(people) == 1, "several people need an objective"
+        objective = objective or Cost()
+        ids = np.arange(self.sets) if candidates is None else np.unique(candidates)
+        rounds, infinite = self.rounds, self.infinite
+        # The search solves many small linear systems.
+        with one_blas_thread():
+            if fixed is None:
+                known = fixed_sets(people, self.sets, rounds, self.discount, infinite, ids)
+            else:
+                known = FixedSets(fixed.costs[:, columns], fixed.late[:, columns])
+            priced = PricedSchedule(people, rounds, self.discount, objective, stop or self.stop)
+            descent = Descent(priced, ids, self.sets, infinite, self.tails)
+            search = _Search(descent, objective, np.random.default_rng(self.seed), improved)
+            search.know_fixed(people, self.discount, known)
+            begun = [_fitted(schedule, tail, rounds, infinite) for schedule, tail in starts]
+            if len(people) == 1:
+                begun.append(search.greedy(people[0]))
+            begun += [_fitted([s], (), rounds, infinite) for s in descent.fixed[:3]]
+            return search.run(begun, followed, max_kicks)
+
+    def always(self, position: int) -> tuple[IntArray, Tail]:
+        """One set throughout, as a schedule and its tail."""
+        return _fitted([position], (), self.rounds, self.infinite)
+
+    def costs(self, schedule: IntArray, tail: Tail) -> FloatArray:
+        """Cost of a plan for each person (people,)."""
+        totals = [person.total(schedule, self.discount, tail) for person in self.people]
+        return as_numbers(np.array(totals))
 
 
 class _Search:
-    """Where a search stands."""
+    """The state of a search: the current schedule, the best one, and other starts."""
 
     def __init__(
         self,
@@ -180,9 +459,10 @@ class _Search:
         return self.priced.rounds
 
     def know_fixed(self, people: Sequence[Expected], discount: float, fixed: FixedSets) -> None:
-        """Rank the sets by what they cost if always shown: all by estimate, the best exactly."""
+        """Rank the sets by their cost if always shown: all by estimate, the best exactly."""
         ranked = self._ordered(fixed.costs)
-        few = ranked[:_RANKED]
+        # Costs of a dozen fixed sets are computed exactly.
+        few = ranked[:12]
         totals = np.full_like(fixed.costs, np.inf)
         for place, s in enumerate(few):
             if place and self.priced.stop():
@@ -191,7 +471,7 @@ class _Search:
             schedule, tail = _fitted([s], (), self.rounds, self.descent.infinite)
             totals[s] = [person.total(schedule, discount, tail) for person in people]
         self.descent.fixed = self._ordered(totals)[: len(few)] + ranked[len(few) :]
-        # Sets that are good in the long run may cost too much to be shown from the start.
+        # Sets that are good in the long run may be too costly at the start.
         self.priced.endings = [*self.descent.fixed[:6], *self._ordered(fixed.late)[:8]]
 
     def _ordered(self, costs: FloatArray) -> list[int]:
@@ -201,7 +481,7 @@ class _Search:
         return ordered
 
     def greedy(self, person: Expected) -> tuple[IntArray, Tail]:
-        """What costs least now, kept for twice as long each time."""
+        """The cheapest set now, held for twice as long each time."""
         schedule: list[int] = []
         hold = 1
         while len(schedule) < self.rounds:
@@ -211,8 +491,10 @@ class _Search:
             hold = max(len(schedule), 1)
         return _fitted(schedule, (), self.rounds, self.descent.infinite)
 
-    def run(self, starts: list[tuple[IntArray, Tail]], followed: int, max_kicks: int) -> Found:
-        """From the starts to the best."""
+    def run(
+        self, starts: list[tuple[IntArray, Tail]], followed: int, max_kicks: int
+    ) -> SearchResult:
+        """Follow the starts to local optima, then kick the best one."""
         priced = self.priced
         starts = self._ranked(starts)
         self._know(starts)
@@ -227,7 +509,7 @@ class _Search:
         kicks = self._kicks(stages, max_kicks)
         schedule, tail, costs, value = self.best
         finished = kicks == max_kicks and not priced.stop()
-        return Found(schedule, tail, costs, value, kicks, priced.sweeps, finished)
+        return SearchResult(schedule, tail, costs, value, kicks, priced.sweeps, finished)
 
     # --- starts ---
 
@@ -238,31 +520,32 @@ class _Search:
         for schedule, tail in different.values():
             if valued and self.priced.stop():
                 break
-            self.priced.lay(schedule, tail)
+            self.priced.forward(schedule, tail)
             self._keep()
             valued.append((self.priced.value, schedule, tail))
         valued.sort(key=lambda entry: entry[0])
         return [(schedule, tail) for _value, schedule, tail in valued]
 
     def _know(self, others: list[tuple[IntArray, Tail]]) -> None:
-        """Schedules that kicks may borrow from, and whose sets are looked at."""
+        """Remember schedules from which kicks may borrow, and whose sets stay on the short list."""
         self.others = others
         self.descent.kept = [schedule for schedule, _tail in others]
 
     def _stages(self, start: tuple[IntArray, Tail]) -> tuple[Objective, ...]:
-        self.priced.lay(*start)
+        self.priced.forward(*start)
         return self.objective.stages(self.priced.costs)
 
     def _follow(self, starts: list[tuple[IntArray, Tail]], followed: int, stage: Objective) -> None:
-        """Improve the most promising starts and stand at the best of them."""
+        """Improve the most promising starts and continue from the best of them."""
         priced = self.priced
-        small = self.rounds * self.descent.all.size * priced.costs.size <= _SMALL
+        # With few prices per pass, every start is followed to its local optimum.
+        small = self.rounds * self.descent.all.size * priced.costs.size <= 3000
         reached: list[tuple[float, IntArray, Tail]] = []
         priced.aim(stage)
         for schedule, tail in starts if small else starts[:followed]:
             if reached and priced.stop():
                 break
-            priced.lay(schedule, tail)
+            priced.forward(schedule, tail)
             self.descent.coarse()
             if small:
                 self.descent.settle(self.descent.everywhere())
@@ -271,7 +554,7 @@ class _Search:
         _value, schedule, tail = min(reached, key=lambda entry: entry[0])
         self.descent.shortlist(*(schedule for _value, schedule, _tail in reached))
         self._know([(schedule, tail) for _value, schedule, tail in reached] + starts)
-        priced.lay(schedule, tail)
+        priced.forward(schedule, tail)
         if not small:
             self.descent.settle(self.descent.sample())
             self.descent.settle_runs()
@@ -279,7 +562,7 @@ class _Search:
     # --- out of a local optimum ---
 
     def _kicks(self, stages: tuple[Objective, ...], max_kicks: int) -> int:
-        """Change a stretch at random, settle around it, keep what is better."""
+        """Change a stretch at random, descend around it, and keep improvements."""
         priced = self.priced
         for kick in range(max_kicks):
             if priced.stop():
@@ -290,7 +573,7 @@ class _Search:
             around = np.zeros(self.rounds, dtype=np.bool_)
             around[max(first - REACH, 0) : last + REACH] = True
             priced.aim(stages[max(len(stages) - 2, 0)])
-            priced.lay(schedule, tail)
+            priced.forward(schedule, tail)
             if not self._catches_up(around):
                 continue
             priced.aim(stages[-1])
@@ -302,10 +585,10 @@ class _Search:
         return max_kicks
 
     def _catches_up(self, around: BoolArray) -> bool:
-        """Whether a kicked schedule becomes as good as the best again, other than by going back."""
+        """Return whether a kicked schedule gets as good as the best one without reverting to it."""
         priced = self.priced
         if self.rounds <= LONGEST:
-            # A short one may take all the time it needs.
+            # A short schedule is always followed to its local optimum.
             self.descent.settle(self.descent.everywhere())
             self.descent.settle_runs()
             return True
@@ -318,15 +601,16 @@ class _Search:
             behind = priced.value - bar
             if behind <= 0.0:
                 return True
-            # Hopeless if it goes on like this, or back where it was.
-            if not before - priced.value > _CATCH_UP * behind:
+            # Abandoned if a pass recovers less than a fifth of the excess cost, or if it is back at
+            # the best schedule.
+            if not before - priced.value > 0.2 * behind:
                 return False
             if np.array_equal(priced.schedule, self.best[0]):
                 return False
         return False
 
     def _stretch(self) -> tuple[int, int]:
-        """A random stretch, rather early than late, often from one border of runs to another."""
+        """A random stretch, more often early than late, often between borders of runs."""
         schedule = self.best[0]
         borders = np.flatnonzero(schedule[1:] != schedule[:-1]) + 1
         if borders.size and self.rng.random() < 0.5:
@@ -347,13 +631,13 @@ class _Search:
     def _kick(self, schedule: IntArray, first: int, last: int) -> None:
         way = self.rng.random()
         if self.rounds <= LONGEST and self.rng.random() < 0.3:
-            # In a short schedule two rounds that are far from each other may have to change.
+            # In a short schedule two distant rounds may have to change together.
             both = self.rng.integers(0, self.rounds, 2)
             schedule[both] = self.rng.choice(self.descent.ids, 2)
         elif way < 0.3 and len(self.others) > 1:
             other = self.others[int(self.rng.integers(len(self.others)))][0]
             if self.rng.random() < 0.5:
-                # All that is before, or all that is after.
+                # Everything before the stretch, or everything after it.
                 first, last = (0, last) if self.rng.random() < 0.5 else (first, self.rounds)
             schedule[first:last] = other[first:last]
         elif way < 0.4:
@@ -364,7 +648,7 @@ class _Search:
             schedule[first:last] = self.rng.choice(self.descent.ids)
 
     def _keep(self) -> bool:
-        """Remember where the search stands if that is the best by the last objective."""
+        """Keep the current schedule if it is the best by the final objective."""
         priced = self.priced
         value = float(self.objective.value(priced.costs))
         bar = self.best[3]
@@ -380,7 +664,7 @@ class _Search:
 def _fitted(
     schedule: Sequence[int] | IntArray, tail: Tail, rounds: int, infinite: bool
 ) -> tuple[IntArray, Tail]:
-    """A start cut, or continued by its tail or its last set, to so many rounds."""
+    """A start cut to `rounds`, or extended by its tail or its last set."""
     laid = [int(s) for s in schedule][:rounds]
     word = tuple(int(s) for s in tail) or (laid[-1],)
     turn = 0

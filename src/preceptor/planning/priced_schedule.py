@@ -1,8 +1,8 @@
-"""One schedule and what every change of it would cost each person of a crowd.
+"""One schedule and the cost of every change of it, for each person of a crowd.
 
-The walks of all people stand at the same round. They are laid from the start and then taken back
-from the end; on the way every round may get another set, and what has been passed stays valid. So
-one pass looks at all rounds without playing anything again.
+The walks of all people are at the same round. A schedule is laid out from the start, then taken
+back from the end; on the way every round may get another set, and later rounds stay valid. So one
+pass covers all rounds without simulating anything again.
 """
 
 from __future__ import annotations
@@ -13,25 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
-from preceptor.people.expected import Expected, Resumable, Tail, TakesStretches, Walk
+from preceptor.model.expected import Expected, StepsOverBlocks, Tail
 from preceptor.planning.objectives import Objective
 
 BoolArray = npt.NDArray[np.bool_]
 Stop = Callable[[], bool]
 
-# A set must be better by this share to replace what is there: less is rounding.
+# A set must be better by this share to replace the present one: less is rounding.
 BETTER = 1e-12
-# Sets that are played when prices only say which are promising.
+# Sets that are evaluated exactly where prices are approximate.
 _CONFIRMED = 3
-# Sets that are tried as the end of a schedule, and borders from which they are.
-_ENDINGS = 16
-_ENDING_BORDERS = 6
-# Runs are shifted by so many rounds.
+# Numbers of rounds by which runs are shifted.
 _SHIFTS = (1, 2, 4, 8, 16)
 
 
 class PricedSchedule:
-    """A schedule under change; `schedule`, `tail`, `costs` and `value` are always those of now."""
+    """A schedule under improvement; `schedule`, `tail`, `costs` and `value` are current."""
 
     def __init__(
         self,
@@ -49,13 +46,13 @@ class PricedSchedule:
         self.value = np.inf
         self.objective = objective
         self.endings: list[int] = []
-        """Sets worth trying from some round to the last."""
+        """Sets to try from some round to the last."""
         self._walks = [person.walk(rounds, discount) for person in people]
         self._rough = [not person.exact_prices for person in people]
-        # A list: reading one number from an array takes longer than the rest of a loop.
+        # A list, since reading single numbers from an array is slow.
         self._now: list[int] = [0] * rounds
         self._laid: IntArray | None = None
-        self._standing = _Standing(self._walks, self._rough, rounds)
+        self._at = rounds  # where all walks are
 
     @property
     def schedule(self) -> IntArray:
@@ -63,41 +60,41 @@ class PricedSchedule:
         return np.array(self._now, dtype=np.int64)
 
     def aim(self, objective: Objective) -> None:
-        """Minimise something else from now on."""
+        """Minimise another objective from now on."""
         self.objective = objective
         self.value = self._valued(self.costs)
 
-    def lay(self, schedule: IntArray | None = None, tail: Tail | None = None) -> float:
-        """Put down a schedule (or the present one again) and stand at its end."""
+    def forward(self, schedule: IntArray | None = None, tail: Tail | None = None) -> float:
+        """Lay out a schedule (or the current one again) and move all walks to its end."""
         new = self.schedule if schedule is None else schedule.copy()
         since = 0
         if self._laid is not None:
             changed = np.flatnonzero(self._laid != new)
             since = int(changed[0]) if changed.size else self.rounds - 1
-        self._standing.laid(other_tail=tail is not None and tail != self.tail)
+        self._at = self.rounds
         self._laid, self._now = new, new.tolist()
         if tail is not None:
             self.tail = tail
         for i, walk in enumerate(self._walks):
-            self.costs[i] = walk.lay(new, self.tail, since)
+            self.costs[i] = walk.forward(new, self.tail, since)
         self.value = self._valued(self.costs)
         return self.value
 
     def sweep(
         self, look: BoolArray, ids: IntArray, length: int = 1, wins: FloatArray | None = None
     ) -> BoolArray:
-        """Go back through the schedule once; give stretches of so many rounds a better set.
+        """Go backward through the schedule once; give stretches of `length` rounds a better set.
 
         Parameters
         ----------
         look
-            Rounds at which to look for something better, shape (rounds,).
+            Rounds that may change, shape (rounds,).
         ids
             Positions of the sets to choose from.
         length
             Rounds that change together.
         wins
-            If given, shape (sets,): counts how often a set is among the best few.
+            If given, shape (sets,): counts how often each set is among the best few.
 
         Returns
         -------
@@ -108,7 +105,7 @@ class PricedSchedule:
         if not look.any():
             return changed
         self.sweeps += 1
-        self.lay()
+        self.forward()
         ends = np.arange(self.rounds, 0, -length)
         if length == 1:
             ends = ends[look[::-1]]
@@ -116,7 +113,7 @@ class PricedSchedule:
             if self.stop():
                 break
             start = max(end - length, 0)
-            self._standing.at(end, self._now)
+            self._step_back_to(end)
             chosen = self._better(start, end, ids, wins)
             if chosen >= 0:
                 self._now[start:end] = [chosen] * (end - start)
@@ -131,7 +128,7 @@ class PricedSchedule:
         endings: bool = True,
         singly: BoolArray | None = None,
     ) -> BoolArray:
-        """Go back once and try to move the borders between runs, swap, drop and replace runs.
+        """Go backward once and try to move borders between runs, swap, drop and replace runs.
 
         Parameters
         ----------
@@ -140,9 +137,9 @@ class PricedSchedule:
         ids
             Positions of the sets to choose from when a whole run is replaced.
         endings
-            Whether to try one set instead of several last runs too.
+            Whether to also try one set in place of several last runs.
         singly
-            Rounds at which to try other sets in that round alone first, shape (rounds,).
+            Rounds that may change on their own first, shape (rounds,).
 
         Returns
         -------
@@ -153,21 +150,23 @@ class PricedSchedule:
         if not look.any():
             return changed
         self.sweeps += 1
-        self.lay()
+        self.forward()
         looks, end = look.tolist(), self.rounds
         alone = [False] * end if singly is None else singly.tolist()
         lowest = int(np.flatnonzero(look)[0])
-        while end > lowest and not self.stop():
+        while end > lowest:
             start = end - 1
+            if (alone[start] or looks[start]) and self.stop():
+                break
             if alone[start]:
-                self._standing.at(end, self._now)
+                self._step_back_to(end)
                 chosen = self._better(start, end, ids, None)
                 if chosen >= 0:
                     self._now[start] = chosen
                     changed[start] = True
                     end = start
                     continue
-            if looks[end - 1]:
+            if looks[start]:
                 found = self._better_block(end, ids, endings)
                 if found is not None:
                     start, block = found
@@ -177,11 +176,11 @@ class PricedSchedule:
         return changed
 
     def choose_tail(self, tails: Sequence[Tail]) -> bool:
-        """Take the best of these tails; says whether it is another one than before."""
+        """Take the best of these tails; return whether it differs from the present one."""
         others = [tail for tail in dict.fromkeys(tails) if tail != self.tail]
         if not others:
             return False
-        self.lay()
+        self.forward()
         table = np.empty((len(others), len(self._walks)))
         for i, walk in enumerate(self._walks):
             table[:, i] = walk.tails(others)
@@ -189,19 +188,30 @@ class PricedSchedule:
         best = int(np.argmin(values))
         if not values[best] < self._bar():
             return False
-        self.lay(tail=others[best])
+        self.forward(tail=others[best])
         return True
 
     def best_last(self, ids: IntArray, count: int) -> IntArray:
-        """The sets that would do best in the last round."""
-        self.lay()
+        """The best sets for the last round."""
+        self.forward()
         values = self._priced(self.rounds - 1, ids)[1]
         return ids[np.argsort(values, kind="stable")[:count]]
 
     # --- the parts of a pass ---
 
+    def _step_back_to(self, end: int) -> None:
+        """Take the walks back to round `end`, so that rounds before it can be priced."""
+        sets = self._now[end : self._at]
+        for walk in self._walks:
+            if len(sets) > 1 and isinstance(walk, StepsOverBlocks):
+                walk.step_back_over(end, np.array(sets, dtype=np.int64))
+                continue
+            for t in range(self._at - 1, end - 1, -1):
+                walk.step_back(t, self._now[t])
+        self._at = end
+
     def _better(self, start: int, end: int, ids: IntArray, wins: FloatArray | None) -> int:
-        """The set that should fill these rounds instead, or -1; the walks stand at `end`."""
+        """The set that should replace these rounds, or -1; the walks are at `end`."""
         table, values = self._priced(end - 1, ids)
         if wins is not None:
             wins[ids[_smallest(values, _CONFIRMED)]] += 1
@@ -229,7 +239,7 @@ class PricedSchedule:
         border = end == self.rounds or self._now[end] != self._now[end - 1]
         if not blocks and not border:
             return None
-        self._standing.at(end, self._now)
+        self._step_back_to(end)
         if border:
             blocks += self._replaced(end, ids, endings)
         found = None
@@ -241,7 +251,7 @@ class PricedSchedule:
         return found
 
     def _run(self, end: int) -> tuple[int, int]:
-        """First round of the run that round `end` - 1 is in, and the set before it or -1."""
+        """First round of the run that contains round `end` - 1, and the set before it or -1."""
         x, first = self._now, end - 1
         while first > 0 and x[first - 1] == x[end - 1]:
             first -= 1
@@ -279,7 +289,7 @@ class PricedSchedule:
         return blocks
 
     def _replaced(self, end: int, ids: IntArray, endings: bool) -> list[tuple[int, IntArray]]:
-        """One set instead of the run before `end`; at the very end, instead of several runs."""
+        """One set in place of the run before `end`; at the end, in place of several runs."""
         first, _ = self._run(end)
         sets = ids[_smallest(self._priced(end - 1, ids)[1], 2)].tolist()
         if end < self.rounds or not endings:
@@ -296,15 +306,17 @@ class PricedSchedule:
         """
         end = self.rounds
         borders = [0, *(t for t in range(1, end) if self._now[t] != self._now[t - 1])]
-        firsts = borders[:: -(-len(borders) // _ENDING_BORDERS)]
-        return [(first, _filled(end - first, s)) for first in firsts for s in sets[:_ENDINGS]]
+        # Sixteen sets are tried as the end of a schedule, from six borders of runs.
+        firsts = borders[:: -(-len(borders) // 6)]
+        return [(first, _filled(end - first, s)) for first in firsts for s in sets[:16]]
 
     def _priced(self, t: int, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Costs (sets, people) with each set in round t instead of the present one, and values."""
         table = np.empty((ids.size, len(self._walks)))
         for i, walk in enumerate(self._walks):
             if self._rough[i]:
-                # Rough prices tell differences: count them from what the present set costs.
+                # Only differences of approximate prices are meaningful, so they are applied to the
+                # cost of the present set.
                 prices = walk.prices(t, np.append(ids, self._now[t]))
                 table[:, i] = prices[:-1] + (self.costs[i] - prices[-1])
             else:
@@ -314,8 +326,8 @@ class PricedSchedule:
     def _played(self, start: int, block: IntArray) -> tuple[FloatArray, float]:
         """Costs and value with these sets from round `start` on; infinite if not better.
 
-        Those who do worst now are asked first: if a change is no better even if it were the best
-        possible for everybody else, nobody else needs to be asked.
+        People with the largest relative cost come first: if a change is no better even with the
+        optimistic costs of all others, the others need no evaluation.
         """
         least = self.objective.least(self.costs.size)
         costs, bar = least.copy(), self._bar()
@@ -323,7 +335,7 @@ class PricedSchedule:
         order = np.argsort(-relative, kind="stable").tolist()
         value = np.inf
         for i in order:
-            costs[i] = self._walks[i].block(start, block)
+            costs[i] = self._walks[i].replace_block(start, block)
             value = self._valued(costs)
             if value >= bar:
                 return costs, np.inf
@@ -334,7 +346,7 @@ class PricedSchedule:
         self.value = value
 
     def _bar(self) -> float:
-        """What a change must stay below."""
+        """The value below which a change counts as better."""
         if not np.isfinite(self.value):
             return np.inf
         return self.value - self.objective.margin(self.value, BETTER)
@@ -360,55 +372,3 @@ def _smallest(values: FloatArray, count: int) -> IntArray:
 
 def _filled(size: int, position: int) -> IntArray:
     return np.full(size, position, dtype=np.int64)
-
-
-class _Standing:
-    """Takes walks back round by round; some remember, and resume where nothing has changed."""
-
-    def __init__(self, walks: Sequence[Walk], rough: Sequence[bool], rounds: int) -> None:
-        self._rounds = rounds
-        self._plain: list[Walk] = []
-        self._resumable: list[Resumable] = []
-        for walk, is_rough in zip(walks, rough, strict=True):
-            if isinstance(walk, Resumable) and not is_rough:
-                self._resumable.append(walk)
-            else:
-                self._plain.append(walk)
-        # Where each group stands; the sets that the second group remembers, down to which round.
-        self._plain_at = self._resumed_at = rounds
-        self._remembered = [-1] * rounds
-        self._lowest = rounds
-
-    def laid(self, *, other_tail: bool) -> None:
-        """All walks stand at the end."""
-        self._plain_at = self._resumed_at = self._rounds
-        if other_tail:
-            self._lowest = self._rounds
-
-    def at(self, end: int, now: list[int]) -> None:
-        """Take in the present sets down to round `end`."""
-        if self._plain_at > end:
-            sets = now[end : self._plain_at]
-            for walk in self._plain:
-                if len(sets) > 1 and isinstance(walk, TakesStretches):
-                    walk.back_over(end, np.array(sets, dtype=np.int64))
-                    continue
-                for t in range(self._plain_at - 1, end - 1, -1):
-                    walk.back(t, now[t])
-            self._plain_at = end
-        known = at = self._resumed_at
-        if at <= end or not self._resumable:
-            self._resumed_at = end
-            return
-        remembered, lowest = self._remembered, max(self._lowest, end)
-        while known > lowest and remembered[known - 1] == now[known - 1]:
-            known -= 1
-        for quick in self._resumable:
-            if known < at:
-                quick.resume(known)
-            if known > end:
-                quick.back_over(end, np.array(now[end:known], dtype=np.int64))
-        if known > end:
-            remembered[end:known] = now[end:known]
-            self._lowest = end
-        self._resumed_at = end

@@ -1,4 +1,4 @@
-"""Limits that mean errors and their spread never leave, whatever is shown and for how long.
+"""Invariant limits on mean errors and their covariance, whatever is shown and for how long.
 
 A box is grown until no set leads out of it; that works where shown errors do not drive each other.
 Otherwise, if errors are only turned (e becomes Ae), an ellipsoid that holds the first errors and
@@ -17,20 +17,16 @@ from functools import partial
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor.certificate import SLOWER
-from preceptor.people.quadratic import QuadraticRounds
+from preceptor.model.certificate import SLOWER
+from preceptor.people.moments import QuadraticRounds
 from preceptor.planning.conic import Program, Symmetric
 
-# Rounds after which a box that still grows is given up, and growth that counts as none.
-_MOST_ROUNDS, _STILL = 20_000, 1e-12
 # Limits are this much wider than they need to be, so that rounding does not matter.
 _WIDER = 1e-6
-# How far rounding may make a matrix that should be semidefinite fail to be, in scaled units.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class ErrorLimits:
     """Mean errors e obey (e - centre)(e - centre)' ⪯ reach; or a box; spreads are ⪯ spread."""
 
     centre: FloatArray  # (n,)
@@ -39,8 +35,8 @@ class Limits:
     spread: FloatArray  # (n, n), 0 if there is none
 
 
-def limits_of(rounds: QuadraticRounds, time_limit: float) -> Limits | None:
-    """Limits for the rounds of somebody linear, in scaled units; None if none were found."""
+def limits_of(rounds: QuadraticRounds, time_limit: float) -> ErrorLimits | None:
+    """Limits for linear rounds, in scaled units; None if none were found."""
     pushed = bool(np.any(rounds.turn[:, :-1, -1]))
     for hold_means in [_box] if pushed else [_box, _ellipsoid]:
         held = hold_means(rounds, time_limit)
@@ -98,18 +94,18 @@ def cover_of(rounds: QuadraticRounds, centre: FloatArray, reach: FloatArray) -> 
 
 
 def _moving(rounds: QuadraticRounds) -> list[int]:
-    """Sets that move anything."""
+    """Sets that change the errors."""
     still = np.eye(rounds.tests + 1)
     return [s for s in range(len(rounds)) if not np.array_equal(rounds.turn[s], still)]
 
 
 def _price(rounds: QuadraticRounds, space: Symmetric) -> FloatArray:
-    """What errors cost in all sets together: limits are narrowest where that is most."""
+    """Loss of errors summed over all sets: limits are narrowest where it is largest."""
     n = rounds.tests
     return space.vector(rounds.charge[:, :n, :n].sum(axis=0) + 1e-3 * np.eye(n))
 
 
-def _ellipsoid(rounds: QuadraticRounds, time_limit: float) -> Limits | None:
+def _ellipsoid(rounds: QuadraticRounds, time_limit: float) -> ErrorLimits | None:
     n, space, program = rounds.tests, Symmetric(rounds.tests), Program()
     errors = rounds.start[:n]
     reach, identity = program.add_unknowns(space.length), np.eye(space.length)
@@ -123,29 +119,31 @@ def _ellipsoid(rounds: QuadraticRounds, time_limit: float) -> Limits | None:
     if not np.all(np.isfinite(found)):
         return None
     held = space.matrix(found) * (1.0 + _WIDER)
-    return Limits(np.zeros(n), held, is_box=False, spread=np.zeros((n, n)))
+    return ErrorLimits(np.zeros(n), held, is_box=False, spread=np.zeros((n, n)))
 
 
-def _box(rounds: QuadraticRounds, _time_limit: float) -> Limits | None:
+def _box(rounds: QuadraticRounds, _time_limit: float) -> ErrorLimits | None:
     n = rounds.tests
     turns, pushes = rounds.turn[:, :n, :n], rounds.turn[:, :n, n]
     up, down = np.maximum(turns, 0.0), np.minimum(turns, 0.0)
     size = max(float(np.abs(rounds.start[:n]).max()), 1.0)
     low, high = rounds.start[:n] - _WIDER * size, rounds.start[:n] + _WIDER * size
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(20_000):
         lower = np.minimum(low, (up @ low + down @ high + pushes).min(axis=0))
         higher = np.maximum(high, (up @ high + down @ low + pushes).max(axis=0))
         grown = float(max((low - lower).max(), (higher - high).max()))
         low, high = lower, higher
         if not np.isfinite(grown) or grown > 1e6 * size:
             return None
-        if grown <= _STILL * size:
+        if grown <= 1e-12 * size:
             reach = np.diag(((high - low) / 2.0) ** 2)
-            return Limits((low + high) / 2.0, reach, is_box=True, spread=np.zeros((n, n)))
+            return ErrorLimits((low + high) / 2.0, reach, is_box=True, spread=np.zeros((n, n)))
     return None
 
 
-def _with_spread(rounds: QuadraticRounds, limits: Limits, time_limit: float) -> Limits | None:
+def _with_spread(
+    rounds: QuadraticRounds, limits: ErrorLimits, time_limit: float
+) -> ErrorLimits | None:
     """Limits of the mean errors, and a spread that covers what they scatter."""
     if rounds.is_certain:
         return limits
@@ -161,7 +159,7 @@ def _with_spread(rounds: QuadraticRounds, limits: Limits, time_limit: float) -> 
 
 
 def _spreading(
-    rounds: QuadraticRounds, limits: Limits, space: Symmetric, s: int
+    rounds: QuadraticRounds, limits: ErrorLimits, space: Symmetric, s: int
 ) -> tuple[FloatArray, FloatArray]:
     """What a set keeps of a spread, as an operator, and what it scatters of means within limits."""
     kept = space.operator(partial(rounds.spread, s), space).T
@@ -169,12 +167,13 @@ def _spreading(
     return kept, np.einsum("aij,ij->a", rounds.scattered(s, space.basis), cover)
 
 
-def limits_hold(rounds: QuadraticRounds, limits: Limits) -> bool:
+def limits_hold(rounds: QuadraticRounds, limits: ErrorLimits) -> bool:
     """Whether no set leads out of the limits, up to rounding."""
     n = rounds.tests
     off = rounds.start[:n] - limits.centre
     size = max(float(np.abs(limits.reach).max()), float(np.abs(limits.spread).max()), 1.0)
-    allowed = -_ROUNDING * size
+    # Rounding may make a matrix that should be semidefinite fail to be by this much.
+    allowed = -1e-9 * size
     half = np.sqrt(np.maximum(np.diag(limits.reach), 0.0))
     if limits.is_box:
         if np.any(np.abs(off) > half):

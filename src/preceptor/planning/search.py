@@ -1,10 +1,10 @@
-"""Local search on whole schedules: a good plan fast, at any size, with an instant bound.
+"""Local search on whole schedules: a good plan quickly, at any size, with an instant bound.
 
-One search serves every person, risk and budget (`price_search`), because a person only has to say
-what a change of one round is worth. People who learn by showings say it exactly for squared errors,
-and to first order for other risks (`charged_rounds`), from a plan for squared errors. A crowd is
-planned for in `crowd_plans`. Where sets are too many to be priced one by one, promising ones are
-searched, then the neighbours of those that the plan uses, until nothing gets better.
+One search serves every person, risk and budget (`price_search`): it only needs the cost of changing
+a round. For learners by showings that cost is exact, under squared error (`people.exposures`) and
+under other risks (`charged_rounds`), where the search starts from a plan for squared error. A crowd
+is planned for in `crowd_plans`. Where there are too many sets to price, candidates are searched,
+then the neighbours of the sets in the plan, until the plan stops improving.
 """
 
 from __future__ import annotations
@@ -16,64 +16,48 @@ from dataclasses import replace
 import numpy as np
 
 from preceptor._base.checks import is_count
+from preceptor._base.parallel import one_blas_thread
 from preceptor._base.progress import Progress, Status, report
-from preceptor._base.threads import one_blas_thread
-from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, InvalidProblem, NotApplicable
-from preceptor.evaluation.expectations import expectations
-from preceptor.evaluation.value import evaluate
-from preceptor.loss import ClosedForm
+from preceptor.model.evaluation import evaluate, expectations
+from preceptor.model.expected import Expected
+from preceptor.model.gaussian_loss import ClosedForm
+from preceptor.model.plan import Plan
+from preceptor.model.policies import Policy
+from preceptor.model.problem import Problem
 from preceptor.model.risks import SquaredError
 from preceptor.people.crowd import Crowd
-from preceptor.people.expected import Expected
-from preceptor.plan import Plan
-from preceptor.planning.anytime import Watch, watching
-from preceptor.planning.bounds import instant_bound
+from preceptor.planning.anytime import Stop, Watch, never, watching
+from preceptor.planning.bounds import floor_over_all_sets, instant_bound
 from preceptor.planning.candidate_sets import (
     KEPT,
     first_candidates,
     has_many_sets,
+    limited_to_candidates,
     most_promising,
-    narrowed,
     neighbours,
+    shape_of,
     with_sets,
 )
 from preceptor.planning.charged_rounds import ChargedRounds
-from preceptor.planning.crowd_plans import (
-    OWN_KICKS,
-    check_objective,
-    diverging,
-    solve_for_crowd,
-)
+from preceptor.planning.crowd_plans import OWN_KICKS, check_objective, diverging, solve_for_crowd
 from preceptor.planning.finite import as_policy
-from preceptor.planning.maintenance import words_to_repeat
-from preceptor.planning.notes import accuracy_notes
 from preceptor.planning.price_search import (
-    Found,
+    ScheduleSearch,
+    SearchResult,
     Start,
     policy_of,
-    search_prices,
     searched_rounds,
 )
-from preceptor.planning.shape import shape_of
-from preceptor.planning.solver import Solver
-from preceptor.planning.streamed_floors import floor_over_all_sets
-from preceptor.policies import Policy
-from preceptor.problem import Problem
+from preceptor.planning.solver import Solver, accuracy_notes
 
 DEFAULT_SECONDS = 5.0
-# One sweep goes over all pairs of rounds.
+# The work of a sweep is quadratic in the number of rounds.
 _MOST_ROUNDS = 5_000
-# Share of the time that a search by squared errors gets where another risk is charged.
-_SQUARED_SHARE = 0.5
-# How often neighbours of the plan's own sets may join the candidates.
-_ROUNDS_OF_GROWTH = 6
-# Share of the time left that searches may take, and the least that a first one gets.
+# Share of the time left for searches, and the minimum seconds of the first one.
 _USED, _LEAST_SECONDS = 0.9, 0.05
-# Share of the time that looking at every set may take, and that finding candidates may.
-_FLOOR_SHARE, _CLIMB_SHARE = 0.4, 0.2
-# What a descent from a plan at hand may take; most take a fifth of a second.
-_IMPROVING_SECONDS = 2.0
+# Shares of the time for enumerating every set, and for finding candidates.
+_FLOOR_SHARE, CLIMB_SHARE = 0.4, 0.2
 
 
 def solve_search(
@@ -88,38 +72,38 @@ def solve_search(
 ) -> Plan:
     """The best schedule found within `time_limit` seconds or `max_kicks` restarts.
 
-    The same seed and `max_kicks` give the same plan as long as the clock does not end the search
-    (`time_limit=None` makes sure of that).
+    The same seed and `max_kicks` give the same plan unless the clock ends the search
+    (`time_limit=None` rules that out).
 
     Parameters
     ----------
     problem
         What to plan.
     watch
-        Whose time it has, in place of `time_limit`.
+        Replaces `time_limit`.
     time_limit
         Seconds; None for no limit.
     max_kicks
-        Restarts from a changed schedule; None for no limit.
+        Restarts from a perturbed schedule; None for no limit.
     seed
         Seed of the search.
     objective
-        For a crowd: "regret" (the default: the worst loss beyond a person's own best plan), "mean"
-        (of costs relative to the own best, by weight) or "cvar" (of the worst fifth).
+        For a crowd: "regret" (the default: the largest excess over a person's own best plan),
+        "mean" (weighted, of costs relative to the own best plan) or "cvar" (of the worst fifth).
     progress
         Called now and then with an `Update`.
 
     Returns
     -------
     Plan
-        Good, with an instant bound.
+        Without a guarantee, but with an instant bound.
 
     Raises
     ------
     NotApplicable
         There are too many rounds.
     InvalidInput
-        Options that make no sense.
+        An option is out of range.
     """
     check_search_options(time_limit, max_kicks, seed)
     check_objective(problem, objective)
@@ -127,17 +111,18 @@ def solve_search(
     if why_not:
         raise NotApplicable(f"search: {why_not}")
 
-    def plan_within(small: Problem, seconds: float) -> Plan:
+    def plan_within(small: Problem, seconds: float, known: Policy | None = None) -> Plan:
         if isinstance(problem.learner, Crowd):
             return solve_for_crowd(
                 small, clock, seconds, max_kicks, seed, objective or "regret", progress
             )
-        return _plan_for_one(small, clock, seconds, max_kicks, seed, progress)
+        starts = [] if known is None else [_start_from(small, known)]
+        return _plan_for_one(small, clock, seconds, max_kicks, seed, progress, starts)
 
     with (
         watching(time_limit) if watch is None else nullcontext(watch) as clock,
         one_blas_thread(),
-        # Whoever diverges makes infinities on the way; they are never chosen if anything else can.
+        # People whose errors diverge produce infinities, which are avoided where possible.
         np.errstate(over="ignore", invalid="ignore"),
     ):
         if has_many_sets(problem):
@@ -152,15 +137,16 @@ def _plan_for_one(
     max_kicks: int | None,
     seed: int,
     progress: Progress | None,
+    starts: Sequence[Start],
 ) -> Plan:
-    # First, since nobody can hurry it; the search takes what is left.
+    # First, since it cannot be cut short; the search takes the time that is left.
     with watch.proving():
         bound = instant_bound(problem, watch)
-    found = _search(problem, watch, seconds, max_kicks, seed, progress)
+    found = _search(problem, watch, seconds, max_kicks, seed, progress, starts)
     if diverging(found.costs[0]):
         raise InvalidProblem(
-            "learner: whatever is shown, errors grow without end; the rate is too large for what "
-            "is shown at once, use a smaller one"
+            "learner: errors grow without bound whatever is shown; the rate is too large for the "
+            "number of tests shown at once, use a smaller one"
         )
     policy = settled_policy(problem, found)
     value = evaluate(problem, policy)
@@ -184,53 +170,43 @@ def search(
     *,
     max_kicks: int | None,
     seed: int,
-    progress: Progress | None,
-    seconds: float | None = None,
-    start: IntArray | None = None,
-) -> tuple[IntArray, int]:
-    """For a person who learns by showings: positions of the sets shown, and of the set after them.
+    seconds: float = np.inf,
+    known: Policy | None = None,
+    followed: int = 3,
+    progress: Progress | None = None,
+    stop: Stop = never,
+) -> Policy:
+    """The best policy found for one person, starting from a known one if it is given.
 
-    It ends when the watch stops it, `seconds` have passed or the kicks are used up.
+    The search ends when the watch stops it, `seconds` have passed or the kicks are used up. Where
+    there are many sets, only candidates (found until `stop`) and those of `known` are considered.
     """
     why_not = why_not_search(problem)
     if why_not:
         raise NotApplicable(f"search: {why_not}")
-    limit = watch.left if seconds is None else min(seconds, watch.left)
-    used = set() if start is None else {problem.sets[s] for s in set(start.tolist())}
-    small = narrowed(problem, used, watch.until(_CLIMB_SHARE))
-    starts: list[Start] = []
-    if start is not None:
-        place = {shown: small.sets.index(shown) for shown in used}
-        path = np.array([place[problem.sets[s]] for s in start.tolist()], dtype=np.int64)
-        starts.append((path, ()))
-    found = _search(small, watch, limit, max_kicks, seed, progress, starts)
-    path, commit = _committed(small, found)
-    if small is not problem:
-        where = {s: problem.sets.index(small.sets[s]) for s in {*path.tolist(), commit}}
-        path = np.array([where[s] for s in path.tolist()], dtype=np.int64)
-        commit = where[commit]
-    return path, commit
+    small = limited_to_candidates(problem, () if known is None else known.used_sets(), stop)
+    starts = [] if known is None else [_start_from(small, known)]
+    limit = min(seconds, watch.left)
+    found = _search(small, watch, limit, max_kicks, seed, progress, starts, followed=followed)
+    return settled_policy(small, found)
 
 
-def improved(
-    problem: Problem, policy: Policy, *, seconds: float = _IMPROVING_SECONDS, seed: int = 0
-) -> Policy:
-    """A policy that costs at most what `policy` does, by one descent from it.
+def improved(problem: Problem, policy: Policy, *, seconds: float = 2.0, seed: int = 0) -> Policy:
+    """A policy that costs no more than `policy`, by one descent from it.
 
-    Among promising sets and the policy's own where there are many.
+    Most descents take a fifth of a second.
     """
-    small = narrowed(problem, policy.used_sets())
-    position = {shown: small.sets.index(shown) for shown in policy.used_sets()}
-    rounds = searched_rounds(small)
-    settled = policy.settles() if problem.horizon is None else None
-    first, word = (policy.schedule(rounds), []) if settled is None else settled
-    schedule = [position[shown] for shown in first or word[:1]]
-    start = (schedule, tuple(position[shown] for shown in word))
-    watch = Watch(seconds)
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        found = _search(small, watch, watch.left, 0, seed, None, [start], followed=1)
-    better = settled_policy(small, found)
+        better = search(problem, Watch(seconds), max_kicks=0, seed=seed, known=policy, followed=1)
     return better if evaluate(problem, better) < evaluate(problem, policy) else policy
+
+
+def _start_from(problem: Problem, policy: Policy) -> Start:
+    """The rounds of a policy and what it repeats after them, as positions of sets."""
+    position = {shown: problem.sets.index(shown) for shown in policy.used_sets()}
+    settled = policy.settles() if problem.horizon is None else None
+    first, word = (policy.schedule(searched_rounds(problem)), []) if settled is None else settled
+    return [position[s] for s in first or word[:1]], tuple(position[s] for s in word)
 
 
 def _search(
@@ -243,101 +219,99 @@ def _search(
     starts: Sequence[Start] = (),
     *,
     followed: int = 3,
-) -> Found:
-    """Search by prices for one person, all of whose sets can be priced."""
-    until = watch.seconds + seconds
+) -> SearchResult:
+    """Search for one person whose sets can all be priced."""
+    until = watch.seconds + min(seconds, watch.left)
     expected = expected_of(problem)
     if isinstance(expected, ChargedRounds) and not starts:
         squared = problem.replace(risk=SquaredError(), loss=ClosedForm())
-        share = _SQUARED_SHARE * seconds
+        # A quarter of the time goes to a search under squared error, whose prices are exact.
+        share = 0.25 * seconds
         starts = [_search(squared, watch, share, max_kicks, seed, None).start]
-        followed = 1
     kicks = max_kicks
     if kicks is None:
         kicks = 10**9 if problem.learns_by_showings else OWN_KICKS
-    return search_prices(
-        [expected],
-        rounds=searched_rounds(problem),
-        discount=problem.discount,
-        infinite=problem.horizon is None,
-        sets=len(problem.sets),
-        starts=starts,
+    within = ScheduleSearch.of(
+        problem, [expected], seed, lambda: watch.interrupted or watch.seconds >= until
+    )
+    return within.find(
+        kicks,
+        starts,
         followed=followed,
-        tails=words_to_repeat([expected], problem.discount) if problem.horizon is None else (),
-        seed=seed,
-        max_kicks=kicks,
-        stop=lambda: watch.stop() or watch.seconds >= until,
         improved=lambda value: report(progress, "search", value=value),
     )
 
 
 def expected_of(problem: Problem) -> Expected:
-    """By what changes of a schedule are priced for the one person of a problem."""
+    """The expectation that prices changes of a schedule for the person of a problem."""
     exact = isinstance(problem.risk, SquaredError) and isinstance(problem.loss, ClosedForm)
     if exact or problem.is_binary or not problem.learns_by_showings:
         (expected,) = expectations(problem)
         return expected
     if problem.replace(risk=SquaredError()).oracle.forms() is None:
-        # Too many tests for tables of all sets; what misses least squarely misses little anyhow.
+        # Too many tests for tables of all sets; squared error serves as a proxy.
         return problem.learner.expectation(problem.world, problem.sets, problem.start)
     return ChargedRounds(problem)
 
 
-def settled_policy(problem: Problem, found: Found) -> Policy:
-    """What was found as a policy; nobody who forgets nothing is shown a word over and over."""
-    if problem.learns_by_showings:
-        return as_policy(problem, *_committed(problem, found))
-    return policy_of(problem, found)
+def settled_policy(problem: Problem, found: SearchResult) -> Policy:
+    """The schedule found as a policy; for learners who do not forget, it ends with one set.
 
-
-def _committed(problem: Problem, found: Found) -> tuple[IntArray, int]:
-    """A plan that ends with one set; a word that is repeated gives way to its best set at last."""
+    That is the best one of a repeated word.
+    """
+    if not problem.learns_by_showings:
+        return policy_of(problem, found)
     path, tail = found.schedule, found.tail
     if len(tail) <= 1:
-        return path, int(tail[0]) if tail else int(path[-1])
+        return as_policy(problem, path, *tail)
     path = np.concatenate([path, np.resize(np.array(tail, dtype=np.int64), path.size)])
-    costs = {last: evaluate(problem, as_policy(problem, path, last)) for last in set(tail)}
-    return path, min(costs, key=lambda last: (costs[last], last))
+    ends = [as_policy(problem, path, last) for last in sorted(set(tail))]
+    return min(ends, key=lambda policy: evaluate(problem, policy))
 
 
 def plan_among_candidates(
     problem: Problem,
-    plan_within: Callable[[Problem, float], Plan],
+    plan_within: Callable[[Problem, float, Policy | None], Plan],
     watch: Watch,
     progress: Progress | None,
 ) -> Plan:
-    """Plan with promising sets, let the plan's own sets breed new ones, and repeat.
+    """Plan with candidate sets, add the neighbours of the sets in the plan, and repeat.
 
-    `plan_within` plans a problem with listed sets in that many seconds. The bound covers all sets.
+    `plan_within` solves a problem with listed sets within some seconds, starting from a policy if
+    one is given. The bound covers all sets.
     """
-    # First, since it is known beforehand how long that takes; a search takes what is left.
+    # First, since its time is known in advance; the search takes the time that is left.
     with watch.proving():
         floor = floor_over_all_sets(problem, watch.share(_FLOOR_SHARE))
-    candidates = first_candidates(problem, watch.until(_CLIMB_SHARE))
+    candidates = first_candidates(problem, watch.until(CLIMB_SHARE))
+
+    # Neighbours of the sets in the plan join the candidates a few times; planning for a crowd
+    # takes too long to be repeated.
+    turns = 1 if isinstance(problem.learner, Crowd) else 6
+    best: Plan | None = None
 
     def planned(seconds: float) -> Plan:
-        return plan_within(with_sets(problem, candidates), max(seconds, _LEAST_SECONDS))
+        small = with_sets(problem, candidates)
+        known = None if best is None else best.policy
+        return plan_within(small, max(seconds, _LEAST_SECONDS), known)
 
-    # Planning for a crowd takes too long to be done again and again.
-    turns = 1 if isinstance(problem.learner, Crowd) else _ROUNDS_OF_GROWTH
-    best: Plan | None = None
     for turn in range(turns):
-        # a little is kept for what comes after: evaluating, and finding neighbours
+        # Some time is kept for evaluation and for finding neighbours.
         share, before = _USED * watch.left / (turns - turn), watch.seconds
         plan = planned(share)
         took, known = watch.seconds - before, np.inf if best is None else best.value
         best = plan if best is None else _better(best, plan)
         report(progress, "widening", done=(turn + 1) / turns, value=best.value)
-        # half a search is worth little
+        # Half a search is worth little.
         if best.status is Status.INTERRUPTED or watch.interrupted or watch.left < 0.5 * took:
             break
-        new = candidates | neighbours(problem, best.policy.used_sets())
+        used = set(best.policy.used_sets())
+        new = candidates | neighbours(problem, used)
         if new == candidates or best.value >= known * (1 - 1e-6):
-            if np.isfinite(watch.left):  # no set nearby helps; a longer search may
+            if np.isfinite(watch.left):  # no neighbour helps; a longer search may
                 best = _better(best, planned(_USED * watch.left))
             break
-        keep = set(best.policy.used_sets())
-        candidates = keep | most_promising(problem, new, 3 * KEPT, watch.until(_CLIMB_SHARE))
+        candidates = used | most_promising(problem, new, 3 * KEPT, watch.until(CLIMB_SHARE))
     assert best is not None
     return replace(
         _over_all_sets(problem, best, len(candidates), floor, watch),
@@ -347,7 +321,7 @@ def plan_among_candidates(
 
 
 def _better(best: Plan, plan: Plan) -> Plan:
-    """The cheaper of two plans; how the later one ended is how it all ended."""
+    """The cheaper of two plans, with the status of the later one."""
     return plan if plan.value < best.value else replace(best, status=plan.status)
 
 
@@ -373,7 +347,7 @@ def _over_all_sets(
 
 
 def check_search_options(time_limit: float | None, max_kicks: int | None, seed: int) -> None:
-    """Faults of the options that all searches share."""
+    """Raise `InvalidInput` for bad values of the options that all searches share."""
     faults = []
     if max_kicks is not None and not is_count(max_kicks, least=0):
         faults.append(f"max_kicks: {max_kicks!r}, must be a whole number of at least 0, or None")
@@ -385,7 +359,7 @@ def check_search_options(time_limit: float | None, max_kicks: int | None, seed: 
 
 
 def why_not_search(problem: Problem) -> str:
-    """Why changes of a schedule cannot be priced."""
+    """Why a problem cannot be searched; empty if it can."""
     if problem.horizon is None or problem.horizon <= _MOST_ROUNDS:
         return ""
     remedy = (

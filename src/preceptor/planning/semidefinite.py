@@ -1,43 +1,211 @@
-"""A lower bound for linear people: no schedule costs less, by semidefinite programming.
+"""A lower bound for people with linear rounds, by semidefinite programming.
 
-`certificate.LinearCertificate` says what is proven. One program (`semidefinite_program.py`) chooses
-all matrices at once, at a few rounds (knots) between which they are interpolated, so that the value
-at the first errors is as high as it can be. The solver's answer is not trusted: everything is made
-a little stricter than needed, every inequality is then checked by its eigenvalues, and only what
-passes is a bound.
+`certificate.LinearCertificate` says what is proven. One program chooses all matrices at once, at a
+few rounds (knots) between which they are interpolated, so that the value at the first errors is as
+high as it can be. The solver's answer is not trusted: everything is made a little stricter than
+needed, every inequality is then checked by its eigenvalues, and only what passes is a bound.
 
 Three things make it tight. Means and spreads are priced apart, since the mean of a schedule is one
 vector. Limits (`reachable.py`) say which means cannot be. And a set that a schedule does not show
 can carry none of its spread.
+
+The unknowns are the matrices at the knots and the multipliers of the limits; there is an inequality
+for each set and each step between knots. The solver returns a certificate that is not checked yet:
+`slack_of` says by how much its tightest inequality holds.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from preceptor._base.deadline import check_time_limit, counted_seconds
+from preceptor._base.progress import check_time_limit, counted_seconds
 from preceptor._base.values import FloatArray
-from preceptor.certificate import LinearCertificate
-from preceptor.people.expected import Expected
-from preceptor.people.quadratic import QuadraticRounds, quadratic_rounds
-from preceptor.planning.reachable import Limits, growth_of, limits_of
-from preceptor.planning.semidefinite_program import slack_of, solve_program
+from preceptor.model.certificate import LinearCertificate, steps
+from preceptor.model.expected import Expected
+from preceptor.people.moments import QuadraticRounds, quadratic_rounds
+from preceptor.planning.candidate_sets import SET_LIMITS
+from preceptor.planning.conic import Program, Symmetric
+from preceptor.planning.reachable import ErrorLimits, growth_of, limits_of
 
-# Beyond this the program has too many blocks for its worth.
-MOST_TESTS, MOST_SETS = 8, 60
-# How much stricter than needed inequalities are made, in scaled units: at first, and at most.
-_STRICTER, _STRICTEST = 1e-8, 1e-3
-# More knots are tried if the last ones gained this share, and the time left is enough for a
-# program that takes so much longer for each knot.
-_GAIN, _LONGER = 1e-4, 2.0
-# Share of the time that each way of limiting means may take.
-_LIMITS_SHARE = 0.2
+
+def solve_program(
+    rounds: QuadraticRounds,
+    discount: float,
+    horizon: int | None,
+    knots: tuple[int, ...],
+    limits: ErrorLimits | None,
+    free: bool,
+    stricter: float,
+    deadline: float,
+) -> tuple[LinearCertificate | None, str]:
+    """Solve one program; the result is an unchecked certificate in scaled units."""
+    n, sets = rounds.tests, len(rounds)
+    small, whole = Symmetric(n), Symmetric(n + 1)
+    now, later = steps(knots, horizon)
+    noisy = not rounds.is_certain
+    apart = noisy and not free  # spread has prices of its own
+    open_knots = len(knots) if horizon is None else len(knots) - 1  # at the horizon all is 0
+    program = Program()
+    mean = [program.add_unknowns(whole.length) for _ in range(open_knots)]
+    spread = [program.add_unknowns(small.length) for _ in range(open_knots if apart else 0)]
+    turned = _Turned(small, whole, limits)
+    ys, zs = [], []
+    strict, strict_small = (stricter * space.vector(np.eye(space.size)) for space in (whole, small))
+    for s in range(sets):
+        carried = discount * whole.operator(partial(rounds.carried, s), whole)
+        scattered = discount * small.operator(partial(rounds.scattered, s), whole)
+        kept = discount * small.operator(partial(rounds.spread, s), small)
+        if free:
+            carried = carried + scattered @ turned.errors_only
+        charge = whole.vector(rounds.charge[s]) - strict
+        charge_spread = small.vector(rounds.charge[s, :n, :n]) - strict_small
+        for before, after in zip(now, later, strict=True):
+            terms: list[tuple[int, FloatArray]] = []
+            terms_spread: list[tuple[int, FloatArray]] = []
+            for k in range(open_knots):
+                if before[k] == 0.0 and after[k] == 0.0:
+                    continue
+                terms.append((mean[k], after[k] * carried - before[k] * np.eye(whole.length)))
+                if apart:
+                    change = after[k] * kept - before[k] * np.eye(small.length)
+                    terms.append((spread[k], after[k] * scattered))
+                    terms_spread.append((spread[k], change))
+            if limits is not None:
+                ys.append(_multiplier(program, small, limits.is_box))
+                terms.append((ys[-1], turned.mean))
+                if apart:
+                    zs.append(_multiplier(program, small, False))
+                    terms.append((zs[-1], turned.spread))
+                    terms_spread.append((zs[-1], np.eye(small.length)))
+            program.require_semidefinite(charge, terms, whole)
+            if apart:
+                program.require_semidefinite(charge_spread, terms_spread, small)
+    objective = np.zeros(program.unknowns)
+    objective[: whole.length] = -whole.vector(np.outer(rounds.start, rounds.start))
+    solution = program.minimise(objective, deadline - counted_seconds())
+    values = solution.values
+    if not np.all(np.isfinite(values)):
+        return None, solution.status
+
+    def read(firsts: list[int], space: Symmetric) -> FloatArray:
+        return space.matrix(np.array([values[at : at + space.length] for at in firsts]))
+
+    Q = np.zeros((len(knots), n + 1, n + 1))
+    Q[:open_knots] = read(mean, whole)
+    R = np.zeros((len(knots), n, n))
+    if apart:
+        R[:open_knots] = read(spread, small)
+    elif free:
+        R = Q[:, :n, :n].copy()
+    shape = (sets, len(now), n, n)
+    Y, Z = np.zeros(shape), np.zeros(shape)
+    if limits is not None:
+        length = n if limits.is_box else small.length
+        if limits.is_box:
+            diagonals = np.array([np.maximum(values[at : at + length], 0.0) for at in ys])
+            Y = (diagonals[:, :, None] * np.eye(n)).reshape(shape)
+        else:
+            Y = _semidefinite(read(ys, small)).reshape(shape)
+        if apart:
+            Z = _semidefinite(read(zs, small)).reshape(shape)
+    nothing = np.zeros((n, n))
+    certificate = LinearCertificate(
+        knots=knots,
+        horizon=horizon,
+        discount=discount,
+        mean=Q,
+        spread=R,
+        centre=np.zeros(n) if limits is None else limits.centre,
+        reach=nothing if limits is None else limits.reach,
+        is_box=limits is not None and limits.is_box,
+        limit=nothing if limits is None else limits.spread,
+        mean_multipliers=np.swapaxes(Y, 0, 1),
+        spread_multipliers=np.swapaxes(Z, 0, 1),
+        growth=np.zeros((n + 1, n + 1)),
+        bound=float(rounds.start @ Q[0] @ rounds.start),
+    )
+    return certificate, solution.status
+
+
+class _Turned:
+    """How multipliers enter the inequality of the mean, as matrices on vectors."""
+
+    def __init__(self, small: Symmetric, whole: Symmetric, limits: ErrorLimits | None) -> None:
+        n = small.size
+
+        self.errors_only = whole.operator(lambda Q: Q[..., :n, :n], small)
+        if limits is None:
+            return
+        basis = np.eye(n)[:, :, None] * np.eye(n)[:, None, :] if limits.is_box else small.basis
+        forms = np.array([limited(Y, limits.centre, limits.reach) for Y in basis])
+        self.mean = whole.vector(forms).T
+        corner = whole.vector(np.diag(np.append(np.zeros(n), 1.0)))
+        self.spread = -np.outer(corner, small.vector(limits.spread))
+
+
+def limited(multiplier: FloatArray, centre: FloatArray, reach: FloatArray) -> FloatArray:
+    """<Y, (e - centre)(e - centre)' - reach> as a form in g = (e, 1): at most 0 within limits."""
+    away = np.column_stack([np.eye(centre.size), -centre])
+    form: FloatArray = away.T @ multiplier @ away
+    form[-1, -1] -= float(np.sum(multiplier * reach))
+    return form
+
+
+def _multiplier(program: Program, space: Symmetric, diagonal: bool) -> int:
+    if diagonal:
+        first = program.add_unknowns(space.size)
+        program.require_nonnegative(first, space.size)
+        return first
+    first = program.add_unknowns(space.length)
+    nothing, identity = np.zeros(space.length), np.eye(space.length)
+    program.require_semidefinite(nothing, [(first, identity)], space)
+    return first
+
+
+def _semidefinite(matrices: FloatArray) -> FloatArray:
+    """The nearest matrices without negative eigenvalues."""
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray(
+        (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    )
+
+
+def slack_of(rounds: QuadraticRounds, found: LinearCertificate) -> float:
+    """By how much the tightest inequality holds (negative: fails), with room for rounding."""
+    n = rounds.tests
+    now, later = steps(found.knots, found.horizon)
+    before, after = (np.tensordot(share, found.mean, axes=1) for share in (now, later))
+    before_spread, after_spread = (
+        np.tensordot(share, found.spread, axes=1) for share in (now, later)
+    )
+    # What eigenvalues may be off by.
+    rounding = 1e-14 * (n + 1) * max(1.0, float(np.abs(found.mean).max()))
+    least = np.inf
+    for s in range(len(rounds)):
+        left = rounds.charge[s] - before
+        left = left + found.discount * (
+            rounds.carried(s, after) + rounds.scattered(s, after_spread)
+        )
+        for step in range(len(now)):
+            Y, Z = found.mean_multipliers[step, s], found.spread_multipliers[step, s]
+            left[step] += limited(Y, found.centre, found.reach)
+            left[step, n, n] -= float(np.sum(Z * found.limit))
+        least = min(least, float(np.linalg.eigvalsh(left).min()))
+        if rounds.is_certain:
+            continue
+        spread = rounds.charge[s, :n, :n] - before_spread + found.spread_multipliers[:, s]
+        spread = spread + found.discount * rounds.spread(s, after_spread)
+        least = min(least, float(np.linalg.eigvalsh(spread).min()))
+    return least - rounding
+
+
+# With more the program has too many blocks to be worth its time.
+MOST_TESTS, MOST_SETS = 8, SET_LIMITS.few
 # Up to this many rounds each has a knot.
 _SHORT = 8
-# Knots grow by this factor; the last is where this many times the mean lifetime has passed.
-_GROWTH, _LIFETIMES = 1.6, 2.0
 
 
 @dataclass(frozen=True)
@@ -47,11 +215,11 @@ class SemidefiniteBound:
     Attributes
     ----------
     bound
-        No schedule costs less.
+        The lower bound.
     adaptive
-        Whether that also holds for whoever chooses sets by looking at the person's weights.
+        Whether it also holds for policies that observe the person's weights.
     certificate
-        What proves it; see `verification.semidefinite_check`.
+        What proves it; see `proofs.semidefinite`.
     """
 
     bound: float
@@ -68,21 +236,21 @@ def semidefinite_bound(
     adaptive: bool = False,
     knots: tuple[int, ...] | None = None,
 ) -> SemidefiniteBound | str:
-    """A lower bound on what any schedule costs somebody whose rounds are linear.
+    """A lower bound on the cost of every schedule for a person whose rounds are linear.
 
     Parameters
     ----------
     expected
-        What is expected of the person, in a world and with the sets that may be shown.
+        The person's expectation for a world and the allowed sets.
     discount
-        What a round weighs against the one before.
+        Discount factor.
     horizon
-        How many rounds there are; infinitely many if left out, which needs a discount below 1.
+        Number of rounds; infinite if left out, which needs a discount below 1.
     time_limit
-        Seconds after which no better bound is looked for.
+        Seconds after which no better bound is sought.
     adaptive
-        Whether to prove it also for policies that see the person's weights. Such a bound is lower.
-        Where weights move by what is shown alone, every bound is of this kind.
+        Whether the bound must also hold for policies that observe the person's weights; such a
+        bound is lower. Where weights depend only on what is shown, every bound is of this kind.
     knots
         Rounds at which matrices are chosen, from 0 to the horizon; chosen here if left out. More of
         them make a better bound and take longer.
@@ -90,7 +258,7 @@ def semidefinite_bound(
     Returns
     -------
     SemidefiniteBound or str
-        Or a sentence that says why there is none.
+        The bound, or a sentence that says why there is none.
 
     Raises
     ------
@@ -100,7 +268,7 @@ def semidefinite_bound(
     Examples
     --------
     >>> import preceptor as pr
-    >>> from preceptor.people.delta_rule import DeltaRule
+    >>> from preceptor.people.outcome_learners import DeltaRule
     >>> world = pr.World.equicorrelated([1.0, 0.8], 0.5)
     >>> person = DeltaRule([0.2, 1.3], rate=0.1)
     >>> expected = person.expected(world, pr.Exactly(1).sets(2))
@@ -125,7 +293,8 @@ def semidefinite_bound(
     scaled = rounds.scaled(units, unit)
     deadline = began + time_limit
     free = adaptive and not scaled.is_certain
-    limits = None if free else limits_of(scaled, _LIMITS_SHARE * time_limit)
+    # Each method of limiting means gets a fifth of the time.
+    limits = None if free else limits_of(scaled, 0.2 * time_limit)
     growth = None
     if limits is None and horizon is None:
         growth = growth_of(scaled, discount, deadline - counted_seconds())
@@ -135,7 +304,8 @@ def semidefinite_bound(
     best, status, took = None, "no time", 0.0
     for place, way in enumerate(ways):
         left = deadline - counted_seconds()
-        larger = _LONGER * len(way) / len(ways[place - 1]) if place else 0.0
+        # A program takes about twice as long per knot.
+        larger = 2.0 * len(way) / len(ways[place - 1]) if place else 0.0
         if left <= took * larger:
             break
         at = counted_seconds()
@@ -143,7 +313,8 @@ def semidefinite_bound(
         took = counted_seconds() - at
         if found is None:
             continue
-        enough = best is not None and found.bound < (1.0 + _GAIN) * best.bound
+        # More knots are tried if the last ones gained enough.
+        enough = best is not None and found.bound < (1.0 + 1e-4) * best.bound
         if best is None or found.bound > best.bound:
             best = found
         if enough:
@@ -161,13 +332,13 @@ def _proven(
     discount: float,
     horizon: int | None,
     knots: tuple[int, ...],
-    limits: Limits | None,
+    limits: ErrorLimits | None,
     free: bool,
     deadline: float,
 ) -> tuple[LinearCertificate | None, str]:
-    """A certificate in scaled units that passes the check, made as strict as that takes."""
-    stricter, status = _STRICTER, "no time"
-    while stricter <= _STRICTEST and counted_seconds() < deadline:
+    """A certificate in scaled units that passes the check, with the margin that this takes."""
+    stricter, status = 1e-8, "no time"
+    while stricter <= 1e-3 and counted_seconds() < deadline:
         found, status = solve_program(
             rounds, discount, horizon, knots, limits, free, stricter, deadline
         )
@@ -181,7 +352,7 @@ def _proven(
 
 
 def _ladder(discount: float, horizon: int | None) -> list[tuple[int, ...]]:
-    """Knots from few to many. Few are often enough, and sure to end in time."""
+    """Lists of knots from few to many: few are often enough, and finish in time."""
     finest = default_knots(discount, horizon)
     if horizon is not None and horizon <= _SHORT:
         return [finest]
@@ -192,19 +363,19 @@ def _ladder(discount: float, horizon: int | None) -> list[tuple[int, ...]]:
 
 
 def default_knots(discount: float, horizon: int | None) -> tuple[int, ...]:
-    """Rounds at which matrices are chosen: dense at first, where most is decided.
+    """Rounds at which matrices are chosen: dense at first, where they matter most.
 
     >>> default_knots(0.99, None)
     (0, 1, 2, 4, 7, 11, 18, 28, 45, 72, 115, 200)
     >>> default_knots(0.99, 6)
     (0, 1, 2, 3, 4, 5, 6)
     """
-    last = horizon if horizon is not None else max(round(_LIFETIMES / (1.0 - discount)), 1)
+    last = horizon if horizon is not None else max(round(2.0 / (1.0 - discount)), 1)
     if last <= _SHORT:
         return tuple(range(last + 1))
     knots, length = [0, 1, 2], 1.0
     while knots[-1] < last:
-        length *= _GROWTH
+        length *= 1.6
         knots.append(min(knots[-1] + max(round(length), 1), last))
     if knots[-1] - knots[-2] < (knots[-2] - knots[-3]) / 2:
         del knots[-2]

@@ -1,52 +1,60 @@
-"""Advice in short, as text and as plain data: what to do, what it is worth, how sure that is."""
+"""Advice as a headline, as text and as plain data: what to do, what it is worth, how sure it is."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from preceptor._base.words import counted, listed, percent, wrap
+from preceptor._base.words import LISTED, counted, listed, percent, wrap
+from preceptor.advice.advice import Advice
+from preceptor.advice.alternatives import Alternative
 from preceptor.advice.comparing import WORTH_HAVING
-from preceptor.evaluation.mistakes import Mistakes, decides
+from preceptor.advice.looking import WITHIN, Looking
+from preceptor.model.mistakes import Mistakes, decides
+from preceptor.model.plan import Plan
 from preceptor.model.yes_no_risks import Decision
-from preceptor.report.mistake_words import (
+from preceptor.report.mistakes_and_people import (
     against,
     best_set,
     costs,
     has_costs,
     mistakes_by,
     still_wrong,
+    worst_off,
 )
-from preceptor.report.people_words import worst_off
-from preceptor.report.phrases import cases, joined, section, table
-from preceptor.report.scale import per_case, scale_of
-from preceptor.report.showing import repeated_word, rounds_shown, settles_after
+from preceptor.report.phrases import (
+    NOTHING_SAVED,
+    cases,
+    joined,
+    per_case,
+    scale_of,
+    section,
+    table,
+)
+from preceptor.report.schedule_view import repeated_word, rounds_shown, settles_after
 from preceptor.report.tables import rival_rows
-from preceptor.report.words import explain, in_a_sentence, least_loss
+from preceptor.report.words import explain, in_a_sentence, least_loss, plan_facts
 
-if TYPE_CHECKING:
-    from preceptor.advice import Advice, Alternative
-    from preceptor.plan import Plan
-    from preceptor.problem import Problem
-
-# Savings below this share are none.
-_NOTHING = 5e-5
-# Weights on the terminal; all of them are in the report and in the data.
-_MOST_WEIGHTS = 8
+_AS_GOOD = ": one fixed set is as good"
 
 
 def headline(advice: Advice) -> tuple[str, ...]:
-    """What to do, what it is worth, how sure it is, for whom it would be wrong: a text each."""
-    return (_what_to_do(advice.plan), _worth(advice), _how_sure(advice), _wrong_for(advice))
+    """What to do, what it is worth, how sure it is, for which people it is wrong, and looking."""
+    said = (_what_to_do(advice), _worth(advice), _how_sure(advice), _wrong_for(advice))
+    return said if advice.looking is None else (*said, _by_looking(advice.plan, advice.looking))
 
 
-def _what_to_do(plan: Plan) -> str:
+def _what_to_do(advice: Advice) -> str:
+    plan = advice.plan
     policy, horizon = plan.policy, plan.problem.horizon
     commit, length = policy.commit, plan.exploration_length
     if commit is not None and is_one_set(plan):
-        what = f"always show {joined(plan, commit)}" if commit else "show nothing, ever"
-        return f"Nothing to plan: {what}."
+        if not commit:
+            return _nothing_to_show(advice)
+        return f"No schedule is needed: always show {joined(plan, commit)}."
     brief = in_a_sentence(plan)
     if brief:
         return brief
@@ -55,64 +63,97 @@ def _what_to_do(plan: Plan) -> str:
         many = counted(len(set(policy.schedule(horizon))), "set")
         return f"Follow a schedule of {cases(horizon)} that rotates among {many}."
     if commit is not None and length is not None:
-        first = counted(len(set(policy.schedule(length))), "set")
+        tally = Counter(policy.schedule(length)).most_common()
+        names = plan.problem.world.name_of
+        most = [f"{' + '.join(names(shown)) or 'nothing'} ({cases(n)})" for shown, n in tally[:3]]
         last = f" (to the last, case {horizon})" if horizon is not None else ""
-        return (
-            f"Show {first} in the first {cases(length)} as the schedule says, then always "
-            f"{joined(plan, commit)}{last}."
-        )
+        said = f"In the first {cases(length)} show {listed(most)}"
+        ending = f"then always {joined(plan, commit)}{last}"
+        if len(tally) == len(most):
+            return f"{said}, in the order of the schedule; {ending}."
+        others = counted(len(tally) - len(most), "other set")
+        return f"{said}, and {others} between them; {ending}. `--simple 3` plans with three sets."
     word = repeated_word(policy)
     if word:
         many = counted(len(set(word)), "set")
         first_cases = f"Follow the schedule for {cases(settled)}, then r" if settled else "R"
         return f"{first_cases}epeat a cycle of {cases(len(word))} with {many}, over and over."
     many = counted(len(set(policy.schedule(rounds_shown(plan)))), "set")
-    return f"Follow the schedule, which goes on changing among {many}."
+    return f"Follow the schedule, which keeps changing among {many}."
+
+
+def _nothing_to_show(advice: Advice) -> str:
+    """Why the best plan shows no test, how much the tests tell at all, and what would change it."""
+    found = advice.estimate
+    told = ""
+    if found is not None:
+        name = found.design.outcome_name
+        if found.world.is_binary:
+            low, high = found.held_out.auc_interval
+            told = (
+                f"These tests tell little about {name}: in held-out cases their AUC is "
+                f"{found.held_out.auc:.2f} ({low:.2f} to {high:.2f}; 0.5 is chance). "
+            )
+        else:
+            share = max(found.r_squared, 0.0)
+            # Large-sample standard error of a squared correlation.
+            error = 2.0 * math.sqrt(share / found.rows) * (1.0 - share)
+            low, high = max(share - 1.96 * error, 0.0), min(share + 1.96 * error, 1.0)
+            told = (
+                f"These tests tell little about {name}: they predict {share:.0%} of its variance "
+                f"in held-out cases ({low:.0%} to {high:.0%}). "
+            )
+    return (
+        f"{told}Showing none of the tests costs least: what a learner gains from them is less than "
+        "the chance in single outcomes, which they would learn as well, costs. Tests that tell "
+        "more, or learners who change less with each outcome, would change that."
+    )
 
 
 def _worth(advice: Advice) -> str:
-    """What the plan saves, or what the simple habit forgoes."""
+    """What the plan saves, or what one fixed set forgoes."""
     plan, free = advice.plan, advice.free
     fixed = _habit(advice)
     said = []
     if is_one_set(plan) and free is not None and not is_one_set(free):
         saved = max(1.0 - free.value / plan.value, 0.0) if plan.value > 0.0 else 0.0
-        worth = f"{_share(saved)} of the {scale_of(plan.problem).what}"
-        gains = "save" if plan.problem.is_binary else "be worth"
-        said.append(f"A schedule would {gains} {worth}{_verdict(saved)}.")
+        verdict = _AS_GOOD
+        if saved >= WORTH_HAVING:
+            verdict = ", which these cases cannot distinguish from zero; one fixed set is preferred"
+        what = scale_of(plan.problem).what
+        said.append(f"A schedule would save {_share(saved)} of the {what}{verdict}.")
     elif fixed is not None and is_one_set(plan):
-        said.append("No schedule was found that costs less: the simple habit is as good.")
+        said.append(f"No schedule was found that costs less{_AS_GOOD}.")
     elif fixed is not None:
-        said.append(_beside_habit(plan, fixed))
+        said.append(_against_habit(plan, fixed))
     if fixed is not None:
         is_linear = advice.estimate is not None and advice.estimate.is_linear_reading
         said += in_numbers(plan, advice.rivals, is_linear=is_linear)
     if advice.simple is not None and free is not None and plan.value > 0.0 and free.value > 0.0:
         more = max(plan.value / free.value - 1.0, 0.0)
         limit = counted(advice.simple, "set")
-        said.append(f"At most {limit} in place of any number costs {_share(more)} more.")
+        said.append(f"At most {limit} instead of any number costs {_share(more)} more.")
     return " ".join(said) or "What it is worth was not compared."
 
 
-def _beside_habit(plan: Plan, habit: Alternative) -> str:
-    """What the plan saves or costs beside one fixed set, on average and for the worst off."""
+def _against_habit(plan: Plan, habit: Alternative) -> str:
+    """What the plan saves or costs against one fixed set, on average and in the worst case."""
     saved = 1.0 - plan.value / habit.value if habit.value > 0.0 else 0.0
     always = f"always showing {set_of(plan, habit)}"
     worst = _worst_off(plan, habit)
     mean = " on average" if plan.regrets is not None else ""
-    if saved <= -_NOTHING and worst:
-        return f"Costs {_share(-saved)} more{mean} than {always}, but{worst}."
+    if saved <= -NOTHING_SAVED and worst:
+        return f"Costs {_share(-saved)} more{mean} than {always}, but {worst}."
     if worst:
-        worst = f"; {worst.lstrip()}"
+        worst = f"; {worst}"
     elif saved < WORTH_HAVING:
-        worst = ": the simple habit is as good"
-    gains = "Saves" if plan.problem.is_binary else "Worth"
+        worst = _AS_GOOD
     what = scale_of(plan.problem).what
-    return f"{gains} {_share(max(saved, 0.0))} of the {what}{mean} against {always}{worst}."
+    return f"Saves {_share(max(saved, 0.0))} of the {what}{mean} compared with {always}{worst}."
 
 
 def _habit(advice: Advice) -> Alternative | None:
-    """The fixed set that the plan was compared with in worlds drawn again; else the best one."""
+    """The fixed set that the plan was compared with in resampled worlds; else the best one."""
     found = advice.resampled
     shown = {r.policy.commit: r for r in advice.rivals[:2][::-1] if r.policy is not None}
     if found is not None and found.habit in shown:
@@ -121,20 +162,14 @@ def _habit(advice: Advice) -> Alternative | None:
 
 
 def _worst_off(plan: Plan, habit: Alternative) -> str:
-    """For a crowd: how much less the worst off loses than by the habit, if it is less."""
+    """For a crowd: how much less the worst-off person loses than by the habit, if it is less."""
     if plan.regrets is None or plan.regrets.objective == "mean":
         return ""
     row = 2 if habit.name == "fixed" else 1
     ours, theirs = (float(plan.regrets.table[i].max()) for i in (0, row))
     if theirs - ours < WORTH_HAVING:
         return ""
-    return f" the worst off loses {percent(ours)} in place of {percent(theirs)}"
-
-
-def _verdict(saved: float) -> str:
-    if saved < WORTH_HAVING:
-        return ": the simple habit is as good"
-    return ", which these cases cannot tell from nothing: the simple habit is preferred"
+    return f"the worst-off person loses {percent(ours)} instead of {percent(theirs)}"
 
 
 def _how_sure(advice: Advice) -> str:
@@ -146,13 +181,14 @@ def _how_sure(advice: Advice) -> str:
         worlds = f"{len(found.gains)} worlds estimated from other draws of the cases"
         which = "a schedule" if is_one_set(plan) else "the plan"
         if not (is_one_set(plan) and advice.free is None):
-            said.append(f"In {worlds}, {which} saves {_signed(low)} to {_signed(high)}")
-            said[-1] += f" against {joined(plan, found.habit)}, "
-            said[-1] += f"which is the best fixed set in {share:.0%} of them."
+            said.append(
+                f"In {worlds}, {which} saves {low:z.1%} to {high:z.1%} compared with "
+                f"{joined(plan, found.habit)}, which is the best fixed set in {share:.0%} of them."
+            )
         else:
             said.append(f"In {worlds}, this set is the best fixed one in {share:.0%}.")
     elif advice.estimate is None:
-        said.append("The world is taken as given; nothing says how sure it is.")
+        said.append("The world is taken as given; its uncertainty is not known.")
     return " ".join(said)
 
 
@@ -161,38 +197,53 @@ def _wrong_for(advice: Advice) -> str:
     if plan.regrets is not None:
         worst = worst_off(plan.regrets)
         if worst is None:
-            return "Wrong for: nobody among the kinds of person it was made for, as far as found."
+            return "Wrong for: none of the kinds of person it was made for, as far as search found."
         loses = percent(plan.regrets.table[0, worst])
         return (
-            f'Wrong for: "{plan.regrets.people[worst]}" loses most by it, {loses} beyond a plan of '
-            "their own; and people unlike any of the kinds below."
+            f'Wrong for: "{plan.regrets.people[worst]}" loses most, {loses} more than by their own '
+            "plan; and people unlike any of the kinds below."
         )
-    text = f"Wrong for: whoever learns otherwise than assumed ({plan.problem.learner.kind})"
-    if advice.changes and advice.changes[0].saving >= _NOTHING:
+    text = f"Wrong for: people who do not learn as assumed ({plan.problem.learner.kind})"
+    if advice.changes and advice.changes[0].saving >= NOTHING_SAVED:
         worst_change = advice.changes[0]
         missed = f"{_share(worst_change.saving)} of the {scale_of(plan.problem).what}"
-        if plan.problem.is_binary:
-            text += f"; if {worst_change.direction}, a plan made for that would save {missed}"
-        else:
-            text += f"; if {worst_change.direction}, it misses {missed}"
+        text += f"; if {worst_change.direction}, a plan made for that would save {missed}"
     return f"{text}."
 
 
+def _by_looking(plan: Plan, found: Looking) -> str:
+    """What choosing with the case in view would be worth to these people."""
+    commit = plan.policy.commit
+    habit = f"always showing {joined(plan, commit)}" if commit and is_one_set(plan) else "this plan"
+    aim = f"half of the trainees within {WITHIN:.0%} of an expert without help"
+    tutor = "choosing cases and tests by their results and the trainee's answers"
+    if found.chosen is None:
+        said = f"{tutor} (`preceptor teach`) would not bring {aim} in {found.most_chosen} cases"
+    else:
+        high = f"more than {found.most_chosen}" if found.high is None else f"{found.high}"
+        interval = f" ({found.low} to {high})" if found.low != found.high else ""
+        said = (
+            f"{tutor} (`preceptor teach`) would bring {aim} after about "
+            f"{cases(found.chosen)}{interval}"
+        )
+    takes = f"more than {found.most_planned}" if found.planned is None else f"{found.planned}"
+    return (
+        f"Looking at the case: {said}; {habit} takes {takes}. Simulated with {found.people} people "
+        "of these kinds and cases of this table; real trainees may differ."
+    )
+
+
 def _share(value: float) -> str:
-    """A saving as people read it: more digits the smaller it is."""
-    if value < _NOTHING:
+    """Format a saving: more digits the smaller it is."""
+    if value < NOTHING_SAVED:
         return "less than 0.01%" if value > 0.0 else "0%"
     return f"{value:.2%}" if value < 0.01 else f"{value:.1%}"
 
 
-def _signed(value: float) -> str:
-    return f"{value:.1%}".replace("-0.0%", "0.0%")
-
-
 def in_numbers(plan: Plan, rivals: Sequence[Alternative], *, is_linear: bool = False) -> list[str]:
-    """The loss per case of plan and rivals: in the unit of the outcome, or as mistakes.
+    """Loss per case of plan and rivals: in units of the outcome, or as mistakes.
 
-    `is_linear` where an outcome that takes two values is read as a number.
+    `is_linear`: whether an outcome with two values is treated as a number.
     """
     problem, scale = plan.problem, scale_of(plan.problem)
     others = _habits(plan, [rival for rival in rivals if rival.name in ("fixed", "predictive")])
@@ -208,9 +259,9 @@ def in_numbers(plan: Plan, rivals: Sequence[Alternative], *, is_linear: bool = F
         each = " per case" if scale.per == 1 else ""
         cheapest = sorted(same, key=lambda each: each[0].value)[:1]
         numbers = [f"{per_case(problem, r.value):.4g} {words}" for r, words in others + cheapest]
-        beside = f", against {listed(numbers)}" if numbers else ""
+        rest = f", against {listed(numbers)}" if numbers else ""
         own = f"{per_case(problem, plan.value):.4g}"
-        said.append(f"{scale.label.capitalize()}{unit}: {own}{each}{beside}.")
+        said.append(f"{scale.label.capitalize()}{unit}: {own}{each}{rest}.")
     if is_linear:
         said.append(_linear_floor(plan))
     if problem.is_binary:
@@ -219,7 +270,7 @@ def in_numbers(plan: Plan, rivals: Sequence[Alternative], *, is_linear: bool = F
 
 
 def _habits(plan: Plan, fixed_sets: list[Alternative]) -> list[tuple[Alternative, str]]:
-    """Fixed sets beside the plan, and what to call them; what shows the same is left out."""
+    """Fixed sets to compare with, and their names; sets that show the same are merged."""
     others: list[tuple[Alternative, str]] = []
     for rival in fixed_sets:
         is_fixed = rival.name == "fixed"
@@ -235,18 +286,18 @@ def _habits(plan: Plan, fixed_sets: list[Alternative]) -> list[tuple[Alternative
 
 
 def _linear_floor(plan: Plan) -> str:
-    """What no linear reader can go below; a reader of yes and no may."""
+    """The least loss of a linear reader, where the outcome has two values."""
     least, scale = least_loss(plan), scale_of(plan.problem)
     if least is None:
         return ""
     return (
-        f"No linear reader of what may be shown can be below {float(scale.of(least)):.4g}; the "
-        "outcome takes two values, and whoever reads it as yes or no may be."
+        f"No linear reader of the allowed tests can be below {float(scale.of(least)):.4g}; the "
+        "outcome has two values, and a reader who treats it as yes or no may be."
     )
 
 
 def _no_use(plan: Plan, same: list[Alternative]) -> str:
-    """A warning where the same answer for everybody costs less than showing tests."""
+    """Warn where one answer for all cases costs less than showing tests."""
     best = min(same, key=lambda rival: rival.value, default=None)
     if best is None or best.value >= plan.value:
         return ""
@@ -256,7 +307,7 @@ def _no_use(plan: Plan, same: list[Alternative]) -> str:
 
 
 def _floor(plan: Plan) -> str:
-    """What nobody can go below, where the outcome is yes or no."""
+    """The least possible loss, where the outcome is yes or no."""
     if decides(plan.problem):
         return still_wrong(plan)
     least, shown = least_loss(plan), best_set(plan.problem)
@@ -272,30 +323,34 @@ def is_one_set(plan: Plan) -> bool:
 
 
 def set_of(plan: Plan, rival: Alternative) -> str:
-    """What a rival shows, for a sentence."""
+    """The tests that a rival shows, for a sentence."""
     shown = None if rival.policy is None else rival.policy.commit
     return joined(plan, shown) if shown else "nothing"
 
 
 def explain_advice(advice: Advice) -> str:
-    """What `preceptor plan` prints; for a crowd the table of its people has the rivals too."""
+    """What `preceptor plan` prints; for a crowd, the table of people includes the rivals."""
     parts = [section("In short", list(advice.headline)), explain(advice.plan)]
     if advice.plan.regrets is None:
         parts.append(_compared(advice))
-    parts += [part for part in (_weights(advice), _left_out(advice)) if part]
-    return "\n\n".join(parts)
+    parts.append(_weights(advice))
+    if advice.notes:
+        parts.append(section("Left out", list(advice.notes)))
+    return "\n\n".join(filter(None, parts))
 
 
 def _weights(advice: Advice) -> str:
     """The estimated weights of the tests that the plan shows, with intervals."""
-    found, world = advice.resampled, advice.plan.problem.world
+    plan, found, world = advice.plan, advice.resampled, advice.plan.problem.world
     if found is None:
         return ""
-    shown = {i for each in _sets_shown(advice.plan) for i in each}
-    rows = [(i, row) for i, row in enumerate(found.weights) if i in shown]
+    horizon = plan.problem.horizon
+    sets = plan.policy.used_sets() if horizon is None else plan.policy.schedule(horizon)
+    shown = {i for each in sets for i in each}
+    rows = [row for i, row in enumerate(found.weights) if i in shown]
     if not rows:
         return ""
-    rows = sorted(rows, key=lambda each: -abs(each[1].weight))[:_MOST_WEIGHTS]
+    rows = sorted(rows, key=lambda row: -abs(row.weight))[:LISTED]
     unit = f" ({world.units.outcome})" if world.units is not None else ""
     if world.is_binary:
         unit = " on the scale of the score"
@@ -307,65 +362,56 @@ def _weights(advice: Advice) -> str:
             f"{row.low:+.3g} to {row.high:+.3g}",
             f"{row.correlation:+.2f}" + ("*" if row.disagrees else " "),
         )
-        for _, row in rows
+        for row in rows
     ]
     legend = [
         f"Estimated{unit}, in {found.replicates} draws of the cases; tests that the plan shows."
     ]
-    if any(row.disagrees for _, row in rows):
+    if any(row.disagrees for row in rows):
         legend.append(
-            "* The weight has the other sign than the test's own correlation with the outcome: it "
-            "stands for what the test adds to the others, and nearly copies share it between them."
+            "* The weight has the opposite sign to the test's own correlation with the outcome: it "
+            "is what the test adds to the others, and near duplicates share it between them."
         )
     lines = [line for text in legend for line in wrap(text, "  ", "  ")]
     return "\n".join(["Estimated weights", *table([head, *cells]), *lines])
 
 
-def _sets_shown(plan: Plan) -> list[tuple[int, ...]]:
-    """What is shown while cases count."""
-    horizon = plan.problem.horizon
-    return plan.policy.used_sets() if horizon is None else plan.policy.schedule(horizon)
-
-
-def _left_out(advice: Advice) -> str:
-    return section("Left out", list(advice.notes)) if advice.notes else ""
-
-
 def _compared(advice: Advice) -> str:
-    """A table of what else could be done."""
-    plan = advice.plan
-    scale = scale_of(plan.problem)
+    """A table of other policies."""
+    plan, problem = advice.plan, advice.plan.problem
+    scale = scale_of(problem)
     found = rival_rows(plan, advice.rivals, advice.free)
-    head: tuple[str, ...] = ("way to choose", scale.label, "loss vs plan", "excess loss")
+    head: tuple[str, ...] = ("policy", scale.label, "loss vs plan", "excess loss")
     rows: list[tuple[str, ...]] = [(r.title, r.per_case, r.more, r.excess) for r in found]
-    if decides(plan.problem):
+    if decides(problem):
         total = "wrong" if scale.what == "wrong decisions" else scale.what
-        head = ("way to choose", "misses", "false alarms", total, "loss vs plan", "excess loss")
+        head = ("policy", "misses", "false alarms", total, "loss vs plan", "excess loss")
         rows = [(r.title, r.misses, r.false_alarms, r.per_case, r.more, r.excess) for r in found]
     unit = f", in {scale.unit}" if scale.unit else ""
+    about = f"{scale.label.capitalize()} over all cases{unit}."
+    if isinstance(problem.risk, Decision):
+        charged = f"; {costs(problem.risk)}" if has_costs(problem) else ""
+        about = f"Misses and false alarms per 100 cases, over all cases{charged}."
     best = "Best achievable: the best set, read by a person who knows every weight from case 1."
     return "\n".join(
         [
-            "Compared with other ways to choose tests",
+            "Compared with other policies",
             *table([head, *rows]),
             "",
-            _about_columns(plan.problem, f"{scale.label.capitalize()} over all cases{unit}."),
+            about,
             best,
             "Excess loss: loss above the best achievable, as a multiple of the plan's.",
         ]
     )
 
 
-def _about_columns(problem: Problem, otherwise: str) -> str:
-    """What the numbers of the table are."""
-    if not isinstance(problem.risk, Decision):
-        return otherwise
-    charged = f"; {costs(problem.risk)}" if has_costs(problem) else ""
-    return f"Misses and false alarms per 100 cases, over all cases{charged}."
+# Fields of rivals and of changed assumptions that go into plain data unchanged.
+_OF_RIVALS = ("name", "title", "value", "standard_error")
+_OF_CHANGES = ("kept", "again", "saving", "saving_at_most")
 
 
 def advice_to_dict(advice: Advice) -> dict[str, Any]:
-    """All of it as plain data."""
+    """Return advice as plain data."""
     plan, problem = advice.plan, advice.plan.problem
     estimate, proof = advice.estimate, advice.verification
 
@@ -375,24 +421,15 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
     return {
         "headline": list(advice.headline),
         "provenance": asdict(advice.provenance),
-        "commit": names(plan.policy.commit),
-        "exploration_length": plan.exploration_length,
-        "value": plan.value,
-        "lower_bound": plan.lower_bound,
-        "bound_holds_for": plan.bound_holds_for,
-        "gap": plan.gap,
-        "status": plan.status.value,
+        **plan_facts(plan),
         "verified": None if proof is None else proof.ok,
         "scale": scale_of(problem).axis,
         "per_case": per_case(problem, plan.value),
         **_mistakes_to_dict(mistakes_by(plan) if decides(problem) else None),
         "alternatives": [
             {
-                "name": rival.name,
-                "title": rival.title,
+                **{name: getattr(rival, name) for name in _OF_RIVALS},
                 "shows": names(rival.policy.commit if rival.policy else None),
-                "value": rival.value,
-                "standard_error": rival.standard_error,
                 "per_case": per_case(problem, rival.value),
                 "more_than_plan": rival.excess(plan),
                 **_mistakes_to_dict(rival.mistakes),
@@ -400,19 +437,14 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
             for rival in advice.rivals
         ],
         "sensitivity": [
-            {
-                "if": change.direction,
-                "kept": change.kept,
-                "again": change.again,
-                "saving": change.saving,
-                "saving_at_most": change.saving_at_most,
-            }
+            {"if": change.direction, **{name: getattr(change, name) for name in _OF_CHANGES}}
             for change in advice.changes
         ],
         **_people_to_dict(plan),
         "simple": advice.simple,
         "searched": None if advice.free is None else advice.free.value,
         "resampled": _resampled_to_dict(advice),
+        "looking": None if advice.looking is None else asdict(advice.looking),
         "left_out": list(advice.notes),
         "schedule": [
             {"case": row.case, "show": list(row.shown), "text": row.text}
@@ -428,7 +460,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
 
 
 def _mistakes_to_dict(mistakes: Mistakes | None) -> dict[str, Any]:
-    """Where answers are decisions: how often each is wrong, and the usual two rates."""
+    """Where answers are decisions: misses, false alarms, sensitivity and specificity."""
     if mistakes is None:
         return {}
     return {
@@ -442,7 +474,7 @@ def _mistakes_to_dict(mistakes: Mistakes | None) -> dict[str, Any]:
 
 
 def _resampled_to_dict(advice: Advice) -> dict[str, Any] | None:
-    """Plan, habit and weights in worlds estimated from cases drawn again."""
+    """Plan, habit and weights in worlds estimated from resampled cases."""
     found, world = advice.resampled, advice.plan.problem.world
     if found is None:
         return None
@@ -462,7 +494,7 @@ def _resampled_to_dict(advice: Advice) -> dict[str, Any] | None:
 
 
 def _people_to_dict(plan: Plan) -> dict[str, Any]:
-    """For a crowd: what the plan means to each of its people."""
+    """For a crowd: regrets of each person."""
     regrets = plan.regrets
     if regrets is None:
         return {}

@@ -1,68 +1,110 @@
-"""The pictures of the report, each one idea: what of a plan each chart shows, as SVG text."""
+"""Pictures of the report, as SVG text: schedule, losses, learning, sensitivities, people.
+
+The alt text of each says what it shows, in a sentence or two with numbers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor._base.words import counted, sentence
-from preceptor.evaluation.mistakes import Mistakes
-from preceptor.evaluation.value import losses_along, running_counts
+from preceptor._base.words import LISTED, counted, first_few, listed, sentence
+from preceptor.advice.alternatives import Alternative
+from preceptor.advice.sensitivity import Change
+from preceptor.model.evaluation import losses_along, running_counts
 from preceptor.model.matrices import correlations_of
+from preceptor.model.mistakes import Mistakes
+from preceptor.model.plan import Plan
 from preceptor.model.sets import TestSet
-from preceptor.plan import Plan
-from preceptor.report import palette
-from preceptor.report.axes import Axis
-from preceptor.report.charts import (
-    DASHES,
-    Dots,
-    Line,
-    Row,
-    line_chart,
-    row_chart,
-    timeline_chart,
-)
-from preceptor.report.heard import (
-    correlations_heard,
-    learning_heard,
-    lines_heard,
-    often_heard,
-    some,
-)
-from preceptor.report.mistake_words import best_by, mistakes_in_first
-from preceptor.report.phrases import joined
-from preceptor.report.scale import scale_of
-from preceptor.report.showing import (
-    MOST_ROWS,
-    bars_of,
-    colours_of,
-    commit_note,
-    commits_in_sight,
-    places_of,
-    rounds_shown,
-    rows_of,
-    settles_after,
-)
-from preceptor.report.svg import shortened
+from preceptor.model.world import World
+from preceptor.report import charts, palette, schedule_view
+from preceptor.report.mistakes_and_people import best_by, mistakes_in_first
+from preceptor.report.phrases import joined, scale_of
 from preceptor.report.words import least_loss
 
-if TYPE_CHECKING:
-    from preceptor.advice import Alternative, Change
+
+def abridged(parts: Sequence[str], noun: str) -> str:
+    """List the first few items, and how many more there are.
+
+    >>> abridged([f"t{i}" for i in range(10)], "test")
+    't0, t1, t2, t3, t4, t5, t6, t7 and 2 more tests'
+    """
+    if len(parts) > LISTED + 1:
+        return first_few(parts, noun=f"more {noun}s")
+    return listed(parts) if parts else "nothing"
+
+
+def shown_alt_text(world: World, schedule: Sequence[TestSet]) -> str:
+    """How often each test is shown, the most frequent first."""
+    often = {
+        name: sum(block[0] in shown for shown in schedule)
+        for name, block in zip(world.tests, world.blocks, strict=True)
+    }
+    seen = sorted((name for name in often if often[name]), key=lambda name: -often[name])
+    return abridged([f"{charts.shortened(name)} in {often[name]:,}" for name in seen], "test")
+
+
+def lines_alt_text(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: int) -> str:
+    """Where each line begins and ends; lines without finite values are left out."""
+    parts = []
+    for name, values in lines:
+        known = [float(value) for value in values if np.isfinite(value)]
+        if known and max(known) - min(known) < 1e-9 * max(map(abs, known)):
+            parts.append(f"{name} {known[0]:.3g} throughout")
+        elif known:
+            parts.append(f"{name} from {known[0]:.3g} to {known[-1]:.3g}")
+    return f"{what}, from the first to number {last:,}: {listed(parts) if parts else 'nothing'}."
+
+
+def learning_alt_text(
+    world: World, weights: FloatArray, truth: FloatArray, tests: list[int]
+) -> str:
+    """First and last weights (cases + 1, n) of some tests, and the true ones."""
+    parts = [
+        f"{charts.shortened(world.labels[test])} from {weights[0, test]:.2g} to "
+        f"{weights[-1, test]:.2g} (right would be {truth[test]:.2g})"
+        for test in tests
+    ]
+    return (
+        f"The person's weights over {counted(len(weights) - 1, 'case')}: {abridged(parts, 'test')}."
+    )
+
+
+def correlations_alt_text(
+    values: Sequence[Sequence[float]], labels: Sequence[str], committed: Sequence[int]
+) -> str:
+    """The strongest correlations either way, and those within the set that the plan commits to."""
+    pairs = [
+        (float(values[i][j]), f"{charts.shortened(labels[i])} with {charts.shortened(labels[j])}")
+        for i in range(len(labels))
+        for j in range(i)
+    ]
+    text = f"Correlations of {counted(len(labels), 'column')}"
+    if pairs:
+        (low, least), (high, most) = min(pairs), max(pairs)
+        text += f", from {low:.2f} ({least}) to {high:.2f} ({most})"
+    within = [float(values[i][j]) for i in committed for j in committed if j < i]
+    if within:
+        text += f"; among those that the plan commits to {min(within):.2f} to {max(within):.2f}"
+    elif committed:
+        text += f"; the plan commits to {charts.shortened(labels[committed[0]])}"
+    return f"{text}."
+
 
 GREY = palette.GREY.light
 _PLAN, _FIXED = palette.PLAN.light, palette.FIXED.light
 _PREDICTIVE, _RANDOM = palette.PREDICTIVE.light, palette.RANDOM.light
 _STYLES = {
-    "fixed": (_FIXED, DASHES[1]),
-    "predictive": (_PREDICTIVE, DASHES[3]),
-    "random": (_RANDOM, DASHES[5]),
-    # The same answer for everybody, which needs no tests.
-    "yes": (GREY, DASHES[4]),
-    "no": (GREY, DASHES[6]),
-    "prevalence": (GREY, DASHES[4]),
+    "fixed": (_FIXED, charts.DASHES[1]),
+    "predictive": (_PREDICTIVE, charts.DASHES[3]),
+    "random": (_RANDOM, charts.DASHES[5]),
+    # One answer for all cases, which needs no tests.
+    "yes": (GREY, charts.DASHES[4]),
+    "no": (GREY, charts.DASHES[6]),
+    "prevalence": (GREY, charts.DASHES[4]),
 }
 # The first policies of `Regrets`, in its order, and how they are marked.
 _POLICIES = (
@@ -70,55 +112,61 @@ _POLICIES = (
     ("Most predictive tests", _PREDICTIVE, "diamond"),
     ("Best fixed set", _FIXED, "square"),
 )
-# Regrets beyond this, in percent, lie at the edge of the picture.
+# Regrets beyond this, in percent, are drawn at the edge of the picture.
 _MOST_REGRET = 300.0
-# Of cells with correlations: blue, nearly white, vermilion, told apart by everybody; and inks.
+# Cells of correlations: blue, nearly white, vermilion, safe for colour-blind readers; and inks.
 _LEAST, _MIDDLE, _MOST = (0, 100, 165), (247, 247, 247), (190, 74, 0)
 _INKS = ("#000000", "#fefefe")
 
 
 def timeline(plan: Plan) -> str:
-    """What is shown when: one row per test, a bar while it is shown."""
-    rounds = rounds_shown(plan)
+    """When each test is shown: one row per test, a bar while it is shown."""
+    rounds = schedule_view.rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    note = commit_note(plan)
-    return timeline_chart(
+    note = schedule_view.commit_note(plan)
+    return charts.timeline_chart(
         "timeline",
         f"What is shown in the first {counted(rounds, 'case')}: "
-        f"{often_heard(plan.problem.world, schedule)}; {note}.",
+        f"{shown_alt_text(plan.problem.world, schedule)}; {note}.",
         _rows(plan, schedule),
         x_axis=cases_axis(rounds),
         x_label="case",
         note=note,
-        shaded_from=(settles_after(plan.policy) or 0) + 0.5 if commits_in_sight(plan) else None,
+        shaded_from=(schedule_view.settles_after(plan.policy) or 0) + 0.5
+        if schedule_view.commits_in_sight(plan)
+        else None,
     )
 
 
-def _rows(plan: Plan, schedule: list[TestSet]) -> list[Row]:
-    """A row per test; of very many, those that are shown most, and one for all the others."""
+def _rows(plan: Plan, schedule: list[TestSet]) -> list[charts.Row]:
+    """A row per test; if there are many, those shown most, and one row for the others."""
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
-    colours = colours_of(world, schedule)
-    tests = rows_of(plan, schedule, MOST_ROWS)
+    colours = schedule_view.colours_of(world, schedule)
+    tests = schedule_view.rows_of(plan, schedule, schedule_view.MOST_ROWS)
     often = {test: sum(test in shown for shown in schedule) for test in tests}
     most = sorted(tests, key=lambda test: -often[test])
-    kept = set(most if len(tests) <= MOST_ROWS else most[: MOST_ROWS - 1])
+    kept = set(
+        most if len(tests) <= schedule_view.MOST_ROWS else most[: schedule_view.MOST_ROWS - 1]
+    )
     rows = [
-        Row(names[test], bars_of(test, schedule), colours.get(test, GREY))
+        charts.Row(names[test], schedule_view.bars_of(test, schedule), colours.get(test, GREY))
         for test in tests
         if test in kept
     ]
     others = set(tests) - kept
     if others:
         any_of_them = [(-1,) if others & set(shown) else () for shown in schedule]
-        rows.append(Row(f"{len(others)} more tests", bars_of(-1, any_of_them), GREY))
+        rows.append(
+            charts.Row(f"{len(others)} more tests", schedule_view.bars_of(-1, any_of_them), GREY)
+        )
     return rows
 
 
 def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:
-    """Each case of the plan beside its rivals, and the best achievable."""
+    """Losses of each case by the plan and its rivals, and the best achievable."""
     scale = scale_of(plan.problem)
-    own = losses_along(plan.problem, plan.policy.schedule(rounds_shown(plan)))
+    own = losses_along(plan.problem, plan.policy.schedule(schedule_view.rounds_shown(plan)))
     floor = least_loss(plan)
     return _case_by_case(
         "losses",
@@ -139,11 +187,11 @@ def mistakes(plan: Plan, rivals: Sequence[Alternative], what: str) -> str:
     return _case_by_case(
         what.replace(" ", "-"),
         f"{what} per 100 cases",
-        per_100(mistakes_in_first(plan, rounds_shown(plan))),
+        per_100(mistakes_in_first(plan, schedule_view.rounds_shown(plan))),
         [
             (title, rival, per_100(rival.mistakes_along))
             for title, rival in _distinct(rivals)
-            # The same answer for everybody is mostly far above all others, and is in the table.
+            # One answer for all cases is mostly far above all others, and is in the table.
             if rival.mistakes_along is not None and rival.needs_tests
         ],
         best and (f"Best reader of {joined(plan, best[0])}", float(per_100(best[1]))),
@@ -157,20 +205,24 @@ def _case_by_case(
     rivals: list[tuple[str, Alternative, FloatArray]],
     floor: tuple[str, float] | None,
 ) -> str:
-    """The plan's own numbers beside those of its rivals, and what nobody can go below."""
+    """Lines of the plan and its rivals, and the least possible value."""
     rounds = min([own.size, *(values.size for _, _, values in rivals)])
     cases = range(1, rounds + 1)
-    # First and wider, so that a rival that does the same can still be seen on top of it.
-    lines = [Line("This plan", cases, own[:rounds].tolist(), _PLAN, width=2.2, is_stepped=True)]
+    # First and wider, so that a rival with the same values is still visible on top of it.
+    lines = [
+        charts.Line("This plan", cases, own[:rounds].tolist(), _PLAN, width=2.2, is_stepped=True)
+    ]
     for title, rival, values in rivals:
         colour, dash = _STYLES[rival.name]
-        lines.append(Line(title, cases, values[:rounds].tolist(), colour, dash, width=1.6))
+        lines.append(charts.Line(title, cases, values[:rounds].tolist(), colour, dash, width=1.6))
     if floor is not None:
-        lines.append(Line(floor[0], [0.5, rounds + 0.5], [floor[1]] * 2, GREY, DASHES[2]))
+        lines.append(
+            charts.Line(floor[0], [0.5, rounds + 0.5], [floor[1]] * 2, GREY, charts.DASHES[2])
+        )
     said = [(line.name[0].lower() + line.name[1:], line.y) for line in lines]
-    return line_chart(
+    return charts.line_chart(
         name,
-        lines_heard(f"{what[0].upper()}{what[1:]} of each case", said, rounds),
+        lines_alt_text(f"{what[0].upper()}{what[1:]} of each case", said, rounds),
         lines,
         x_axis=cases_axis(rounds),
         x_label="case",
@@ -179,43 +231,43 @@ def _case_by_case(
 
 
 def learned(plan: Plan) -> tuple[list[int], int]:
-    """Columns whose weights are drawn, those that weigh most, and how many are shown in all."""
-    schedule = plan.policy.schedule(rounds_shown(plan))
-    places = places_of(plan.problem.world, schedule)
+    """Columns whose weights are drawn (the largest ones), and the number of columns shown."""
+    schedule = plan.policy.schedule(schedule_view.rounds_shown(plan))
+    places = schedule_view.places_of(plan.problem.world, schedule)
     kept = sorted(sorted(places, key=lambda test: places[test])[: len(palette.TESTS)])
     return kept, len(places)
 
 
 def learning(plan: Plan) -> str:
-    """The person's weights on their way to the true ones, of the tests that are shown."""
+    """The person's weights over time and the true ones, of the tests that are shown."""
     problem = plan.problem
-    rounds = rounds_shown(plan)
+    rounds = schedule_view.rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
     counts = running_counts(problem, schedule)
     deviations = np.sqrt(np.diag(problem.world.covariance))
     beliefs = problem.by_showings.beliefs(problem.world, counts) * deviations
     truth = problem.world.coefficients * deviations
-    colours = colours_of(problem.world, schedule)
+    colours = schedule_view.colours_of(problem.world, schedule)
     kept, _ = learned(plan)
     lines = [
-        Line(
+        charts.Line(
             problem.world.labels[test],
             range(1, rounds + 1),
             beliefs[:-1, test].tolist(),
             colours[test],
             # Columns of one test share its colour; no two lines share their dashes.
-            DASHES[position % len(DASHES)],
+            charts.DASHES[position % len(charts.DASHES)],
             is_stepped=True,
             target=float(truth[test]),
         )
         for position, test in enumerate(kept)
     ]
-    unit = f" of {shortened(scale_of(problem).unit)}" if scale_of(problem).unit else ""
+    unit = f" of {charts.shortened(scale_of(problem).unit)}" if scale_of(problem).unit else ""
     if problem.is_binary:
         unit = " of the score"
-    return line_chart(
+    return charts.line_chart(
         "learning",
-        learning_heard(problem.world, beliefs, truth, kept),
+        learning_alt_text(problem.world, beliefs, truth, kept),
         lines,
         x_axis=cases_axis(rounds),
         x_label="case",
@@ -224,26 +276,27 @@ def learning(plan: Plan) -> str:
 
 
 def correlated(plan: Plan) -> list[int]:
-    """Columns whose correlations are drawn: all, or of many those that matter most.
+    """Columns whose correlations are drawn: all, or if there are many, the most important.
 
-    These are the set that the plan commits to, what it shows besides, and whatever goes with the
-    first most closely.
+    These are the final set, the other tests shown, and those most correlated with the final set.
     """
     world = plan.problem.world
-    if world.size <= MOST_ROWS:
+    if world.size <= schedule_view.MOST_ROWS:
         return list(range(world.size))
     committed = list(plan.policy.commit or ())
-    shown = {test for tests in plan.policy.schedule(rounds_shown(plan)) for test in tests}
+    shown = {
+        test for tests in plan.policy.schedule(schedule_view.rounds_shown(plan)) for test in tests
+    }
     others = [test for test in range(world.size) if test not in committed]
     strength = np.abs(_correlation(plan))[:, committed or list(range(world.size))].max(axis=1)
     others.sort(key=lambda test: (test not in shown, -strength[test]))
-    return sorted([*committed, *others][:MOST_ROWS])
+    return sorted([*committed, *others][: schedule_view.MOST_ROWS])
 
 
 class CorrelationRow(NamedTuple):
-    """A column of the table: its name, whether the plan commits to it, and a cell for each other.
+    """A row of the table: its name, whether the plan commits to it, and a cell per column.
 
-    A cell is the correlation in words and its colours, ink and ground.
+    A cell is the correlation as text, and its text and background colours.
     """
 
     name: str
@@ -252,7 +305,7 @@ class CorrelationRow(NamedTuple):
 
 
 def correlation_rows(plan: Plan) -> tuple[str, list[CorrelationRow]]:
-    """How tests go together, in words for those who listen and as rows of a table."""
+    """Correlations of tests, as alt text and as rows of a table."""
     world, kept = plan.problem.world, correlated(plan)
     values = _correlation(plan)[np.ix_(kept, kept)].tolist()
     labels = [world.labels[test] for test in kept]
@@ -263,13 +316,13 @@ def correlation_rows(plan: Plan) -> tuple[str, list[CorrelationRow]]:
         )
         for i, (label, row) in enumerate(zip(labels, values, strict=True))
     ]
-    return correlations_heard(values, labels, committed), rows
+    return correlations_alt_text(values, labels, committed), rows
 
 
 def colours_at(correlation: float) -> tuple[str, str]:
-    """Ink and ground of a cell: blue for -1, nearly white for 0, vermilion for 1.
+    """Text and background colour of a cell: blue for -1, nearly white for 0, vermilion for 1.
 
-    They are the same on a dark screen.
+    They are the same on dark screens.
     """
     share, end = min(abs(correlation), 1.0), _MOST if correlation > 0 else _LEAST
     mixed = (round(m + share * (far - m)) for m, far in zip(_MIDDLE, end, strict=True))
@@ -282,7 +335,7 @@ def _correlation(plan: Plan) -> FloatArray:
 
 
 def sensitivities(changes: Sequence[Change]) -> str:
-    """Saving missed under each changed assumption: found, and the most there can be."""
+    """Saving missed under each changed assumption: found, and at most possible."""
     found = [100.0 * change.saving for change in changes]
     most = [100.0 * max(change.saving_at_most, change.saving) for change in changes]
     named = {
@@ -290,26 +343,26 @@ def sensitivities(changes: Sequence[Change]) -> str:
         for change, each in zip(changes, found, strict=True)
     }
     said = [f"if {direction}, {saved}" for direction, saved in named.items()]
-    return row_chart(
+    return charts.row_chart(
         "sensitivities",
-        f"Expected loss that a plan made for a changed assumption saves: {some(said, 'change')}.",
+        f"Expected loss saved by a plan made for a changed assumption: {abridged(said, 'change')}.",
         [f"{sentence(direction)[:-1]}: {saved}" for direction, saved in named.items()],
         [
-            Dots("found by planning again", found, palette.ACCENT.light, "circle"),
-            Dots("at most (proven)", most, GREY, "square"),
+            charts.Dots("found by planning again", found, palette.ACCENT.light, "circle"),
+            charts.Dots("at most (proven)", most, GREY, "square"),
         ],
-        x_axis=Axis.covering([0.0, *found, *most]),
+        x_axis=charts.Axis.covering([0.0, *found, *most]),
         x_label="expected loss that a plan made for the change saves, %",
     )
 
 
 def people(plan: Plan) -> str:
-    """Who would lose how much, by this plan and by its rivals."""
+    """Regret of each person, by this plan and by its rivals."""
     assert plan.regrets is not None, "only a crowd has people to compare"
     regrets = plan.regrets
     shares = 100.0 * np.maximum(regrets.table[: len(_POLICIES)], 0.0)
     told = sorted(zip(shares[0], regrets.people, strict=True), key=lambda pair: -pair[0])
-    own = [f"{share:.1f}% for {shortened(name)}" for share, name in told]
+    own = [f"{share:.1f}% for {charts.shortened(name)}" for share, name in told]
     worst = [
         f"{values.max():.3g}% by the {title.lower()}"
         for (title, _, _), values in zip(_POLICIES[1:], shares[1:], strict=True)
@@ -319,27 +372,27 @@ def people(plan: Plan) -> str:
         f"{name} ({weight:.0%})"
         for name, weight in zip(regrets.people, regrets.weights, strict=True)
     ]
-    return row_chart(
+    return charts.row_chart(
         "people",
         "What each person loses beyond the best plan found for them, by this plan: "
-        f"{some(own, 'person')}. At worst it would be {' and '.join(worst)}.",
+        f"{abridged(own, 'person')}. At worst it would be {' and '.join(worst)}.",
         rows,
         [
-            Dots(title, shares[i].tolist(), colour, shape)
+            charts.Dots(title, shares[i].tolist(), colour, shape)
             for i, (title, colour, shape) in enumerate(_POLICIES)
         ],
-        x_axis=Axis.covering([0.0, min(float(shares.max()), _MOST_REGRET)]),
+        x_axis=charts.Axis.covering([0.0, min(float(shares.max()), _MOST_REGRET)]),
         x_label=f"loss beyond the best plan found for that person, %{beyond}",
     )
 
 
-def cases_axis(rounds: int) -> Axis:
+def cases_axis(rounds: int) -> charts.Axis:
     """Cases from the first on."""
-    return Axis.counting(0.5, rounds + 0.5)
+    return charts.Axis.counting(0.5, rounds + 0.5)
 
 
 def _distinct(rivals: Sequence[Alternative]) -> list[tuple[str, Alternative]]:
-    """Rivals that show the same are drawn once, under both titles."""
+    """Merge rivals that show the same, under both titles."""
     found: list[tuple[str, Alternative]] = []
     for rival in rivals:
         for position, (title, other) in enumerate(found):

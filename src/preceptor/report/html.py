@@ -1,7 +1,7 @@
-"""One HTML file that a person can act on, print and pass around: no network, no other files.
+"""The report as one HTML file to act on, print and pass around: no network, no other files.
 
-Everything in it is drawn from advice: a plan, its rivals, its sensitivities, an estimate. A
-bare plan is taken to `preceptor.advice` first, which may plan; nothing here does.
+Its content comes from advice: a plan, its rivals, its sensitivities, an estimate. For a bare plan
+`preceptor.advice` computes these first; nothing here plans.
 """
 
 from __future__ import annotations
@@ -14,56 +14,67 @@ import numpy as np
 
 from preceptor._base.files import write_text
 from preceptor._base.words import counted, percent
-from preceptor.advice.schedule import stretches
-from preceptor.evaluation.mistakes import decides
+from preceptor.advice.advice import Advice, Provenance, stretches
+from preceptor.advice.alternatives import Alternative
+from preceptor.advice.sensitivity import Change
+from preceptor.errors import MissingExtra
+from preceptor.model.mistakes import decides
+from preceptor.model.plan import Plan
 from preceptor.model.yes_no_risks import Decision
-from preceptor.plan import Plan
-from preceptor.report import figures
-from preceptor.report.mistake_words import costs, in_100, mistakes_by
-from preceptor.report.pages import template
+from preceptor.report import figures, schedule_view, tables
+from preceptor.report.charts import writable
+from preceptor.report.mistakes_and_people import (
+    average_row,
+    both,
+    costs,
+    mistakes_by,
+    person_rows,
+    regret_in_words,
+    worth_of_knowing,
+)
 from preceptor.report.palette import TESTS, styles
-from preceptor.report.people_words import average_row, person_rows, share, worth_of_knowing
-from preceptor.report.phrases import joined
-from preceptor.report.scale import ROUNDING, per_case, scale_of
-from preceptor.report.showing import (
-    commits_in_sight,
-    places_of,
-    repeated_word,
-    rounds_shown,
-    settles_after,
-)
-from preceptor.report.svg import writable
-from preceptor.report.tables import (
-    about_rows,
-    assumptions,
-    certificate_rows,
-    change_rows,
-    chips,
-    column_rows,
-    in_parts,
-    most_sensitive,
-    rival_rows,
-    weight_rows,
-)
+from preceptor.report.phrases import ROUNDING, joined, per_case, scale_of
 from preceptor.report.words import sections
 
 if TYPE_CHECKING:
-    from preceptor.advice import Advice, Alternative, Change, Provenance
+    import jinja2
+
+
+def template(name: str) -> jinja2.Template:
+    """Load a template of this package; undefined names in it are errors.
+
+    Raises
+    ------
+    MissingExtra
+        jinja2 is not installed.
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtra("jinja2", "cli", "Writing a report") from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("preceptor.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)
 
 
 def write_report(advice: Advice | Plan, path: str | Path, *, rows: bool = False) -> None:
-    """Write the report of advice, or of a plan, as one HTML file: whole or not at all.
+    """Write the report of advice, or of a plan, as one HTML file (atomically).
 
     Parameters
     ----------
     advice
-        What `advise` gave. A bare plan is first compared with its rivals and with changed
+        The result of `advise`. A bare plan is first compared with its rivals and with changed
         assumptions, which takes a second or more.
     path
-        Where to write it.
+        File to write.
     rows
-        Also say what is odd about single rows of the table. They may be about single patients, so
-        a page to be passed around has none of it.
+        Also include remarks about single rows of the data. They may identify patients, so a page to
+        be passed around should not have them.
 
     Raises
     ------
@@ -74,14 +85,14 @@ def write_report(advice: Advice | Plan, path: str | Path, *, rows: bool = False)
 
 
 def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
-    """The report as HTML text.
+    """Return the report as HTML text.
 
     Parameters
     ----------
     advice
-        What `advise` gave, or a bare plan, as for `write_report`.
+        The result of `advise`, or a bare plan, as for `write_report`.
     rows
-        Also say what is odd about single rows of the table.
+        Also include remarks about single rows of the data.
 
     Returns
     -------
@@ -111,7 +122,7 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         command=advice.provenance.command,
         schedule=stretches(plan),
         words=dict(sections(plan)),
-        rivals=rival_rows(plan, rivals),
+        rivals=tables.rival_rows(plan, rivals),
         scale=scale,
         decides=decides(plan.problem),
         is_binary=plan.problem.is_binary,
@@ -120,14 +131,14 @@ def render_report(advice: Advice | Plan, *, rows: bool = False) -> str:
         people=person_rows(plan),
         average=average_row(plan) if plan.regrets is not None else None,
         worth_of_knowing=[] if plan.regrets is None else worth_of_knowing(plan.regrets),
-        changes=change_rows(plan, changes),
-        most_sensitive=most_sensitive(changes),
+        changes=tables.change_rows(changes),
+        most_sensitive=tables.most_sensitive(changes),
         notes=advice.notes,
-        certificate=certificate_rows(plan, advice.verification),
-        assumptions=assumptions(plan),
+        certificate=tables.certificate_rows(plan, advice.verification),
+        assumptions=tables.assumptions(plan),
         figures=_figures(plan, rivals, changes),
         committed=joined(plan, plan.policy.commit) if plan.policy.commit else "",
-        is_shaded=commits_in_sight(plan),
+        is_shaded=schedule_view.commits_in_sight(plan),
         correlations=figures.correlation_rows(plan),
         columns=world.size,
     )
@@ -149,57 +160,48 @@ def _heading(plan: Plan, rivals: Sequence[Alternative]) -> dict[str, Any]:
     if plan.regrets is None:
         cards.append(("Proven", *_gap_card(plan)))
     else:
-        regret = share(plan.regrets.worst)
-        cards.append(("Nobody loses more than", regret, "beyond the best plan found for them"))
+        regret = regret_in_words(plan.regrets.worst)
+        cards.append(("Largest regret", regret, "beyond the best plan found for that person"))
     units = problem.world.units
     outcome = units.outcome if problem.is_binary and units is not None else scale.unit
     return {"outcome": outcome, "cards": cards}
 
 
 def _mistake_cards(plan: Plan, rivals: Sequence[Alternative]) -> list[tuple[str, str, str]]:
-    """Misses and false alarms, each beside that of the best fixed set."""
-    own = mistakes_by(plan)
+    """Misses and false alarms, each compared with the best fixed set."""
     fixed = rivals[0].mistakes if rivals else None
-
-    def card(title: str, share: float, beside: float | None) -> tuple[str, str, str]:
-        habit = "" if beside is None else f"; {in_100(beside)} with the best fixed set"
-        return title, in_100(share), f"of 100 cases{habit}"
-
-    return [
-        card("Misses", float(own.misses), None if fixed is None else float(fixed.misses)),
-        card(
-            "False alarms",
-            float(own.false_alarms),
-            None if fixed is None else float(fixed.false_alarms),
-        ),
-    ]
+    others = ["", ""]
+    if fixed is not None:
+        others = [f"; {share} with the best fixed set" for share in both(fixed)]
+    own = zip(("Misses", "False alarms"), both(mistakes_by(plan)), others, strict=True)
+    return [(title, share, f"of 100 cases{other}") for title, share, other in own]
 
 
 def _learning(plan: Plan) -> dict[str, Any]:
-    """Weights as they are learned, with the colours that tests have in pictures."""
+    """Weights as they are learned, with the colours of the tests."""
     world = plan.problem.world
-    weights = weight_rows(plan)
-    # Of many tests, those that are shown come first: the others have nothing to tell.
+    weights = tables.weight_rows(plan)
+    # Tests that are shown come first.
     weights.sort(key=lambda row: not (row.showings or row.is_committed))
     drawn, shown = figures.learned(plan)
-    places = places_of(world, plan.policy.schedule(rounds_shown(plan)))
+    places = schedule_view.places_of(world, plan.policy.schedule(schedule_view.rounds_shown(plan)))
     return {
-        "weights": in_parts(weights),
+        "weights": tables.in_parts(weights),
         "lines_drawn": len(drawn),
         "lines_shown": shown,
-        "chips": chips(places, world.labels, len(TESTS)),
+        "chips": {world.labels[i]: place % len(TESTS) + 1 for i, place in places.items()},
     }
 
 
 def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
-    """What the table was like, or nothing where there was none."""
+    """The data behind the estimate, or None if there was none."""
     estimate = advice.estimate
     if estimate is None:
         return {"data": None}
     data = {
         "done": estimate.notes,
-        "doubts": [*estimate.doubts, *about_rows(advice, rows=rows)],
-        "columns": in_parts(column_rows(advice)),
+        "doubts": [*estimate.doubts, *tables.about_rows(advice, rows=rows)],
+        "columns": tables.in_parts(tables.column_rows(advice)),
         "replicates": 0 if advice.resampled is None else advice.resampled.replicates,
         "explained": estimate.facts,
     }
@@ -207,7 +209,7 @@ def _data(advice: Advice, *, rows: bool) -> dict[str, Any]:
 
 
 def _provenance(origin: Provenance) -> str:
-    """Where all this comes from, in a line."""
+    """Source, version and seed, in a line."""
     cases = "" if origin.cases is None else f", {counted(origin.cases, 'case')}"
     made = f"; {origin.when}" if origin.when else ""
     return f"From {origin.source}{cases}{made}; Preceptor {origin.version}; seed {origin.seed}"
@@ -218,15 +220,16 @@ def _commit_card(plan: Plan) -> tuple[str, str]:
     if horizon is not None and (length is None or length >= horizon):
         return "never", f"{counted(horizon, 'case')} in all"
     if length is None:
-        word, first = repeated_word(plan.policy), settles_after(plan.policy)
+        word, first = (
+            schedule_view.repeated_word(plan.policy),
+            schedule_view.settles_after(plan.policy),
+        )
         if not word:
             return "never", ""
         return "never", f"repeats {len(word):,} cases from case {(first or 0) + 1:,} on"
-    return (
-        ("at once", "no exploration")
-        if length == 0
-        else (f"after {length:,}", "case" if length == 1 else "cases")
-    )
+    if length == 0:
+        return "at once", "no exploration"
+    return f"after {length:,}", "case" if length == 1 else "cases"
 
 
 def _gap_card(plan: Plan) -> tuple[str, str]:
@@ -240,9 +243,7 @@ def _gap_card(plan: Plan) -> tuple[str, str]:
 def _figures(
     plan: Plan, rivals: Sequence[Alternative], changes: Sequence[Change]
 ) -> dict[str, str]:
-    drawn = {
-        "timeline": figures.timeline(plan),
-    }
+    drawn = {"timeline": figures.timeline(plan)}
     if decides(plan.problem):
         drawn["misses"] = figures.mistakes(plan, rivals, "misses")
         drawn["alarms"] = figures.mistakes(plan, rivals, "false alarms")

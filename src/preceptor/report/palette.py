@@ -1,10 +1,9 @@
-"""Colours of pages and pictures: what each stands for, on white paper and on a dark screen.
+"""Colours of pages and pictures, for white paper and for dark screens.
 
-A colour means one thing: eight are for tests, four for ways to choose them, seven for kinds of
-person, the others for words and paper. Those of tests, ways and kinds can be told from the paper
-behind them (contrast as WCAG AA asks), and never stand alone: names, dashes or shapes say
-the same. Pictures are written in the light colours; a dark screen replaces them by rules that are
-made here.
+A colour has one meaning: eight are for tests, four for policies, seven for kinds of person, the
+others for text and background. Those of tests, policies and kinds have the contrast to their
+background that WCAG AA requires, and names, dashes or shapes always carry the same information.
+Pictures are written in the light colours; on dark screens, style rules made here replace them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Colour:
-    """What it is called in a style sheet, on white paper, and on a dark screen."""
+    """Name in the style sheet, colour on white paper, and on a dark screen."""
 
     name: str
     light: str
@@ -25,14 +24,14 @@ PAPER = Colour("paper", "#ffffff", "#12171e")
 WASH = Colour("wash", "#f4f6f9", "#1d242e")  # behind cards and boxes
 SHADE = Colour("shade", "#eceff3", "#262e39")  # behind a part of a picture
 LINE = Colour("line", "#d9dee6", "#39424f")  # between rows of a table
-GRID = Colour("grid", "#dfe3e8", "#333c48")  # behind data; says nothing of its own
+GRID = Colour("grid", "#dfe3e8", "#333c48")  # behind data; carries no information
 RULE = Colour("rule", "#7d8591", "#7d8899")  # an axis at zero, the outline of a box
 INK = Colour("ink", "#1d2430", "#e4e8ee")
 SOFT = Colour("soft", "#545e6e", "#a9b3c2")  # notes and captions
 ACCENT = Colour("accent", "#0067a6", "#5ab3ee")
 WARNING = Colour("warning", "#a13d00", "#ff9f69")
 
-# Told apart by most colour-blind readers as far as eight colours can be; the first ones best.
+# As distinct for colour-blind readers as eight colours can be; the first ones most.
 TESTS = (
     Colour("test-1", "#0068a8", "#5ab4ee"),
     Colour("test-2", "#a03f83", "#e290c6"),
@@ -56,7 +55,7 @@ PLAN = Colour("plan", "#15191f", "#f2f4f7")
 FIXED = Colour("fixed", "#c24a00", "#ff9457")
 PREDICTIVE = Colour("predictive", "#7c5f00", "#e0ba3c")
 RANDOM = Colour("random", "#69717d", "#98a2b1")
-# Whatever is nobody's: the best achievable, tests that are never shown, kinds that fit nobody.
+# The best achievable, tests that are never shown, and none of the kinds.
 GREY = Colour("grey", "#6b7078", "#9aa1ab")
 
 WORDS = (INK, SOFT, ACCENT, WARNING)
@@ -66,7 +65,7 @@ EVERYTHING = (*BACKGROUNDS, LINE, GRID, RULE, *WORDS, *MARKS)
 
 
 def contrast(one: str, other: str) -> float:
-    """How well two colours can be told apart, from 1 to 21, as WCAG defines it.
+    """Contrast of two colours, from 1 to 21, as WCAG defines it.
 
     >>> round(contrast("#ffffff", "#000000"), 6)
     21.0
@@ -85,9 +84,9 @@ def brightness(colour: str) -> float:
 
 
 def styles() -> str:
-    """Rules for a style sheet: all colours by name, and what a dark screen has in their place.
+    """Style sheet rules: all colours by name, and their replacements on dark screens.
 
-    Only screens get dark; what is printed is always on white.
+    Prints are always on white.
     """
     light = " ".join(f"--{colour.name}: {colour.light};" for colour in EVERYTHING)
     dark = " ".join(f"--{colour.name}: {colour.dark};" for colour in EVERYTHING)

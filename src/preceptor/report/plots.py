@@ -1,7 +1,7 @@
-"""A plan as a picture: what is shown when, what each case costs, how errors shrink.
+"""A plan as a matplotlib figure: what is shown when, what each case costs, how errors shrink.
 
-Drawn on a figure of its own, without pyplot, so it works without a display and leaves the
-user's matplotlib alone. Tests have the colours that they have in the report (`palette.py`).
+Drawn without pyplot, so it works without a display and leaves the user's matplotlib state alone.
+Tests have the same colours as in the report (`palette`).
 """
 
 from __future__ import annotations
@@ -12,53 +12,44 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preceptor._base.files import write_bytes
+from preceptor._base.files import check_ending, write_bytes
 from preceptor._base.values import FloatArray
-from preceptor.errors import InvalidFile, MissingExtra
-from preceptor.evaluation.value import losses_along, running_counts
+from preceptor.errors import MissingExtra
+from preceptor.model.evaluation import losses_along, running_counts
+from preceptor.model.plan import Plan
 from preceptor.model.sets import TestSet
+from preceptor.report import schedule_view
 from preceptor.report.palette import TESTS
-from preceptor.report.scale import scale_of
-from preceptor.report.showing import (
-    MOST_ROWS,
-    bars_of,
-    colours_of,
-    commit_note,
-    commits_in_sight,
-    rounds_shown,
-    rows_of,
-    settles_after,
-)
+from preceptor.report.phrases import scale_of
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from preceptor.plan import Plan
-
 BLUE, _ORANGE, _GREEN, _PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 _SKY, VERMILION, BLACK, _YELLOW = "#56B4E9", "#D55E00", "#000000", "#F0E442"
 OKABE_ITO = (BLUE, _ORANGE, _GREEN, _PURPLE, _SKY, VERMILION, BLACK, _YELLOW)
 GREY, PALE = "#8C8C8C", "#F2F2F2"
 DASHES = ("solid", "dashed", "dotted", "dashdot")
+PICTURES = (".png", ".pdf", ".svg")
 
-# Losses that differ by more than this factor are drawn on a logarithmic axis.
+# Losses that differ by more than this factor get a logarithmic axis.
 _LOG_RATIO = 30.0
 
 
 def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
-    """Draw the plan; write it to `path` too if given (PNG, PDF or SVG by its ending)."""
+    """Draw the plan, and write it to `path` if given (in the format of its ending)."""
     if path is not None:
-        check_picture_path(path)
+        check_ending(path, PICTURES)
     make_figure = figure_class()
     from matplotlib.ticker import MaxNLocator
 
-    rounds = rounds_shown(plan)
+    rounds = schedule_view.rounds_shown(plan)
     schedule = plan.policy.schedule(rounds)
-    rows = rows_of(plan, schedule, MOST_ROWS)
+    rows = schedule_view.rows_of(plan, schedule, schedule_view.MOST_ROWS)
     height = 0.55 + 0.3 * max(len(rows), 2)
-    # Only of people by showings is there one error per weight that a schedule decides.
+    # Only for people who learn by showings does the schedule alone determine the errors.
     heights = [height, 2.5, 2.1] if plan.problem.learns_by_showings else [height, 2.5]
     figure = make_figure(figsize=(10.0, sum(heights) + 0.8), dpi=120, layout="constrained")
     panels = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
@@ -70,11 +61,11 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
         bare(axes)
         axes.grid(axis="x" if axes is panels[0] else "both", color="0.9", linewidth=0.8)
         axes.set_axisbelow(True)
-        if commits_in_sight(plan):
-            begin = (settles_after(plan.policy) or 0) + 0.5
+        if schedule_view.commits_in_sight(plan):
+            begin = (schedule_view.settles_after(plan.policy) or 0) + 0.5
             axes.axvspan(begin, rounds + 0.5, color=PALE, linewidth=0, zorder=-1)
             axes.axvline(begin, color=BLACK, linewidth=1.0, linestyle=(0, (4, 3)))
-    panels[0].set_title(_plain(commit_note(plan)), loc="left", fontsize=10)
+    panels[0].set_title(_plain(schedule_view.commit_note(plan)), loc="left", fontsize=10)
     panels[-1].set_xlabel("case")
     panels[-1].set_xlim(0.5, rounds + 0.5)
     panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10]))
@@ -86,23 +77,8 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
     return figure
 
 
-def check_picture_path(path: str | Path) -> None:
-    """Raise if a picture could not be written there: unknown ending, or no such folder."""
-    figure_class()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    target = Path(path)
-    known = FigureCanvasAgg.get_supported_filetypes()
-    if target.suffix.lstrip(".").lower() not in known:
-        raise InvalidFile(f"{path}: ends in {target.suffix!r}, must end in .png, .pdf or .svg")
-    if not target.parent.is_dir():
-        raise InvalidFile(f"{target.parent}: no such folder; make it first")
-    if target.is_dir():
-        raise InvalidFile(f"{path}: is a folder, expected the name of a picture")
-
-
 def figure_class() -> type[Figure]:
-    """Matplotlib's figure, or what to install."""
+    """Return matplotlib's figure class, or raise with what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -114,9 +90,9 @@ def _draw_timeline(axes: Axes, plan: Plan, schedule: list[TestSet], rows: list[i
     """One row per test, named by its first column; a bar while it is shown."""
     world = plan.problem.world
     names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
-    colours = colours_of(world, schedule)
+    colours = schedule_view.colours_of(world, schedule)
     for row, test in enumerate(rows):
-        bars = [(begin, end - begin) for begin, end in bars_of(test, schedule)]
+        bars = [(begin, end - begin) for begin, end in schedule_view.bars_of(test, schedule)]
         axes.broken_barh(bars, (row - 0.4, 0.8), facecolor=colours.get(test, GREY), linewidth=0)
     axes.set_yticks(range(len(rows)), [_short(names[test]) for test in rows])
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
@@ -126,7 +102,7 @@ def _draw_timeline(axes: Axes, plan: Plan, schedule: list[TestSet], rows: list[i
 
 def _draw_losses(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     problem, scale = plan.problem, scale_of(plan.problem)
-    # Losses of a yes-or-no outcome are read as wrong decisions per 100 cases, or by their name.
+    # Losses of a yes-or-no outcome are shown as wrong decisions per 100 cases, or by their name.
     per = scale.per if problem.is_binary else 1
     lines: list[tuple[str, FloatArray, str, str, float]] = []
     commit, floor = plan.policy.commit, least_loss(plan)
@@ -152,7 +128,7 @@ def _draw_errors(axes: Axes, plan: Plan, schedule: list[TestSet]) -> None:
     problem = plan.problem
     counts = running_counts(problem, schedule)[:-1]
     errors = problem.by_showings.errors(problem.world, counts)
-    colours = colours_of(problem.world, schedule)
+    colours = schedule_view.colours_of(problem.world, schedule)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     unseen = [test for test in range(problem.size) if test not in colours]
     for test in unseen:
@@ -174,8 +150,8 @@ def _legend(axes: Axes) -> None:
     handles, names = axes.get_legend_handles_labels()
     if handles:
         axes.legend(
-            handles[:MOST_ROWS],
-            names[:MOST_ROWS],
+            handles[: schedule_view.MOST_ROWS],
+            names[: schedule_view.MOST_ROWS],
             loc="upper left",
             bbox_to_anchor=(1.01, 1.0),
             frameon=False,
@@ -184,22 +160,22 @@ def _legend(axes: Axes) -> None:
 
 
 def _short(label: str) -> str:
-    """A label that fits beside an axis."""
+    """Shorten a label so that it fits next to an axis."""
     return _plain(label if len(label) <= 24 else label[:23] + "…")
 
 
 def _plain(words: str) -> str:
-    """Words in which a dollar does not switch matplotlib to mathematics."""
+    """Escape dollar signs, which would switch matplotlib to mathematics."""
     return words.replace("$", r"\$")
 
 
 def bare(axes: Axes) -> None:
-    """Without the frame's upper and right edge."""
+    """Hide the upper and right edge of the frame."""
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def picture_of(figure: Figure, ending: str) -> bytes:
-    """A picture in the format that the ending stands for."""
+    """Render a figure in the format of the ending."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     picture = io.BytesIO()

@@ -1,35 +1,43 @@
-"""Rows and sentences of the report, ready to be laid out."""
+"""Rows of the tables in the report, and sentences about them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from preceptor._base.discounting import total_weight
-from preceptor._base.words import in_seconds, percent, sentence
-from preceptor.evaluation.expectations import people_of, weights_of
-from preceptor.evaluation.mistakes import Mistakes, best_mistakes, best_reader, decides
-from preceptor.evaluation.value import counts_after
-from preceptor.model.links import LOGISTIC, PROBIT
+from preceptor._base.numerics import total_weight
+from preceptor._base.words import duration_in_words, percent, sentence
+from preceptor.advice.alternatives import Alternative
+from preceptor.advice.sensitivity import Change
+from preceptor.model.evaluation import counts_after, people_of, weights_of
+from preceptor.model.mistakes import Mistakes, best_mistakes, best_reader, decides
+from preceptor.model.outcomes import LOGISTIC, PROBIT
+from preceptor.model.plan import Plan
+from preceptor.model.problem import Problem
 from preceptor.model.yes_no_risks import Decision, YesNoRisk
-from preceptor.plan import Plan
-from preceptor.problem import Problem
-from preceptor.report.mistake_words import best_by, costs, in_100, mistakes_by, named, rates, yes_of
-from preceptor.report.phrases import Row, joined
-from preceptor.report.scale import per_case, scale_of
-from preceptor.report.showing import MOST_ROWS, rounds_shown
+from preceptor.report.mistakes_and_people import (
+    best_by,
+    both,
+    costs,
+    mistakes_by,
+    named,
+    rates,
+    yes_of,
+)
+from preceptor.report.phrases import NOTHING_SAVED, Row, joined, per_case, scale_of
+from preceptor.report.schedule_view import MOST_ROWS, rounds_shown
 from preceptor.report.words import least_loss
 
 if TYPE_CHECKING:
-    from preceptor.advice import Advice, Alternative, Change
-    from preceptor.verification.verify import Verification
+    from preceptor.advice.advice import Advice
+    from preceptor.proofs.verify import Verification
 
 
 class RivalRow(NamedTuple):
-    """A way to choose tests: per case, loss against the plan's, multiple of its excess loss.
+    """A policy: loss per case, loss relative to the plan, and multiple of its excess loss.
 
     Where answers are decisions, also misses and false alarms per 100 cases; else they are empty.
     """
@@ -47,26 +55,39 @@ class RivalRow(NamedTuple):
 def rival_rows(
     plan: Plan, rivals: Sequence[Alternative], free: Plan | None = None
 ) -> list[RivalRow]:
-    """The plan and its rivals, and the best achievable; `free` is what search found beside it."""
-    problem = plan.problem
-    floor = least_loss(plan)
-    weight = total_weight(problem.discount, problem.horizon)
-    best = None if floor is None else floor * weight
-    rows = [_rival_row(plan, "This plan", "", plan.value, 0.0, best, _mistakes(plan))]
+    """The plan, its rivals and the best achievable; `free` is the plan found by free search."""
+    problem, floor = plan.problem, least_loss(plan)
+    best = None if floor is None else floor * total_weight(problem.discount, problem.horizon)
+
+    def row(
+        title: str, value: float, mistakes: Mistakes | None, detail: str = "", error: float = 0.0
+    ) -> RivalRow:
+        is_plan = title == "This plan"
+        more = ""
+        if plan.value > 0:
+            # A saving that rounds to nothing is none.
+            change = f"{value / plan.value - 1.0:+.1%}".replace("-0.0%", "0.0%")
+            more = "" if is_plan else change
+            more += f" ± {error / plan.value:.1%}" if error else ""
+        excess = ""
+        if best is not None and plan.value - best > 1e-12 * plan.value:
+            excess = f"{(value - best) / (plan.value - best):.2f}x"
+        each = f"{per_case(problem, value):.3g}"
+        per_100 = ("", "") if mistakes is None else both(mistakes)
+        return RivalRow(title, detail, each, more, excess, is_plan, *per_100)
+
+    rows = [row("This plan", plan.value, _mistakes(plan))]
     for rival in rivals:
         commit = None if rival.policy is None else rival.policy.commit
         detail = "" if commit is None else joined(plan, commit)
-        value, error = rival.value, rival.standard_error
-        rows.append(_rival_row(plan, rival.title, detail, value, error, best, rival.mistakes))
+        rows.append(row(rival.title, rival.value, rival.mistakes, detail, rival.standard_error))
     if free is not None:
-        title = "The plan found by search"
-        rows.append(_rival_row(plan, title, "", free.value, 0.0, best, _mistakes(free)))
+        rows.append(row("The plan found by search", free.value, _mistakes(free)))
     if best is not None:
         detail = "the best set, read by a person who knows every weight from the first case"
-        least = f"{per_case(problem, best):.3g}"
         reader = best_by(plan)
-        shares = _of_100(None if reader is None else reader[1])
-        rows.append(RivalRow("Best achievable", detail, least, "", "0.00x", False, *shares))
+        found = row("Best achievable", best, None if reader is None else reader[1], detail)
+        rows.append(found._replace(more="", excess="0.00x"))
     return rows
 
 
@@ -74,40 +95,8 @@ def _mistakes(plan: Plan) -> Mistakes | None:
     return mistakes_by(plan) if decides(plan.problem) else None
 
 
-def _of_100(mistakes: Mistakes | None) -> tuple[str, str]:
-    """Misses and false alarms per 100 cases; empty where there are none to speak of."""
-    if mistakes is None:
-        return "", ""
-    return in_100(float(mistakes.misses)), in_100(float(mistakes.false_alarms))
-
-
-def _rival_row(
-    plan: Plan,
-    title: str,
-    detail: str,
-    value: float,
-    error: float,
-    best: float | None,
-    mistakes: Mistakes | None,
-) -> RivalRow:
-    is_plan = title == "This plan"
-    more = "" if is_plan or plan.value <= 0 else _more(value / plan.value - 1.0)
-    if error and plan.value > 0:
-        more += f" ± {error / plan.value:.1%}"
-    excess = ""
-    if best is not None and plan.value - best > 1e-12 * plan.value:
-        excess = f"{(value - best) / (plan.value - best):.2f}x"
-    each = f"{per_case(plan.problem, value):.3g}"
-    return RivalRow(title, detail, each, more, excess, is_plan, *_of_100(mistakes))
-
-
-def _more(share: float) -> str:
-    """What is lost beyond the plan's loss; a saving that rounds to nothing is none."""
-    return f"{share:+.1%}".replace("-0.0%", "0.0%")
-
-
 class WeightRow(NamedTuple):
-    """A test: its true weight, the person's at first and when the plan commits, showings."""
+    """A test: true weight, the person's weight at first and when the plan commits, showings."""
 
     name: str
     truth: str
@@ -120,7 +109,7 @@ class WeightRow(NamedTuple):
 def weight_rows(plan: Plan) -> list[WeightRow]:
     """How each weight is learned until the plan commits (or over the cases drawn).
 
-    Empty for people of whom showings alone do not say what they know.
+    Empty for people whose weights do not depend on showings alone.
     """
     problem = plan.problem
     if not problem.learns_by_showings:
@@ -147,7 +136,7 @@ def weight_rows(plan: Plan) -> list[WeightRow]:
 
 
 class ChangeRow(NamedTuple):
-    """A changed assumption: cost per case if this plan is kept, saving found, saving possible."""
+    """A changed assumption: cost per case if the plan is kept, and savings found and possible."""
 
     direction: str
     kept: str
@@ -156,8 +145,8 @@ class ChangeRow(NamedTuple):
     at_most: str
 
 
-def change_rows(plan: Plan, changes: Sequence[Change]) -> list[ChangeRow]:
-    """One row per change, what hurts most first."""
+def change_rows(changes: Sequence[Change]) -> list[ChangeRow]:
+    """One row per change, the costliest first."""
     return [
         ChangeRow(
             change.direction[0].upper() + change.direction[1:],
@@ -171,11 +160,11 @@ def change_rows(plan: Plan, changes: Sequence[Change]) -> list[ChangeRow]:
 
 
 def most_sensitive(changes: Sequence[Change]) -> str:
-    """The change that costs most, in a sentence."""
+    """The costliest change, in a sentence."""
     if not changes:
         return "No assumption could be changed."
     worst = changes[0]
-    if worst.saving < 5e-5:
+    if worst.saving < NOTHING_SAVED:
         return (
             "As far as a quick search can tell, no plan made for one of the changes below would "
             "save even 0.01% of the expected loss."
@@ -200,7 +189,7 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
         ("Expected loss of the plan", value),
         ("Lower bound", f"{plan.lower_bound:.8g}; no {plan.bounded_plan} costs less"),
         ("Regret" if plan.regrets is not None else "Gap", sentence(plan.how_sure())),
-        ("Method", f"{plan.method}, {in_seconds(plan.seconds)}"),
+        ("Method", f"{plan.method}, {duration_in_words(plan.seconds)}"),
     ]
     if not plan.problem.learns_by_showings:
         proof = "a bound on every case, person by person; it can be computed again"
@@ -218,15 +207,15 @@ def certificate_rows(plan: Plan, verification: Verification | None) -> list[tupl
     return rows
 
 
-# What a page says of a weight whose sign is not that of the plain correlation.
+# Remark on a weight whose sign is not that of the plain correlation.
 DISAGREES = "sign disagrees"
 
 
 class ColumnRow(NamedTuple):
-    """A column of the table as estimated: what it is like, what it weighs, and how surely.
+    """A column of the data table: its distribution, its estimated weight, and the interval.
 
-    `interval` is empty where nothing was estimated again, `disagrees` where the sign of the weight
-    is that of the plain correlation with the outcome.
+    `interval` is empty without resampling, `disagrees` where the sign of the weight is that of the
+    plain correlation with the outcome.
     """
 
     name: str
@@ -239,24 +228,15 @@ class ColumnRow(NamedTuple):
 
 
 def column_rows(advice: Advice) -> list[ColumnRow]:
-    """One row per column, the largest weight first; none without a table.
+    """One row per column of the data, the largest weight first; none without data.
 
-    Parameters
-    ----------
-    advice
-        With an estimate, and weights estimated again from cases drawn with replacement, if there
-        was time for that.
-
-    Returns
-    -------
-    list of ColumnRow
-        Weights are for one standard deviation of the test.
+    Weights are for one standard deviation of the test, with intervals if cases were resampled.
     """
     estimate, resampled = advice.estimate, advice.resampled
     if estimate is None:
         return []
     world, units = estimate.world, estimate.world.units
-    assert units is not None, "whatever was estimated from a table has its units"
+    assert units is not None, "a world estimated from a table has units"
     weights = world.coefficients * np.sqrt(np.diag(world.covariance))
     found = {} if resampled is None else {each.name: each for each in resampled.weights}
     wrong = {each.name: each.correlation for each in estimate.signs_that_disagree}
@@ -280,18 +260,18 @@ def column_rows(advice: Advice) -> list[ColumnRow]:
 
 
 def about_rows(advice: Advice, *, rows: bool) -> list[str]:
-    """Sentences that name single rows of the table; without leave, only how many there are."""
+    """Remarks about single rows of the data; only their number unless `rows`."""
     found = [] if advice.estimate is None else list(advice.estimate.rows_in_doubt)
     if rows or not found:
         return found
     one = len(found) == 1
     remarks = "A remark" if one else f"{len(found):,} remarks"
     left_out = f"{remarks} about single rows of the table {'is' if one else 'are'} left out here"
-    return [f"{left_out}; preceptor plan --rows tells them."]
+    return [f"{left_out}; preceptor plan --rows shows them."]
 
 
 def signed(value: float) -> str:
-    """A number with its sign, in three digits.
+    """Format a number with its sign, in three digits.
 
     >>> signed(-0.12345), signed(2.0), signed(0.0)
     ('−0.123', '+2', '0')
@@ -300,29 +280,24 @@ def signed(value: float) -> str:
 
 
 def in_parts(rows: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Rows of a long table that are open at once, and the others, which are a click away."""
+    """Split a long table into rows that are visible at first and the others."""
     return (rows, ()) if len(rows) <= MOST_ROWS + 3 else (rows[:MOST_ROWS], rows[MOST_ROWS:])
 
 
-def chips(places: Mapping[int, int], labels: Sequence[str], colours: int) -> dict[str, int]:
-    """By name of column: the number of the chip in the colour of its test."""
-    return {labels[test]: place % colours + 1 for test, place in places.items()}
-
-
 _LINKS = {
-    PROBIT: "probit: yes if the score plus chance is above 0, chance being normal with variance 1",
+    PROBIT: "probit: yes if the score plus a standard normal error is above 0",
     LOGISTIC: "logistic: the score is the log odds of yes",
 }
 
 
 def assumptions(plan: Plan) -> list[Row]:
-    """Label and sentence for each assumption."""
+    """Label and text of each assumption."""
     problem = plan.problem
     rows = [
         ("Tests per case", problem.budget_in_words()),
         ("Learning", problem.learner.learning_in_words()),
-        ("First beliefs", problem.learner.beliefs_in_words(problem.world)),
-        ("Unseen tests", problem.learner.imputation_in_words()),
+        ("Initial beliefs", problem.learner.beliefs_in_words(problem.world)),
+        ("Hidden tests", problem.learner.imputation_in_words()),
         ("Time", problem.time_in_words()),
     ]
     rows += _yes_no_rows(problem) if problem.is_binary else [_noise_row(problem)]
@@ -331,12 +306,12 @@ def assumptions(plan: Plan) -> list[Row]:
         for (name, person), weight in zip(people, weights_of(problem), strict=True):
             unseen = person.imputation_in_words()
             learning = person.learning_in_words()
-            rows.append((f"{weight:.0%}", f"{name}: {learning}; unseen tests {unseen}"))
+            rows.append((f"{weight:.0%}", f"{name}: {learning}; hidden tests {unseen}"))
     return rows
 
 
 def _yes_no_rows(problem: Problem) -> list[Row]:
-    """How common yes is, how answers come about, and what no test tells."""
+    """Prevalence, how the person answers, and what no test explains."""
     world, risk = problem.world, problem.risk
     outcome = world.outcome
     assert outcome is not None
@@ -357,8 +332,8 @@ def _yes_no_rows(problem: Problem) -> list[Row]:
     return [
         ("Prevalence", common),
         ("Answers", answers),
-        ("From score to chance", _LINKS.get(outcome.link, outcome.link)),
-        ("What no test tells", left),
+        ("Link function", _LINKS.get(outcome.link, outcome.link)),
+        ("Left unexplained", left),
     ]
 
 
@@ -373,4 +348,4 @@ def _noise_row(problem: Problem) -> Row:
         f"standard deviation of {spread:.3g}, so all tests together explain {share:.0%} of the "
         "variance"
     )
-    return ("What no test explains", said)
+    return ("Left unexplained", said)

@@ -1,50 +1,43 @@
-"""A plan in words that a reader who has never seen the model can follow.
+"""A plan in words, for readers who have never seen the model.
 
-Short schedules are spelled out; long or interleaved ones become a table of phases (`phases.py`).
+Short schedules are spelled out; long or interleaved ones become a table of phases.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
-from preceptor._base.discounting import cases_to_come, total_weight
+from preceptor._base.numerics import effective_cases, total_weight
 from preceptor._base.progress import Status
-from preceptor._base.words import counted, in_seconds, listed, sentence, times
-from preceptor.evaluation.expectations import is_anybody
-from preceptor.evaluation.mistakes import decides
-from preceptor.evaluation.value import evaluate, losses_along
+from preceptor._base.words import counted, duration_in_words, listed, sentence, times
+from preceptor.model.evaluation import evaluate, learner_is_unknown, losses_along
+from preceptor.model.mistakes import decides
+from preceptor.model.plan import FIXED_SCHEDULES, Plan
+from preceptor.model.policies import Alternating, Policy, Stationary, runs
+from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
-from preceptor.plan.reading import FIXED_SCHEDULES
-from preceptor.policies import Alternating, Policy, Stationary
-from preceptor.problem import Problem
-from preceptor.report.mistake_words import (
+from preceptor.report import schedule_view
+from preceptor.report.mistakes_and_people import (
     MAX_LISTED,
     along_in_words,
     best_by,
     mistakes_by,
     named,
+    proven,
     rates,
+    who_would_lose,
 )
-from preceptor.report.people_words import proven, who_would_lose
-from preceptor.report.phases import Phase, phases, runs, tally
-from preceptor.report.phrases import Row, cases, joined, plus, section
-from preceptor.report.scale import ROUNDING, per_case, scale_of
-from preceptor.report.showing import ROUNDS_IF_FIXED, repeated_word, settles_after, shares
+from preceptor.report.phrases import ROUNDING, Row, cases, joined, per_case, plus, scale_of, section
 
-if TYPE_CHECKING:
-    from preceptor.plan import Plan
-
-# Up to so many runs of equal sets fit in one sentence; more become a table of phases.
+# The most runs of equal sets that are described in one sentence; more become a table of phases.
 _SENTENCE_RUNS = 5
-
-
 _Part = str | Row
 
 
 def explain(plan: Plan) -> str:
-    """What to show, what that costs, how sure we are and how it was found, as plain text.
+    """What to show, what it costs, how certain that is and how it was found, as plain text.
 
     >>> import preceptor as pr
     >>> world = pr.World([1.0, 0.5], [[1.0, 0.0], [0.0, 1.0]], names=["bmi", "bp"])
@@ -59,6 +52,17 @@ def explain(plan: Plan) -> str:
         if title == "What to show" and plan.regrets is not None:
             parts.append(who_would_lose(plan))
     return "\n\n".join(parts)
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """What a plan shows in the end, what it costs and what is proven, as plain data."""
+    copied = ("exploration_length", "value", "lower_bound", "bound_holds_for", "gap")
+    commit, names = plan.policy.commit, plan.problem.world.name_of
+    return {
+        "commit": None if commit is None else list(names(commit)),
+        **{name: getattr(plan, name) for name in copied},
+        "status": plan.status.value,
+    }
 
 
 def sections(plan: Plan) -> list[tuple[str, Sequence[_Part]]]:
@@ -78,7 +82,7 @@ def _setting(plan: Plan) -> str:
     problem = plan.problem
     many = counted(len(problem.world.tests), "test")
     if problem.horizon is None:
-        matter = f"{cases_to_come(problem.discount):,.0f}"
+        matter = f"{effective_cases(problem.discount):,.0f}"
         text = f"A plan for {many} over open-ended teaching, of which about {matter} cases matter."
     else:
         text = f"A plan for {many} over {cases(problem.horizon)}."
@@ -87,10 +91,10 @@ def _setting(plan: Plan) -> str:
         text += f" Discount factor {factor}: each case counts {factor} times the one before."
     if plan.regrets is not None:
         many = counted(len(plan.regrets.people), "kind")
-        if is_anybody(problem):
-            text += f" How the person learns is not known, so it is for {many} of person at once."
-        else:
-            text += f" The person may be any of those below, so it is for {many} of person at once."
+        why = "The person may be any of those below"
+        if learner_is_unknown(problem):
+            why = "How the person learns is not known"
+        text += f" {why}, so it is for {many} of person at once."
     elif not problem.learns_by_showings:
         text += f" How the person learns: {problem.learner.learning_in_words()}."
     before = problem.start_counts if plan.seen_before is None else plan.seen_before
@@ -110,7 +114,7 @@ def _what_to_show(plan: Plan) -> list[_Part]:
     length, commit = policy.exploration_length, policy.commit
     if horizon is not None and (length is None or length >= horizon):
         return _schedule_words(plan, policy.schedule(horizon), "", total=horizon)
-    first, word = settles_after(policy), repeated_word(policy)
+    first, word = schedule_view.settles_after(policy), schedule_view.repeated_word(policy)
     if first and word and horizon is None:
         return _schedule_words(plan, policy.schedule(first), _word_in_words(plan, word), total=None)
     if length is None or commit is None:
@@ -124,14 +128,12 @@ def _what_to_show(plan: Plan) -> list[_Part]:
         when = "in the last case" if left == 1 else f"for the remaining {cases(left)}"
         closing = f"show {joined(plan, commit)} {when}"
     if length == 0:
-        lines: list[_Part] = [sentence(closing)]
-    else:
-        lines = _schedule_words(plan, policy.schedule(length), closing, total=horizon)
-    return lines
+        return [sentence(closing)]
+    return _schedule_words(plan, policy.schedule(length), closing, total=horizon)
 
 
 def in_a_sentence(plan: Plan) -> str:
-    """What to show, if it changes so rarely that one sentence says it; else empty."""
+    """What to show, if one sentence can say it; else empty."""
     length, horizon = plan.exploration_length, plan.problem.horizon
     if length is None or plan.policy.commit is None:
         return ""
@@ -146,7 +148,7 @@ def _word_in_words(plan: Plan, word: tuple[TestSet, ...]) -> str:
     """E.g. "over and over: abdomen + wrist in 5 of 9 cases and chest in 4"."""
     parts = [
         f"{plus(plan, shown)} in {often:,}" + (f" of {cases(len(word))}" if i == 0 else "")
-        for i, (shown, often) in enumerate(shares(word))
+        for i, (shown, often) in enumerate(schedule_view.shares(word))
     ]
     return f"over and over: {listed(parts)}"
 
@@ -163,31 +165,30 @@ def _schedule_words(
         ]
         parts += [closing] if closing else []
         return [sentence("show " + ", then ".join(parts))]
-    counts = tally(pieces)
+    counts = schedule_view.tally(pieces)
     many = f"of the {total:,} " if total is not None and total > len(schedule) else ""
     opening = f"for the first {len(schedule):,} {many}cases" if closing else "throughout"
     summary = f"{opening}, rotate among {counted(len(counts), 'set')}: {_tally(plan, counts)}"
     lines: list[_Part] = [sentence(f"{summary}; then {closing}" if closing else summary)]
-    found = phases(schedule)
+    found = schedule_view.phases(schedule)
     if len(found) > 1 or (len(counts) == 2 and found[0].longest_run <= 3):
         lines += _table(plan, found, closing)
     return lines
 
 
-def _table(plan: Plan, found: list[Phase], closing: str) -> list[Row]:
+def _table(plan: Plan, found: list[schedule_view.Phase], closing: str) -> list[Row]:
     """One row per phase: its cases, and what is shown in them."""
-    labels = []
+    rows = []
     for phase in found:
         first, last = phase.begin + 1, phase.begin + phase.length
-        labels.append(f"case {first}" if first == last else f"cases {first} to {last}")
-    texts = [_phase_words(plan, phase) for phase in found]
+        label = f"case {first}" if first == last else f"cases {first} to {last}"
+        rows.append((label, _phase_words(plan, phase)))
     if closing:
-        labels.append(f"from case {found[-1].begin + found[-1].length + 1}")
-        texts.append(closing)
-    return list(zip(labels, texts, strict=True))
+        rows.append((f"from case {last + 1}", closing))
+    return rows
 
 
-def _phase_words(plan: Plan, phase: Phase) -> str:
+def _phase_words(plan: Plan, phase: schedule_view.Phase) -> str:
     """E.g. "bmi + bp (11 cases) and s5 (7), alternating"."""
     (most, often), *others = phase.counts.items()
     if not others:
@@ -223,9 +224,11 @@ def _endless_words(plan: Plan, policy: Policy) -> list[_Part]:
     if isinstance(policy, Alternating):
         lines = _schedule_words(plan, list(policy.cycle), "", total=None)
         return [f"Repeat a cycle of {cases(len(policy.cycle))} forever.", *lines]
-    lines = _schedule_words(plan, policy.schedule(ROUNDS_IF_FIXED), "", total=None)
-    head = "The plan never commits to one set."
-    return [f"{head} Its first {ROUNDS_IF_FIXED} cases:", *lines]
+    lines = _schedule_words(plan, policy.schedule(schedule_view.ROUNDS_IF_FIXED), "", total=None)
+    return [
+        f"The plan never commits to one set. Its first {schedule_view.ROUNDS_IF_FIXED} cases:",
+        *lines,
+    ]
 
 
 def _what_it_costs(plan: Plan) -> list[_Part]:
@@ -256,7 +259,7 @@ def _what_it_costs(plan: Plan) -> list[_Part]:
 
 
 def loss_unit(problem: Problem) -> str:
-    """What losses are in, in brackets: " (squared error of weight, kg)"; empty if nobody knows."""
+    """Unit of losses, in brackets: " (squared error of weight, kg)"; empty if unknown."""
     if problem.is_binary:
         return f" ({problem.risk.in_words()})"
     scale = scale_of(problem)
@@ -278,18 +281,17 @@ def _how_much_more(other: float, value: float) -> str:
 def _along_the_way(plan: Plan) -> list[_Part]:
     """Loss of the first case, of the one where the plan commits, and of a late one."""
     problem = plan.problem
-    length = settles_after(plan.policy) or 0
+    length = schedule_view.settles_after(plan.policy) or 0
     if problem.horizon is not None:
         rounds = min(problem.horizon, length + 2_000)
     else:
-        # Cases further away than this count a hundredth or less.
+        # Later cases have a weight of a hundredth or less.
         matter = math.ceil(math.log(100.0) / max(1.0 - problem.discount, 1e-3))
         rounds = length + min(matter, 2_000)
     marks = sorted({1, min(length + 1, rounds), rounds})
     if decides(problem):
         rows: list[_Part] = [*along_in_words(plan, marks)]
-        best_reader = best_by(plan)
-        if best_reader is not None:
+        if (best_reader := best_by(plan)) is not None:
             shown, mistakes = best_reader
             of = f"the best reader of {joined(plan, shown)}: {rates(mistakes)}"
             rows.append(f"Best achievable: {named(mistakes)} per 100 cases ({of}).")
@@ -304,7 +306,7 @@ def _along_the_way(plan: Plan) -> list[_Part]:
 
 
 def least_loss(plan: Plan) -> float | None:
-    """The best achievable loss per case; None if there are too many sets to look at."""
+    """The best achievable loss per case; None if there are too many sets."""
     problem = plan.problem
     if problem.budget.count(problem.size) > MAX_LISTED:
         return None
@@ -320,13 +322,13 @@ def _certainty(plan: Plan) -> list[_Part]:
     said: list[_Part] = [sentence(f"{plan.how_sure()}: {bound}")]
     if not plan.problem.learns_by_showings and plan.certificate is None:
         said.append(
-            "The bound is what somebody who knows every weight would cost, so it says little; the "
-            "plan is the best that was found by search."
+            "The bound is the loss of a person who knows every weight, so it says little; the plan "
+            "is the best that search found."
         )
     if plan.bound_holds_for == FIXED_SCHEDULES:
         said.append(
-            "A policy that follows how cases and outcomes come may cost less than that: what this "
-            "person learns depends on them."
+            "A policy that reacts to cases and outcomes may cost less than that: what this person "
+            "learns depends on them."
         )
     return said
 
@@ -335,12 +337,12 @@ def _how_found(plan: Plan) -> str:
     text = f"Method: {plan.method}"
     if plan.reason:
         text += f" ({plan.reason})"
-    work = in_seconds(plan.seconds)
+    work = duration_in_words(plan.seconds)
     if plan.states:
         work = f"{counted(plan.states, 'state')} in {work}"
     ended = {
-        Status.WITHIN_TARGET: "; it stopped because the gap was as small as asked for",
-        Status.TIME_LIMIT: "; it stopped because the time was up",
+        Status.WITHIN_TARGET: "; it stopped because the gap was as small as requested",
+        Status.TIME_LIMIT: "; it stopped at the time limit",
         Status.INTERRUPTED: "; it was interrupted, and this is the best found until then",
     }
     return f"{text}; {work}{ended.get(plan.status, '')}."

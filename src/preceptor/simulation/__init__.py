@@ -1,4 +1,4 @@
-"""People who act: policies played with people of all kinds, and tables of both.
+"""Simulated people: policies played with people of all kinds, and comparisons of both.
 
 >>> import preceptor as pr
 >>> from preceptor import simulation
@@ -14,17 +14,17 @@ from preceptor.simulation.cast import humans_of, matched_rate, people_of
 from preceptor.simulation.checking import check_human
 from preceptor.simulation.choosing import RandomOrder, most_predictive
 from preceptor.simulation.comparison import Comparison, compare
+from preceptor.simulation.exemplar import ExemplarLearner
 from preceptor.simulation.rollouts import Rollout, rollout
-from preceptor.simulation.tutored import Tutored, tutored
 
 __all__ = [
     "BatchHuman",
     "Comparison",
+    "ExemplarLearner",
     "Human",
     "RandomOrder",
     "Rollout",
     "Sessions",
-    "Tutored",
     "answer_one_by_one",
     "check_human",
     "compare",
@@ -33,5 +33,4 @@ __all__ = [
     "most_predictive",
     "people_of",
     "rollout",
-    "tutored",
 ]

@@ -1,8 +1,8 @@
-"""Cases for a crowd: every person has streams of chance of their own, all from one seed.
+"""Cases for a crowd: every person has separate random streams, all derived from one seed.
 
-Person p's cases depend on the seed and p alone. So more people change nothing for those before
-them, more rounds nothing in the rounds before, and two policies or two kinds of humans played
-with one seed meet the very same cases: differences between them carry little noise.
+Person p's cases depend only on the seed and p. So adding people or rounds leaves the earlier ones
+as they were, and two policies or two kinds of people played with one seed meet the same cases
+(common random numbers): differences between them have little noise.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ import numpy as np
 from preceptor._base.checks import is_count
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput
-from preceptor.model.world import Cases, World
+from preceptor.model.world import SampledCases, World
 from preceptor.people.human import ROUNDS_DRAWN, Seed
 
 
 class Stream(IntEnum):
-    """What a stream of chance is for."""
+    """Purpose of a random stream."""
 
     CASES = 0
     ANSWERS = 1
     CHOICES = 2
+    TESTS = 3
 
 
 def seed_of(rng: Seed) -> int:
-    """One number that stands for all that is random; a generator gives its next one."""
+    """Return one integer seed; a generator draws its next one."""
     if rng is None:
         return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
     if isinstance(rng, np.random.Generator):
@@ -38,21 +39,21 @@ def seed_of(rng: Seed) -> int:
 
 
 def stream(seed: int, person: int, purpose: Stream) -> np.random.Generator:
-    """The generator of one person for one purpose."""
+    """Return the generator of one person for one purpose."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(person, purpose)))
 
 
-def draw_cases(world: World, rounds: int, people: int, seed: int) -> Cases:
-    """Features (people, rounds, n) and outcomes (people, rounds)."""
+def draw_cases(world: World, rounds: int, people: int, seed: int) -> SampledCases:
+    """Return features (people, rounds, n) and outcomes (people, rounds)."""
     features: FloatArray = np.empty((people, rounds, world.size))
     outcomes: FloatArray = np.empty((people, rounds))
     for person in range(people):
         features[person], outcomes[person] = cases_of(world, rounds, person, seed)
-    return Cases(features, outcomes)
+    return SampledCases(features, outcomes)
 
 
-def cases_of(world: World, rounds: int, person: int, seed: int) -> Cases:
-    """What one person meets: features (rounds, n) and outcomes (rounds,)."""
+def cases_of(world: World, rounds: int, person: int, seed: int) -> SampledCases:
+    """Return the features (rounds, n) and outcomes (rounds,) that one person meets."""
     features: FloatArray = np.empty((rounds, world.size))
     outcomes: FloatArray = np.empty(rounds)
     rng = stream(seed, person, Stream.CASES)
@@ -61,4 +62,4 @@ def cases_of(world: World, rounds: int, person: int, seed: int) -> Cases:
         end = min(begin + ROUNDS_DRAWN, rounds)
         features[begin:end] = drawn.features[: end - begin]
         outcomes[begin:end] = drawn.outcomes[: end - begin]
-    return Cases(features, outcomes)
+    return SampledCases(features, outcomes)

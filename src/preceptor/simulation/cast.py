@@ -1,41 +1,40 @@
-"""A cast of people for one problem: the one it was made for, and four that it was not.
+"""A cast of simulated people for one problem: its own learner, and four that differ from it.
 
-All start with the problem's beliefs, fill in hidden tests as its learner does unless that is the
-difference, and learn about as fast in the beginning. So what differs in a table is how they learn.
+All have the problem's initial weights, impute hidden tests as its learner does unless that is the
+difference, and have about the same initial speed. So only their learning rules differ.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from preceptor.people.bayesian import Bayesian
+from preceptor.model.person import Person
+from preceptor.model.problem import Problem
 from preceptor.people.by_showings import Learner
-from preceptor.people.delta_rule import DeltaRule
 from preceptor.people.forgetful import Forgetful
 from preceptor.people.human import Human
 from preceptor.people.matched import matched_delta_rate, matched_prior_variance, matched_scatter
-from preceptor.people.person import Person
-from preceptor.problem import Problem
+from preceptor.people.outcome_learners import Bayesian, DeltaRule
 from preceptor.simulation.choosing import most_predictive
 
 
 def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person]:
-    """People by name, with settings derived from the problem.
+    """Return the cast by name, with settings derived from the problem.
 
     - **paper**: the problem's own learner;
     - **least mean squares**: the delta rule on shown tests, at `matched_rate(problem)`;
-    - **Bayesian**: as unsure of the weights as they are in fact wrong, and expecting the scatter
-      that is left around the most predictive set;
+    - **Bayesian**: prior variances equal to the actual squared errors, and the residual variance of
+      the most predictive set as noise;
     - **forgets**: the paper's learner who loses `forgetting` of the exposure to hidden tests;
     - **ignores correlation**: the paper's learner who takes hidden tests to be average.
 
-    Those who count showings begin with the problem's `start`; the others with the weights that
-    its learner has by then.
+    Kinds that use exposure counts start with the problem's `start`; the others with the weights
+    that its learner has by then.
 
     Parameters
     ----------
     problem
-        Whose person they resemble at the start.
+        The problem whose person they resemble at the start.
     forgetting
         Share of the exposure to a hidden test that is lost each round, from 0 to 1.
 
@@ -72,16 +71,16 @@ def people_of(problem: Problem, *, forgetting: float = 0.02) -> dict[str, Person
 def humans_of(
     problem: Problem, *, forgetting: float = 0.02, response_noise: float = 0.0
 ) -> dict[str, Human]:
-    """The people of `people_of`, ready to act.
+    """Return the people of `people_of` as simulated people.
 
     Parameters
     ----------
     problem
-        Whose person they resemble at the start.
+        The problem whose person they resemble at the start.
     forgetting
         Share of the exposure to a hidden test that is lost each round, from 0 to 1.
     response_noise
-        Standard deviation of a slip added to every answer, in units of the outcome.
+        Standard deviation of the noise added to every answer, in units of the outcome.
 
     Returns
     -------
@@ -103,7 +102,7 @@ def humans_of(
 
 
 def acting_in(problem: Problem, human: Human | Person, response_noise: float = 0.0) -> Human:
-    """Somebody who acts in a problem; showings before it count for whoever counts them."""
+    """Return a simulated person in a problem, with its `start` if the kind uses exposure counts."""
     if not isinstance(human, Person):
         return human
     start = None if human.start_faults(problem.start) else problem.start
@@ -111,16 +110,16 @@ def acting_in(problem: Problem, human: Human | Person, response_noise: float = 0
 
 
 def matched_rate(problem: Problem) -> float:
-    """The delta rule's rate at which the first showing teaches as much as the curve says.
+    """Return the delta rule's rate at which the first showing teaches as much as the curve does.
 
-    With one test shown, a step takes away a share rate x variance of its expected error; the curve
-    says which share, and tests are averaged. At most 1 / (3 x the variance that can be shown at
-    once): from twice that on, squared errors of the delta rule may grow without end.
+    With one test shown, a step removes a share rate x variance of its expected error; the curve
+    gives that share, and tests are averaged. At most 1 / (3 x the largest total variance of a set):
+    from twice that on, squared errors of the delta rule may diverge.
 
     Parameters
     ----------
     problem
-        Whose person is to be matched.
+        The problem whose learner is matched.
 
     Returns
     -------

@@ -1,7 +1,7 @@
-"""A checker for people of your own: does this class keep to the protocol?
+"""A checker for user-defined people: does this class follow the `Human` protocol?
 
 Like Gymnasium's environment checker: run it in your tests. It plays short sessions in several
-ways that must not matter, and lists every promise that was broken.
+variants that must agree, and lists every rule that was broken.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ from preceptor.people.human import BatchHuman, Human, Seed, Sessions, answer_one
 from preceptor.simulation.cases import Stream, draw_cases, seed_of, stream
 
 _PEOPLE = 3
-# How far the batch may be from one by one, relative to the largest answer.
-_ROUNDING = 1e-9
 
 
 def check_human(
     make_human: Callable[[], Human], world: World, rounds: int = 12, rng: Seed = 0
 ) -> None:
-    """Raise `InvalidInput` with every promise of the protocol that people of your own break.
+    """Raise `InvalidInput` with every rule of the protocol that a user-defined person breaks.
 
-    - the three methods are there, and answers are finite numbers whatever is shown, even nothing;
-    - `predict` changes nothing, and neither method writes into the values or keeps them;
-    - `reset` makes the person new, and with the same `rng` the same;
-    - all chance comes from `rng`;
-    - `predict_many`, where there is one, gives the answers that one person gives after the other.
+    - the three methods exist, and answers are finite numbers whatever is shown, even nothing;
+    - `predict` has no side effects, and neither method modifies or keeps the values;
+    - `reset` starts a new person, and with the same `rng` the same one;
+    - all randomness comes from `rng`;
+    - `predict_many`, if defined, returns the same answers as playing one person after the other.
 
     Parameters
     ----------
@@ -43,14 +41,14 @@ def check_human(
     world
         Where the cases come from.
     rounds
-        How many cases to play, at least; more if there are more kinds of sets to try.
+        Least number of cases to play; more if there are more kinds of sets to try.
     rng
         A seed or a generator.
 
     Raises
     ------
     InvalidInput
-        One sentence for each broken promise.
+        One sentence for each broken rule.
 
     Examples
     --------
@@ -67,19 +65,18 @@ def check_human(
     InvalidInput.raise_if(f"{name}: missing, every human has this method" for name in missing)
     seed = seed_of(rng)
     sessions = _sessions(world, rounds, seed)
-    first = sessions.of(0, 1)
+    first = sessions.of(slice(0, 1))
     plain, broken = _played(human, first, seed)
     InvalidInput.raise_if(broken)
-    every_set = _sets(world.size)
     others = {
         "reset: answers differ when a session is played again with the same rng": _played(
             human, first, seed
         ),
-        "reset: two new people with the same rng answer differently; take all chance from rng": (
+        "reset: two new people with the same rng answer differently; draw all chance from rng": (
             _played(make_human(), first, seed)
         ),
-        "predict: answers depend on what else was asked; only feedback may change a person": (
-            _played(human, first, seed, extra_questions=every_set)
+        "predict: answers depend on earlier questions; only feedback may change a person": (
+            _played(human, first, seed, extra_questions=_sets(world.size))
         ),
         "feedback: keeps the array of values, which belongs to the caller; copy what is needed": (
             _played(human, first, seed, spoil_values=True)
@@ -98,9 +95,9 @@ def _played(
     extra_questions: tuple[TestSet, ...] = (),
     spoil_values: bool = False,
 ) -> tuple[FloatArray, list[str]]:
-    """Answers of one person's session, and what is wrong with how they were given.
+    """Answers of one person's session, and faults in how they were given.
 
-    May ask more than needed, and spoil arrays after use.
+    Optionally asks additional questions, and overwrites arrays after use.
     """
     human.reset(_answers_rng(seed))
     answers = np.full(sessions.rounds, np.nan)
@@ -118,7 +115,7 @@ def _played(
         answers[t] = float(answer)
         human.feedback(shown, given, float(sessions.outcomes[0, t]))
         if not np.array_equal(given, values):
-            faults["predict or feedback: writes into values, must leave them alone"] = None
+            faults["predict or feedback: modifies values, must leave them alone"] = None
         if spoil_values:
             given.fill(1e3)
     return answers, list(faults)
@@ -132,7 +129,7 @@ def _batch_faults(human: BatchHuman, sessions: Sessions, seed: int) -> list[str]
         return [f"predict_many: answers of shape {batch.shape}, must be {wanted}"]
     single = answer_one_by_one(human, sessions, rngs[1])
     off = float(np.max(np.abs(batch - single)))
-    if not off <= _ROUNDING * max(1.0, float(np.max(np.abs(single)))):
+    if not off <= 1e-9 * max(1.0, float(np.max(np.abs(single)))):
         return [f"predict_many: differs from one person after the other by up to {off:.1e}"]
     return []
 
@@ -142,14 +139,14 @@ def _answers_rng(seed: int, person: int = 0) -> np.random.Generator:
 
 
 def _sets(size: int) -> tuple[TestSet, ...]:
-    """Nothing, each of the first tests alone, some pairs, everything."""
+    """The empty set, each of the first tests alone, some pairs, all tests."""
     few = range(min(size, 4))
     some = [(), *((i,) for i in few), *itertools.combinations(few, 2), tuple(range(size))]
     return tuple(dict.fromkeys(some))
 
 
 def _sessions(world: World, rounds: int, seed: int) -> Sessions:
-    """Every kind of set in turn, for people who begin at different ones."""
+    """Sessions that cycle through all kinds of sets, each person starting at another one."""
     sets = _sets(world.size)
     which = (np.arange(_PEOPLE)[:, None] + np.arange(max(rounds, len(sets)))) % len(sets)
     cases = draw_cases(world, which.shape[1], _PEOPLE, seed)

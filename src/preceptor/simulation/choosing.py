@@ -1,4 +1,4 @@
-"""Who chooses what is shown: policies, plans, functions of counts, and simple rules to beat."""
+"""Anything that chooses what to show: policies, plans, functions of counts, and baselines."""
 
 from __future__ import annotations
 
@@ -8,49 +8,74 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from preceptor._base.values import IntArray
-from preceptor.advice.alternatives import full_sets, most_predictive_set
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidPolicy
+from preceptor.model.plan import Plan
+from preceptor.model.policies import Policy, Stationary, as_set
+from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
-from preceptor.plan import Plan
-from preceptor.policies import Policy, Stationary, as_set
-from preceptor.problem import Problem
+from preceptor.planning.candidate_sets import full_sets, most_predictive_set
 from preceptor.simulation.cases import Stream, stream
 
 
 class Recommender(Protocol):
-    """Anything that says what to show next to somebody with these counts."""
+    """Any object that recommends a set given the exposure counts."""
 
     def recommend(self, counts: Sequence[int]) -> Sequence[int]:
-        """What to show next."""
+        """Return the set to show next."""
 
 
 @runtime_checkable
 class PersonalPolicy(Protocol):
-    """A policy that shows different people different things, by chance."""
+    """A randomised policy with a different schedule for each person."""
 
     def schedule_for(self, rounds: int, rng: np.random.Generator) -> Sequence[Sequence[int]]:
-        """What one person is shown, in rounds 0..rounds-1."""
+        """Return one person's schedule for rounds 0..rounds-1."""
 
 
-Chooser = Plan | Policy | PersonalPolicy | Recommender | Callable[[Sequence[int]], Sequence[int]]
+class CaseSession(Protocol):
+    """One person under a policy that looks at each case before it chooses."""
+
+    def choose(self, results: FloatArray) -> TestSet:
+        """Return the set to show, given all results (n,) of the case in the world's units."""
+
+    def after(self, shown: TestSet, values: FloatArray, answer: float, outcome: float) -> None:
+        """Record what was shown (shown,), answered and true, in the world's units."""
+
+
+@runtime_checkable
+class ChoosesWithCase(Protocol):
+    """A policy that looks at each case before it chooses, such as `CaseAware`."""
+
+    def start(self, problem: Problem) -> CaseSession:
+        """Begin with a new person."""
+
+
+Chooser = (
+    Plan
+    | Policy
+    | PersonalPolicy
+    | ChoosesWithCase
+    | Recommender
+    | Callable[[Sequence[int]], Sequence[int]]
+)
 
 
 class Schedules(NamedTuple):
-    """Distinct sets, and for every person and round (people, rounds) which of them is shown."""
+    """Distinct sets, and the position of the one shown to each person and round."""
 
     sets: tuple[TestSet, ...]
-    which: IntArray
+    which: IntArray  # (people, rounds)
 
 
 @dataclass(frozen=True)
 class RandomOrder:
-    """Every round one of some sets, each as likely as the others, for everybody anew.
+    """A policy that draws a set uniformly in every round, independently for each person.
 
     Parameters
     ----------
     sets
-        What may be shown.
+        Sets of tests that may be shown.
 
     Examples
     --------
@@ -62,29 +87,29 @@ class RandomOrder:
 
     @classmethod
     def of(cls, problem: Problem) -> RandomOrder:
-        """Over all allowed sets to which no single test could be added.
+        """Return the policy over all allowed sets to which no test can be added.
 
         Parameters
         ----------
         problem
-            Whose budget says what is allowed.
+            The problem, with its budget.
 
         Returns
         -------
         RandomOrder
-            Over these sets; over a random choice of them where there are very many.
+            Over these sets; over a random sample of them where there are very many.
         """
         return cls(tuple(full_sets(problem, np.random.default_rng(0))))
 
     def schedule_for(self, rounds: int, rng: np.random.Generator) -> list[TestSet]:
-        """What one person is shown.
+        """Return one person's schedule.
 
         Parameters
         ----------
         rounds
-            How many rounds to draw.
+            Number of rounds.
         rng
-            Where the draws come from.
+            The source of randomness.
 
         Returns
         -------
@@ -95,17 +120,17 @@ class RandomOrder:
 
 
 def most_predictive(problem: Problem) -> Stationary:
-    """Always show the set that somebody with perfect weights would predict best from.
+    """Return the policy that always shows the set with the best prediction under true weights.
 
     Parameters
     ----------
     problem
-        Whose world and budget are meant; prices do not count.
+        World and budget; prices are ignored.
 
     Returns
     -------
     Stationary
-        The policy of a statistician who looks at the data alone.
+        The policy that considers the data but not the person.
 
     Examples
     --------
@@ -118,7 +143,7 @@ def most_predictive(problem: Problem) -> Stationary:
 
 
 def schedules(problem: Problem, chooser: Chooser, rounds: int, people: int, seed: int) -> Schedules:
-    """What each person is shown; chance, where there is any, comes from their own stream."""
+    """Return each person's schedule; randomised policies use that person's random stream."""
     if isinstance(chooser, PersonalPolicy):
         rows = [
             [as_set(s) for s in chooser.schedule_for(rounds, rng)]
@@ -134,7 +159,7 @@ def schedules(problem: Problem, chooser: Chooser, rounds: int, people: int, seed
 
 
 def _common_schedule(problem: Problem, chooser: Chooser, rounds: int) -> list[TestSet]:
-    """Without chance, counts are the same for everybody, so one schedule serves all."""
+    """The schedule of a deterministic policy, which is the same for all people."""
     policy = chooser.policy if isinstance(chooser, Plan) else chooser
     if isinstance(policy, Policy):
         policy.check(problem)

@@ -1,8 +1,8 @@
-"""Policies x humans: what planning with the paper's model wins when the human is another."""
+"""Every policy with every kind of person: the value of planning when the model is wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,10 @@ import numpy as np
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, frozen_array, plain
 from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.model.person import Person
+from preceptor.model.problem import Problem
 from preceptor.people.human import Human, Seed
-from preceptor.people.person import Person
-from preceptor.planning import solve
-from preceptor.problem import Problem
+from preceptor.planning.solvers import solve
 from preceptor.simulation.cases import draw_cases, seed_of
 from preceptor.simulation.cast import acting_in, humans_of
 from preceptor.simulation.choosing import Chooser
@@ -28,46 +28,49 @@ BEST_FIXED_SET = "best fixed set"
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Discounted losses of every policy with every human, person by person.
+    """Discounted losses of every policy with every kind of person, for each simulated person.
 
-    Person p meets the same cases in every cell, so differences are taken person by person.
+    Person p meets the same cases in every cell, so differences are paired.
 
     Attributes
     ----------
     policies
         Names of the policies.
     humans
-        Names of the humans.
+        Names of the kinds of people.
     against
-        The policy that the others are compared with.
+        The reference policy.
     totals
-        Discounted losses, shape (policies, humans, people).
+        Discounted losses with the assistant, shape (policies, humans, people).
+    alone
+        Mean loss without the assistant in test cases after the last round, without feedback, shape
+        (policies, humans, people).
     rounds
-        How many rounds each person played.
+        Number of rounds per person.
     weight
-        Share of the whole discounted time that was played.
+        Share of the total discounted weight that these rounds have.
     seed
-        Gives the same cases again.
+        Reproduces the cases.
     """
 
     policies: tuple[str, ...]
     humans: tuple[str, ...]
     against: str
     totals: FloatArray
+    alone: FloatArray
     rounds: int
     weight: float
     seed: int
 
     @property
     def people(self) -> int:
-        """How many people played in each cell."""
+        """Number of simulated people per cell."""
         return int(self.totals.shape[2])
 
     @property
     def mean(self) -> FloatArray:
-        """Average discounted loss, (policies, humans)."""
-        average: FloatArray = self.totals.mean(axis=2)
-        return average
+        """Mean discounted loss, (policies, humans)."""
+        return np.asarray(self.totals.mean(axis=2))
 
     @property
     def standard_error(self) -> FloatArray:
@@ -77,27 +80,25 @@ class Comparison:
     @property
     def differences(self) -> FloatArray:
         """Each person's loss minus theirs under `against`, (policies, humans, people)."""
-        paired: FloatArray = self.totals - self.totals[self.policies.index(self.against)]
-        return paired
+        return np.asarray(self.totals - self.totals[self.policies.index(self.against)])
 
     @property
     def difference(self) -> FloatArray:
-        """Average difference, (policies, humans): below 0 means better than `against`."""
-        average: FloatArray = self.differences.mean(axis=2)
-        return average
+        """Mean difference, (policies, humans): below 0 means better than `against`."""
+        return np.asarray(self.differences.mean(axis=2))
 
     @property
     def difference_error(self) -> FloatArray:
-        """Standard error of `difference`: people are paired with themselves."""
+        """Standard error of `difference`, over pairs."""
         return standard_error(np.moveaxis(self.differences, 2, 0))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The comparison as plain data.
+        """Return the comparison as plain data.
 
         Returns
         -------
         list of dict
-            One for each cell; `change` is the difference as a share of the loss under `against`.
+            One per cell; `change` is the difference as a share of the loss under `against`.
         """
         base = self.mean[self.policies.index(self.against)]
         columns = {
@@ -106,6 +107,8 @@ class Comparison:
             "difference": self.difference,
             "difference_error": self.difference_error,
             "change": self.difference / np.where(base > 0, base, np.nan),
+            "alone": self.alone.mean(axis=2),
+            "alone_error": standard_error(np.moveaxis(self.alone, 2, 0)),
         }
         return [
             {"policy": policy, "human": human}
@@ -115,12 +118,12 @@ class Comparison:
         ]
 
     def to_frame(self) -> pd.DataFrame:
-        """The rows as a pandas frame.
+        """Return the rows as a pandas data frame.
 
         Returns
         -------
         pandas.DataFrame
-            One row for each cell.
+            One row per cell.
 
         Raises
         ------
@@ -138,30 +141,37 @@ class Comparison:
             f"Discounted loss of the first {self.rounds} rounds ({self.weight:.1%} of the total "
             f"discounted weight), {self.people} people per cell, ± standard error"
         )
+        cells = {(row["human"], row["policy"]): row for row in self.rows()}
+        lines = [heading, ""]
+        lines += self._table(self.policies, lambda human, policy: _number(
+            cells[human, policy]["loss"], cells[human, policy]["standard_error"]
+        ))  # fmt: skip
         others = [name for name in self.policies if name != self.against]
-        at = [self.policies.index(name) for name in others]
-        losses = [
-            [_number(m, e) for m, e in zip(means, errors, strict=True)]
-            for means, errors in zip(self.mean.T, self.standard_error.T, strict=True)
-        ]
-        base = self.mean[self.policies.index(self.against)]
-        paired = [
-            [
-                f"{_number(self.difference[i, j], self.difference_error[i, j], sign='+')} "
-                f"({self.difference[i, j] / base[j]:+.1%})"
-                for i in at
-            ]
-            for j in range(len(self.humans))
-        ]
-        lines = [heading, "", *_table("human", self.policies, self.humans, losses)]
         if others:
-            lines += [
-                "",
-                f"Difference from {self.against!r}, the same people and cases; below 0 is better",
-                "",
-                *_table("human", others, self.humans, paired),
-            ]
+            about = (
+                f"Difference from {self.against!r}, the same people and cases; below 0 is better"
+            )
+
+            def paired(human: str, policy: str) -> str:
+                row = cells[human, policy]
+                difference = _number(row["difference"], row["difference_error"], sign="+")
+                return f"{difference} ({row['change']:+.1%})"
+
+            lines += ["", about, "", *self._table(others, paired)]
+        about = "Mean loss alone afterwards, in test cases without feedback"
+        lines += ["", about, "", *self._table(self.policies, lambda human, policy: _number(
+            cells[human, policy]["alone"], cells[human, policy]["alone_error"]
+        ))]  # fmt: skip
         return "\n".join(lines)
+
+    def _table(self, policies: Sequence[str], cell: Callable[[str, str], str]) -> list[str]:
+        """One line per kind of person, one column per policy."""
+        rows = [[human, *(cell(human, policy) for policy in policies)] for human in self.humans]
+        grid = [["human", *policies], *rows]
+        first, *widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
+        return [
+            "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]) for name, *cells in grid
+        ]
 
 
 def compare(
@@ -173,35 +183,38 @@ def compare(
     rng: Seed = None,
     *,
     against: str = BEST_FIXED_SET,
+    alone: int = 40,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Play every policy with every human on the same cases.
+    """Play every policy with every kind of person on the same cases.
 
     Parameters
     ----------
     problem
-        World, person, budget, risk and time.
+        The problem.
     policies
         By name: what `rollout` takes. If none is called "best fixed set", the stationary solver's
-        is added, because that is what the others are compared with.
+        is added as the reference.
     humans
-        By name: a `Person`, or anybody with the three methods of `Human`. None means everybody in
+        By name: a `Person`, or any object with the three methods of `Human`. None means
         `humans_of(problem)`.
     rounds
-        How many cases each person meets.
+        Number of cases per person.
     people
-        How many people play in each cell.
+        Number of people per cell.
     rng
         A seed or a generator; the same seed gives the same cases.
     against
-        The policy that the others are compared with.
+        The reference policy.
+    alone
+        Number of test cases per person, after the last round and without feedback.
     progress
-        Called now and then with an `Update`.
+        Called with an `Update` from time to time.
 
     Returns
     -------
     Comparison
-        Losses person by person; printing it gives a table.
+        Losses of each person; printing it gives a table.
 
     Raises
     ------
@@ -226,7 +239,7 @@ def compare(
         choosers[against] = solve(problem, "stationary")
     if against not in choosers:
         known = ", ".join(map(repr, choosers))
-        raise InvalidInput(f"against: {against!r} is no policy of this comparison; use {known}")
+        raise InvalidInput(f"against: {against!r} is not one of the policies; use {known}")
     faults = [
         f"humans: {name!r} is {human!r}, must be a Person or have reset, predict and feedback"
         for name, human in players.items()
@@ -235,43 +248,29 @@ def compare(
     InvalidInput.raise_if(faults if players else ["humans: none given, must be at least one"])
     seed = seed_of(rng)
     cases = draw_cases(problem.world, rounds, people, seed)
-    totals = np.empty((len(choosers), len(players), people))
+    totals, tested = np.empty((2, len(choosers), len(players), people))
     for i, chooser in enumerate(choosers.values()):
         for j, human in enumerate(players.values()):
             told = _part_of(progress, i * len(players) + j, len(choosers) * len(players))
-            totals[i, j] = play(problem, chooser, cases, seed, human, told).totals
+            run = play(problem, chooser, cases, seed, human, told, alone)
+            totals[i, j] = run.totals
+            tested[i, j] = np.nan if run.alone is None else run.alone.mean(axis=1)
     weight = played_weight(problem, rounds)
     names = (tuple(choosers), tuple(players))
-    return Comparison(*names, against, frozen_array(totals), rounds, weight, seed)
+    losses = frozen_array(totals), frozen_array(tested)
+    return Comparison(*names, against, *losses, rounds, weight, seed)
 
 
 def _part_of(progress: Progress | None, index: int, cells: int) -> Progress | None:
-    """Passes on the progress within one cell as progress of the whole table."""
+    """Convert progress within one cell to progress of the whole table."""
     if progress is None:
         return None
     return lambda update: progress(update._replace(done=(index + (update.done or 0.0)) / cells))
 
 
 def _number(value: float, error: float, sign: str = "") -> str:
-    """Digits down to the second one of the error."""
+    """Value and error, with two significant digits of the error."""
     if not np.isfinite(error) or error <= 0:
         return f"{value:{sign}.4g}"
     places = int(np.clip(1 - np.floor(np.log10(error)), 0, 12))
     return f"{value:{sign}.{places}f} ± {error:.{places}f}"
-
-
-def _table(
-    corner: str,
-    columns: tuple[str, ...] | list[str],
-    rows: tuple[str, ...],
-    cells: list[list[str]],
-) -> list[str]:
-    grid = [[corner, *columns], *([name, *row] for name, row in zip(rows, cells, strict=True))]
-    widths = [max(map(len, column)) for column in zip(*grid, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        for line in grid
-    ]

@@ -1,20 +1,19 @@
-"""Contracts for what people add to the package, and problems whose answers are known.
+"""Contract checks for user-defined extensions, and problems with known optima.
 
-Whoever writes a solver, a learning curve, a risk, a budget or a person of their own can
-hold it to the promises that ours keep. Each check raises `InvalidInput` with every promise that was
-broken; silence means that nothing was found.
+They hold your own solver, learning curve, risk, budget or person to the rules that the built-in
+ones follow. Each check raises `InvalidInput` with every rule that is broken, and returns nothing
+otherwise.
 
 >>> import preceptor as pr
->>> from preceptor.testing import check_risk
+>>> from preceptor.testing.budgets_and_risks import check_risk
 >>> check_risk(pr.Huber(0.5))
 """
 
 from preceptor.people.curves import check_curve
-from preceptor.simulation import check_human
-from preceptor.testing.kinds import check_budget, check_risk
-from preceptor.testing.known import KnownInstance, known_instances
+from preceptor.simulation.checking import check_human
+from preceptor.testing.budgets_and_risks import check_budget, check_risk
 from preceptor.testing.people import check_person
-from preceptor.testing.small import brute_force, small_problems
+from preceptor.testing.problems import KnownInstance, brute_force, known_instances, small_problems
 from preceptor.testing.solvers import check_plan, check_solver
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What every kind of person promises: that their faces agree with each other."""
+"""Contract check for kinds of person: acting, filtering and expectation must agree."""
 
 from __future__ import annotations
 
@@ -7,52 +7,50 @@ import numpy as np
 from preceptor._base.values import IntArray
 from preceptor.errors import InvalidInput, NotApplicable, NotSerializable
 from preceptor.model.budgets import AtMost
+from preceptor.model.expected import Expected
+from preceptor.model.person import Person
 from preceptor.model.sets import SetFamily
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Decision, YesNoRisk
 from preceptor.people.acting import Acting, Imputer
-from preceptor.people.expected import Expected
 from preceptor.people.human import Sessions, answer_one_by_one
-from preceptor.people.person import Person
-from preceptor.testing.kinds import MOST_FAULTS
+from preceptor.testing.budgets_and_risks import MOST_FAULTS
 
 _ROUNDS, _PEOPLE, _DISCOUNT = 12, 4_000, 0.9
-# Standard errors by which an exact expectation may differ from people who act.
-_STANDARD_ERRORS = 4.5
-# How far an expectation that calls itself approximate may be off.
-_APPROXIMATE = 0.2
+# Allowed error of an expectation: standard errors of the simulation, and the relative error of one
+# that declares itself approximate.
+_STANDARD_ERRORS, _APPROXIMATE = 4.5, 0.2
 
 
 def check_person(
     person: Person, world: World, *, tests: int = 2, seed: int = 0, risk: YesNoRisk | None = None
 ) -> None:
-    """Raise `InvalidInput` naming every promise that a person breaks in a world.
+    """Raise `InvalidInput` naming every rule that a person breaks in a world.
 
-    - one by one they answer as all at once;
-    - given the record, their weights move as `moves` says;
-    - what is expected of them is what happens on average when they act, or, where they say that it
-      is approximate, near it;
+    - answers are the same one by one and in batch;
+    - given the record, weights move as `moves` says;
+    - the expected loss is the mean loss of simulated people, or close to it if declared
+      approximate;
     - totals, prices, blocks and tails of the expectation agree with its losses;
-    - they can be written to a file and read back.
+    - the person can be written to a file and read back.
 
     Parameters
     ----------
     person
-        Whom to check.
+        The person to check.
     world
-        With as many tests as the person has beliefs about, and few of them.
+        A world with as many tests as the person has weights, and few of them.
     tests
-        How many tests are shown at once, at most.
+        Largest number of tests shown at once.
     seed
-        Of the cases.
+        Seed of the cases.
     risk
-        How answers come about and what they cost, where the outcome is yes or no: decisions if
-        left out.
+        Risk of yes/no answers; `Decision()` if omitted.
 
     Raises
     ------
     InvalidInput
-        What is broken, a sentence each.
+        One sentence for each broken rule.
 
     Examples
     --------
@@ -61,7 +59,7 @@ def check_person(
     """
     name = type(person).__name__
     rng = np.random.default_rng(seed)
-    # Tests have different prices, so that an expectation that forgets them is found out.
+    # Tests have different prices, to catch expectations that omit them.
     prices = world.outcome_variance * np.linspace(0.05, 0.5, world.size)
     sets = AtMost(tests, price=prices).sets(world.size)
     schedule = rng.integers(len(sets), size=_ROUNDS)
@@ -74,7 +72,7 @@ def check_person(
     faults += _price_faults(expected, schedule, len(sets))
     try:
         if Person.from_dict(person.to_dict()) != person:
-            faults.append("to_dict: reading back what was written gives another person")
+            faults.append("to_dict: reading it back gives a different person")
     except NotSerializable:
         pass
     InvalidInput.raise_if(f"{name}.{fault}" for fault in faults[:MOST_FAULTS])
@@ -109,7 +107,7 @@ def _acting_faults(
     if world.is_binary and not np.all((together >= 0.0) & (together <= 1.0)):
         return ["acting: answers are not between 0 (no) and 1 (yes)"]
     if not np.allclose(together, alone, rtol=1e-9, atol=1e-12):
-        return ["learn: people answer differently one by one and all at once"]
+        return ["learn: answers differ between one by one and in batch"]
     return []
 
 
@@ -135,7 +133,7 @@ def _following_faults(
         state = person.learn(world, state, filled, seen, outcome)
         after = person.weights_of(world, state)
         if not np.allclose(move.turn @ before + move.push, after, rtol=1e-8, atol=1e-10):
-            return [f"moves: says other weights than learn after round {t}"]
+            return [f"moves: disagrees with learn after round {t}"]
     return []
 
 
@@ -149,7 +147,7 @@ def _expected_faults(
     risk: YesNoRisk | None,
 ) -> list[str]:
     if expected.exact != (expected.accuracy == ""):
-        return ["expected: must say in `accuracy` how far off it is if, and only if, it is"]
+        return ["expected: `accuracy` must describe the error if, and only if, it is not exact"]
     sessions = _sessions(world, sets, schedule, _PEOPLE, rng)
     streams = [np.random.default_rng(i) for i in range(_PEOPLE)]
     answers = person.acting(world, risk=risk).predict_many(sessions, streams)
@@ -167,7 +165,7 @@ def _expected_faults(
     if abs(said - totals.mean()) <= allowed:
         return []
     return [
-        f"expected: {said:.6g} in {len(schedule)} rounds, but people who act cost "
+        f"expected: {said:.6g} in {len(schedule)} rounds, but simulated people have a loss of "
         f"{totals.mean():.6g} ± {error:.2g}"
     ]
 
@@ -180,7 +178,7 @@ def _price_faults(expected: Expected, schedule: IntArray, sets: int) -> list[str
     if not np.isclose(total, weights @ expected.losses(schedule), rtol=1e-9):
         faults.append("expected.total: is not the discounted sum of its losses")
     walk = expected.walk(rounds, _DISCOUNT)
-    laid = walk.lay(np.asarray(schedule, dtype=np.int64), (last,))
+    laid = walk.forward(np.asarray(schedule, dtype=np.int64), (last,))
     whole = expected.total(schedule, _DISCOUNT, (last,))
     if not np.isclose(laid, whole, rtol=1e-9):
         faults.append(f"walk.lay: {laid:.10g}, but the total is {whole:.10g}")
@@ -194,5 +192,5 @@ def _price_faults(expected: Expected, schedule: IntArray, sets: int) -> list[str
             if not np.isclose(priced[t % sets], cost, rtol=1e-8):
                 faults.append(f"walk.prices: {priced[t % sets]:.10g} in round {t}, is {cost:.10g}")
                 break
-            walk.back(t, int(schedule[t]))
+            walk.step_back(t, int(schedule[t]))
     return faults

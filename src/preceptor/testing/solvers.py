@@ -1,4 +1,4 @@
-"""What every solver promises, and every plan."""
+"""Contract checks for solvers and plans."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from preceptor._base.progress import Status
 from preceptor.errors import InvalidInput, NotApplicable, NotSerializable, UnknownMethod
-from preceptor.plan import Plan
-from preceptor.planning import Solver
-from preceptor.problem import Problem
-from preceptor.testing.kinds import MOST_FAULTS, ROUNDING
-from preceptor.testing.small import brute_force, small_problems
-from preceptor.verification.slow_value import slow_value
+from preceptor.model.plan import Plan
+from preceptor.model.problem import Problem
+from preceptor.planning.solver import Solver
+from preceptor.proofs.slow_value import slow_value
+from preceptor.testing.budgets_and_risks import MOST_FAULTS, ROUNDING
+from preceptor.testing.problems import brute_force, small_problems
 
 
 def check_solver(
@@ -23,28 +23,28 @@ def check_solver(
     optimal_within: float = 1e-3,
     **options: Any,
 ) -> None:
-    """Raise `InvalidInput` naming every promise of a solver that is broken.
+    """Raise `InvalidInput` naming every rule that a solver breaks.
 
-    - its record is complete, and its first line of documentation says what it does;
-    - what `why_not` refuses, it refuses with those words; everything else it solves;
-    - plans are as `check_plan` wants them, compared with `brute_force`;
+    - its record is complete, and the first line of its docstring says what it does;
+    - what `why_not` refuses, it refuses with the same message; everything else it solves;
+    - plans pass `check_plan`, compared with `brute_force`;
     - with the same options, the same problem gives the same plan;
-    - an option that it does not have is refused, and so is a negative limit or seed.
+    - unknown options are refused, and so are negative limits or seeds.
 
     Parameters
     ----------
     solver
-        The record of a method, as `preceptor.planning.SOLVERS` has them.
+        The record of a method, as in `preceptor.planning.SOLVERS`.
     problems
-        What to try it on, by name; `small_problems()` if left out.
+        Problems to try, by name; `small_problems()` if omitted.
     optimal_within
-        How far above the optimum a plan that calls itself optimal may be, relatively.
+        Allowed relative excess over the optimum of a plan with status optimal.
     **options
-        Go to the solver. Give it limits that do not depend on a clock, or two runs may differ.
+        Passed to the solver. Use limits that do not depend on a clock, or two runs may differ.
 
     Examples
     --------
-    >>> from preceptor.planning import SOLVERS
+    >>> from preceptor.planning.solvers import SOLVERS
     >>> short = {name: each for name, each in small_problems().items() if each.horizon}
     >>> check_solver(SOLVERS["stationary"], short)
     """
@@ -64,11 +64,11 @@ def check_solver(
 
 
 def check_plan(plan: Plan, *, optimal_within: float = 1e-3) -> None:
-    """Raise `InvalidInput` if a plan of a small problem does not say the truth.
+    """Raise `InvalidInput` if a plan of a small problem makes a false claim.
 
-    Its policy is allowed and costs what the plan says, by slow algebra; the bound is not above the
-    optimum, which comes from `brute_force`; and if it says that it is optimal, it is. It can be
-    written to a file and read back, unless the problem holds a Python function.
+    Its policy must be allowed and have the loss that the plan states, by slow algebra; the lower
+    bound must not exceed the optimum from `brute_force`; and status optimal must be true. It must
+    survive writing to a file and reading back, unless the problem holds a Python function.
     """
     InvalidInput.raise_if(_plan_faults(plan, optimal_within))
 
@@ -76,9 +76,9 @@ def check_plan(plan: Plan, *, optimal_within: float = 1e-3) -> None:
 def _record_faults(solver: Solver) -> list[str]:
     faults = []
     if not solver.summary:
-        faults.append(f"{solver.name}: its function needs a docstring; the first line is shown")
+        faults.append(f"{solver.name}: the function needs a docstring; its first line is shown")
     if not solver.proves:
-        faults.append(f"{solver.name}: proves is empty; say what is known about its plans")
+        faults.append(f"{solver.name}: proves is empty; state what its plans guarantee")
     return faults
 
 
@@ -100,7 +100,7 @@ def _solving_faults(
     again = solver.plan(problem, options)
     timed = replace(again, seconds=plan.seconds, proved=plan.proved, compiled=plan.compiled)
     if timed != plan:
-        faults.append("a second run with the same options gives another plan")
+        faults.append("a second run with the same options gives a different plan")
     return faults
 
 
@@ -122,11 +122,11 @@ def _plan_faults(plan: Plan, optimal_within: float) -> list[str]:
         faults.append(f"seconds: {plan.seconds}, must not be negative")
     try:
         if Plan.from_json(plan.to_json()) != plan:
-            faults.append("it is not the same after it was written to a file and read back")
+            faults.append("writing it to a file and reading it back gives a different plan")
     except NotSerializable:
         pass
     except InvalidInput as error:
-        faults.append(f"what it writes to a file cannot be read back: {error}")
+        faults.append(f"its file cannot be read back: {error}")
     return faults
 
 
@@ -134,18 +134,16 @@ def _option_faults(solver: Solver, problem: Problem, options: Mapping[str, Any])
     faults = []
     try:
         solver.plan(problem, {**options, "no_such_option": 1})
-        faults.append(
-            f"{solver.name}: takes any option; its options must be keyword-only and named"
-        )
+        faults.append(f"{solver.name}: accepts unknown options; options must be named keywords")
     except UnknownMethod:
         pass
     for name, option in solver.options.items():
-        # A callback is no limit, and with too little memory some solvers do with less.
+        # A callback is not a limit, and some solvers adapt to too little memory.
         if name in {"progress", "memory_limit"} or isinstance(option.default, bool | str):
             continue
         try:
             solver.plan(problem, {**options, name: -1})
-            faults.append(f"{solver.name}: option {name}=-1 is taken without a word")
+            faults.append(f"{solver.name}: option {name}=-1 is accepted")
         except InvalidInput:
             pass
     return faults

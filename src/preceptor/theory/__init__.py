@@ -1,21 +1,19 @@
 """The paper's theorems as functions: thresholds, certificates, worst cases and reductions.
 
 - `one_step`: the loss of one round, written out as on paper;
-- `two_features`: the symmetric pair of tests, solved in closed form;
-- `branch_differences`: the comparison in its proof, keep against switch;
-- `asymmetric_pair`: two tests of different weight, where one is left in the end;
-- `stationary_gap`: problems on which every fixed set is as bad as one likes;
+- `two_tests`: the symmetric pair of tests, solved in closed form, with the comparison in its proof,
+  keep against switch; and two tests of different weight, where one is left in the end;
+- `stationary_gap`: problems on which every fixed set is arbitrarily bad;
 - `uniqueness`: whether the best plan is the only one, and why ties are rare;
 - `regularity`: how fast losses can change with beliefs, the assumption behind what follows;
-- `exploration`: from which round on an optimal policy has stopped exploring, worked out from
-  `late_rounds`;
-- `truncation`: what it can cost to plan only so many rounds;
+- `exploration`: the round after which an optimal policy has stopped exploring;
+- `truncation`: what it can cost to plan only a limited number of rounds;
 - `hardness`: vertex cover as a one-round problem (needs networkx when it is called).
 
-What rounds cost in the long run, and ties there, is `evaluation.long_run`.
+What rounds cost in the long run, and ties there, is `model.long_run`.
 """
 
-from preceptor.evaluation.long_run import (
+from preceptor.model.long_run import (
     frozen_counts,
     limiting_errors,
     recurrent_tests,
@@ -23,13 +21,6 @@ from preceptor.evaluation.long_run import (
     tail_losses,
     tail_minimisers,
     tied_sets,
-)
-from preceptor.theory.asymmetric_pair import asymmetric_pair, pair_tail_losses
-from preceptor.theory.branch_differences import (
-    closing_weight,
-    keeping_advantage,
-    keeping_difference,
-    switching_difference,
 )
 from preceptor.theory.exploration import (
     ExplorationCertificate,
@@ -59,11 +50,17 @@ from preceptor.theory.truncation import (
     truncation_certificate,
     truncation_error,
 )
-from preceptor.theory.two_features import (
+from preceptor.theory.two_tests import (
     PairSolution,
     SymmetricPair,
+    asymmetric_pair,
+    closing_weight,
     critical_correlation,
+    keeping_advantage,
+    keeping_difference,
     optimal_policy,
+    pair_tail_losses,
+    switching_difference,
 )
 from preceptor.theory.uniqueness import (
     OptimumUniqueness,

@@ -28,11 +28,11 @@ import numpy as np
 
 from preceptor.errors import InvalidInput, MissingExtra
 from preceptor.model.budgets import AtMost
+from preceptor.model.problem import Problem
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import OneShot
 from preceptor.planning.finite import solve_finite
-from preceptor.problem import Problem
 
 if TYPE_CHECKING:
     from networkx import Graph

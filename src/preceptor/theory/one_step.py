@@ -47,10 +47,10 @@ def conditional_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> F
     sigma = np.asarray(covariance, dtype=np.float64)
     inside, hidden = list(shown), _hidden(sigma.shape[0], shown)
     across = sigma[np.ix_(hidden, inside)]
-    left: FloatArray = sigma[np.ix_(hidden, hidden)] - across @ np.linalg.solve(
-        sigma[np.ix_(inside, inside)], across.T
+    return np.asarray(
+        sigma[np.ix_(hidden, hidden)]
+        - across @ np.linalg.solve(sigma[np.ix_(inside, inside)], across.T)
     )
-    return left
 
 
 def explained_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> FloatArray:
@@ -78,8 +78,7 @@ def explained_covariance(covariance: npt.ArrayLike, shown: Sequence[int]) -> Flo
     sigma = np.asarray(covariance, dtype=np.float64)
     inside = list(shown)
     rows = sigma[inside, :]
-    explained: FloatArray = rows.T @ np.linalg.solve(sigma[np.ix_(inside, inside)], rows)
-    return explained
+    return np.asarray(rows.T @ np.linalg.solve(sigma[np.ix_(inside, inside)], rows))
 
 
 def one_step_loss_by_blocks(

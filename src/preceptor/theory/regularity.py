@@ -28,12 +28,9 @@ import numpy as np
 from preceptor._base.checks import is_number
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.model.problem import Problem
 from preceptor.model.risks import AbsoluteError, NumberRisk, ResidualRisk, Risk
 from preceptor.model.sets import TestSet
-from preceptor.problem import Problem
-
-# Residuals within which a claimed slope is put to the test.
-_GRIDS = (1.0, 10.0, 1000.0)
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class RegularLoss:
     slope
         Λ, how much a charge changes per unit of residual at most; infinity if there is no end.
     proven
-        False if `within_reach` rests on a risk of one's own that was only looked at on a grid.
+        False if `within_reach` rests on a user-defined risk that was only checked on a grid.
     """
 
     everywhere: float
@@ -76,7 +73,7 @@ def regular_loss(problem: Problem, slope: float | None = None) -> RegularLoss:
     problem
         Whose losses are meant. The person learns by showings.
     slope
-        Largest slope of a risk of one's own, where it is known. Built-in risks know theirs.
+        Largest slope of a user-defined risk, where it is known. Built-in risks know theirs.
 
     Returns
     -------
@@ -88,7 +85,7 @@ def regular_loss(problem: Problem, slope: float | None = None) -> RegularLoss:
     InvalidInput
         A slope that is no positive number, that the risk exceeds, or that it does not need.
     NotApplicable
-        Somebody who does not learn by showings.
+        The person does not learn by showings.
 
     Examples
     --------
@@ -121,7 +118,7 @@ class Slopes:
         if slope is not None:
             self.slope = float(slope)
         else:
-            # Nobody can look at a function of one's own everywhere.
+            # A user-defined function cannot be checked everywhere.
             self.slope = math.inf if own else float(_number_risk(problem).charge_slope(math.inf))
         self.proven = not own or slope is not None
         self._unit = (
@@ -157,8 +154,8 @@ def _slope_faults(risk: Risk, slope: float) -> list[str]:
         return [f"slope: {slope!r}, is for a ResidualRisk; {type(risk).__name__} knows its own"]
     if not (is_number(slope) and slope > 0.0):
         return [f"slope: {slope!r}, must be a positive number"]
-    # Differences on a grid never exceed the largest slope, so that they can refute it.
-    for largest in _GRIDS:
+    # Differences on grids of residuals never exceed the largest slope, so that they can refute it.
+    for largest in (1.0, 10.0, 1000.0):
         grid = np.linspace(-largest, largest, 2001)
         steepest = float(np.max(np.abs(np.diff(risk.charge(grid)) / np.diff(grid))))
         if steepest > slope * (1.0 + 1e-9):

@@ -2,7 +2,7 @@
 
 **Theorem.** Take any covariance Σ that is not diagonal and any budget k < n. There is a constant
 c > 0 that depends on Σ and k only, and for every discount δ in (0, 1) a person and a world with
-covariance Σ for whom the best fixed set costs at least c·δ/(1-δ) times the optimum.
+covariance Σ such that the best fixed set costs at least c·δ/(1-δ) times the optimum.
 
 The construction: pick a test j (`taught`) and a set T (`kept`) of k other tests, at least one of
 them correlated with j. Only tests in T matter (coefficient β), the person knows every coefficient
@@ -32,12 +32,12 @@ import numpy.typing as npt
 from preceptor._base.values import FloatArray
 from preceptor.errors import InvalidInput, NotApplicable
 from preceptor.model.budgets import AtMost
+from preceptor.model.policies import ExploreThenCommit
+from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import OneShot
-from preceptor.policies import ExploreThenCommit
-from preceptor.problem import Problem
 from preceptor.theory.one_step import conditional_covariance, explained_covariance
 
 

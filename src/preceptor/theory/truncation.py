@@ -19,22 +19,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from preceptor._base.discounting import rounds_until, weight_after
+from preceptor._base.numerics import rounds_until, weight_after
 from preceptor.errors import InvalidInput, NotApplicable
-from preceptor.evaluation.value import evaluate, worst_loss_of_all
 from preceptor.model.budgets import AtMost
+from preceptor.model.evaluation import evaluate, worst_loss_of_all
+from preceptor.model.policies import ExploreThenCommit, Policy
+from preceptor.model.problem import Problem
 from preceptor.model.world import World
 from preceptor.people.by_showings import Learner
 from preceptor.people.curves import OneShot
 from preceptor.planning.bounds import remaining_floor
 from preceptor.planning.finite import DEFAULT_MEMORY, solve_finite
-from preceptor.policies import ExploreThenCommit, Policy
-from preceptor.problem import Problem
 
 
 @dataclass(frozen=True)
 class TruncationCertificate:
-    """A policy's value beside a bound that no policy goes below.
+    """A policy's value, and a lower bound on every policy.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def truncation_error(problem: Problem, rounds: int) -> float:
     Returns
     -------
     float
-        The most by which such a policy can cost more than the optimum, however it goes on.
+        The most by which such a policy can cost more than the optimum, whatever it shows later.
 
     Raises
     ------
@@ -192,14 +192,14 @@ def truncation_certificate(
     Returns
     -------
     TruncationCertificate
-        The policy's value beside a bound that no policy goes below.
+        The policy's value, and a lower bound on every policy.
 
     Raises
     ------
     NotApplicable
         The problem has a horizon.
     TooLarge
-        So many rounds do not fit in memory.
+        That many rounds do not fit in memory.
 
     Examples
     --------

@@ -27,16 +27,13 @@ import numpy.typing as npt
 from preceptor._base.checks import is_count
 from preceptor._base.words import many
 from preceptor.errors import InvalidInput, NotApplicable, TooLarge
-from preceptor.evaluation.long_run import tail_losses, tie_slack
+from preceptor.model.long_run import tail_losses, tie_slack
+from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.planning.count_space import CountSpace
-from preceptor.problem import Problem
 from preceptor.theory.one_step import conditional_covariance
 
 _MOST_STEPS = 1_000_000
-_MOST_TAILS = 200_000
-# What Python takes to remember one way to a state, about.
-_BYTES_A_WAY = 200
 
 # What the two best ways to a state cost, and how they go: the last set, and the way before it.
 _Way = tuple[float, "tuple[TestSet, _Way] | None"]
@@ -140,10 +137,11 @@ def unique_optimum(problem: Problem) -> OptimumUniqueness:
     layer: dict[tuple[int, ...], list[_Way]] = {problem.start_counts: [(0.0, None)]}
     steps = CountSpace.smallest(problem.sets, problem.horizon).states() * len(sets)
     if steps > _MOST_STEPS:
+        # Python takes about 200 bytes to remember one way to a state.
         raise TooLarge(
             f"unique_optimum: {many(steps)} steps from state to state, more than "
             f"{many(_MOST_STEPS)}; use a shorter horizon or fewer tests",
-            bytes_needed=int(_BYTES_A_WAY * steps),
+            bytes_needed=int(200 * steps),
         )
     for t in range(problem.horizon):
         layer = _one_round_on(problem, layer, sets, problem.discount**t)
@@ -195,7 +193,7 @@ def least_tail_margin(problem: Problem, showings: int = 3) -> TailMargin:
         raise InvalidInput(f"showings: {showings!r}, must be a whole number of at least 0")
     # Σ_R (showings + 1)^(n - |R|) by the binomial theorem.
     tails = (showings + 2.0) ** problem.size
-    if tails > _MOST_TAILS:
+    if tails > 200_000:
         raise TooLarge(
             f"least_tail_margin: {many(tails)} combinations of recurrent tests and counts; "
             "use fewer `showings` or fewer tests",
@@ -260,10 +258,7 @@ def tie_coefficient(
 
 
 def _one_round_on(
-    problem: Problem,
-    layer: dict[tuple[int, ...], list[_Way]],
-    sets: list[TestSet],
-    weight: float,
+    problem: Problem, layer: dict[tuple[int, ...], list[_Way]], sets: list[TestSet], weight: float
 ) -> dict[tuple[int, ...], list[_Way]]:
     """The two best ways to every state that one more round leads to."""
     states = np.array(list(layer), dtype=np.int64)

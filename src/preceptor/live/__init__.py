@@ -1,0 +1,1 @@
+"""The live part: store, HTTP service, studies, web pages, explorer, client and bots."""

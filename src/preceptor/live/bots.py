@@ -1,0 +1,392 @@
+"""Simulated participants, who go through the pages of a study over HTTP as people do.
+
+They read forms and numbers from the pages and answer as in `simulation.rollout`: their cases in
+training and their random errors come from the streams of the place that they were assigned.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+
+from preceptor._base.progress import Progress, report
+from preceptor._base.values import FloatArray
+from preceptor.errors import InvalidInput
+from preceptor.live.bot_pages import ReadPage, read_page
+from preceptor.live.client import Client, http_client, persist, refusal
+from preceptor.live.study.arms import Arm, kept_arms
+from preceptor.live.study.cases import DrawnCases, case_list
+from preceptor.live.study.study import Step, Study, Trial
+from preceptor.model.person import Person
+from preceptor.model.sets import TestSet
+from preceptor.people.acting import Acting
+from preceptor.people.human import Human
+from preceptor.simulation.cases import Stream, stream
+from preceptor.simulation.cast import acting_in
+
+
+class OwnStream(IntEnum):
+    """Random streams of participants, distinct from those of `simulation.cases.Stream`."""
+
+    SLIPS = 300  # outside training; the number of the case is added
+    LEAVING = 400
+
+
+@dataclass(frozen=True)
+class Place:
+    """Name of a participant in the store, with their arm and place."""
+
+    who: str
+    arm: str
+    number: int
+
+
+@dataclass
+class BotParticipant:
+    """A simulated participant.
+
+    Parameters
+    ----------
+    http
+        Without cookies, and with a token that may write unless none is needed.
+    study
+        The study to take part in.
+    name
+        The recruiter's name for the participant.
+    human
+        Answers and learns; not shared with other participants.
+    leaves_after
+        Cases after which the participant drops out; None for never.
+    patience
+        Seconds for which calls are repeated while the service does not respond.
+    """
+
+    http: httpx.Client
+    study: Study
+    name: str
+    human: Human
+    leaves_after: int | None = None
+    patience: float = 30.0
+    place: Place | None = None
+    code: str | None = None
+    answers: int = 0
+    seconds: list[float] = field(default_factory=list)
+    _cases: DrawnCases | None = None
+    _pending: tuple[int, Trial, TestSet] | None = None
+
+    def play(self) -> bool:
+        """Go through the study; return whether the end was reached."""
+        address = f"/s/{self.study.id}"
+        form = {"kind": "bot", "recruiter": self.name}
+        page = self._ask("POST", address, form)
+        if page.stage:
+            raise InvalidInput(f"{self.name} has taken part before; choose another prefix")
+        while page.stage is not None:
+            self._learn_of_place(page)
+            self._settle(page.stage)
+            step = self.study.protocol.steps[page.stage]
+            if step.kind == "ask" and step.index == self.leaves_after:
+                return False
+            assert page.form is not None
+            page = self._ask("POST", page.form.action, page.form.filled(**self._filled(page, step)))
+        self._settle(self.study.protocol.end)
+        self.code = page.data.get("code")
+        return True
+
+    def _filled(self, page: ReadPage, step: Step) -> dict[str, str]:
+        """Values for the form of a step."""
+        block: Any = None
+        if step.block < len(self.study.configuration.block):
+            block = self.study.configuration.block[step.block]
+        if step.kind == "consent":
+            return {"agree": "yes", "choice": "yes"}
+        if step.kind == "quiz":
+            return {f"question-{i}": str(each.right) for i, each in enumerate(block.question)}
+        if step.kind == "check":
+            return {"answer": repr(float(block.check[step.index].answer))}
+        if step.kind == "ask":
+            return {"answer": self._answered(page, self.study.protocol.trials[step.index])}
+        return {}
+
+    def _answered(self, page: ReadPage, trial: Trial) -> str:
+        assert page.stage is not None
+        assert self._cases is not None
+        shown = self._seen(page, trial)
+        features = self._cases.features[trial.number, list(shown)]
+        given = self._asked(trial).predict(shown, features)
+        self._pending = (page.stage, trial, shown)
+        return as_typed(self.study, given)
+
+    def _asked(self, trial: Trial) -> Human:
+        """Who answers: in training with the random errors of a rollout, elsewhere with others."""
+        if trial.training is not None or not isinstance(self.human, Acting):
+            return self.human
+        assert self.place is not None
+        key = (self.place.number, OwnStream.SLIPS + trial.number)
+        seeds = np.random.SeedSequence(self.study.configuration.seed, spawn_key=key)
+        return self.human.with_noise_from(np.random.default_rng(seeds))
+
+    def _seen(self, page: ReadPage, trial: Trial) -> TestSet:
+        """Columns that the page shows; their values are checked against the case."""
+        looks, world = self.study.configuration.tests, self.study.problem.world
+        labels = {(looks[t].label or t) if t in looks else t: t for t in world.tests}
+        shown = tuple(sorted(self.study.columns([labels[label] for label in page.results])))
+        values = {self.study.columns([labels[each]])[0]: v for each, v in page.results.items()}
+        assert self._cases is not None
+        expected = self._cases.values[trial.number]
+        wrong = [world.labels[i] for i in shown if values[i] != expected[i]]
+        if wrong:
+            raise InvalidInput(
+                f"{self.name}: case {trial.number + 1} shows other values of {', '.join(wrong)} "
+                "than the study's seed gives; the study file differs"
+            )
+        return shown
+
+    def _settle(self, stage: int) -> None:
+        """Count the last answer once its step is over, and learn from its outcome if it is told."""
+        if self._pending is None or stage <= self._pending[0]:
+            return
+        _, trial, shown = self._pending
+        self._pending = None
+        self.answers += 1
+        if trial.feedback:
+            assert self._cases is not None
+            features = self._cases.features[trial.number, list(shown)]
+            self.human.feedback(shown, features, float(self._cases.outcomes[trial.number]))
+
+    def _learn_of_place(self, page: ReadPage) -> None:
+        """Read arm and place from the first page that has them; they determine the cases."""
+        if self.place is not None or "place" not in page.data:
+            return
+        self.place = Place(page.data["who"], page.data["arm"], int(page.data["place"]))
+        self._cases = case_list(self.study, self.place.number)
+        seed = self.study.configuration.seed
+        self.human.reset(stream(seed, self.place.number, Stream.ANSWERS))
+
+    def _ask(self, method: str, path: str, form: dict[str, str] | None = None) -> ReadPage:
+        """Return a page; repeat the call while the service is unreachable or busy."""
+        sent = [(method, form)]
+
+        def attempt() -> httpx.Response:
+            began, (how, fields) = time.perf_counter(), sent[-1]
+            if path.endswith("/now"):
+                sent.append(("GET", None))  # the page shows whether the form arrived
+            answer = self.http.request(how, path, data=fields, follow_redirects=True)
+            if answer.status_code in (429, 503):
+                raise refusal(answer)
+            self.seconds.append(time.perf_counter() - began)
+            return answer
+
+        return self._taken(persist(attempt, str(self.http.base_url), self.patience))
+
+    def _taken(self, answer: httpx.Response) -> ReadPage:
+        if answer.status_code != 200:
+            raise InvalidInput(
+                f"{self.name}: {answer.url.path} answered {answer.status_code}: {_words(answer)}"
+            )
+        return read_page(answer.text)
+
+
+def _words(answer: httpx.Response) -> str:
+    """The message of an error response."""
+    if "json" in answer.headers.get("content-type", ""):
+        return str(answer.json().get("detail", ""))
+    return read_page(answer.text).title
+
+
+def as_typed(study: Study, given: float) -> str:
+    """Format an answer in the world's units for a form, without losing precision.
+
+    It is clipped to the study's limits; percentages are shifted as decimal digits, not divided.
+    """
+    look, units = study.configuration.outcome, study.problem.world.units
+    if study.answer == "yes or no":
+        return str(int(given))
+    if study.answer == "percent":
+        return str(Decimal(repr(float(given))).scaleb(2))
+    value = float(given if units is None else units.uncentre(given))
+    if look.low is not None:
+        value = max(value, float(look.low))
+    if look.high is not None:
+        value = min(value, float(look.high))
+    return repr(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """Outcome of a run of simulated participants.
+
+    Attributes
+    ----------
+    names
+        Recruiter's names for the participants.
+    places
+        Name, arm and place of each; None for those who were not assigned.
+    finished
+        Whether each reached the end.
+    answers
+        Cases answered by each.
+    seconds
+        Duration of the run.
+    calls
+        Duration of each call, in seconds.
+    """
+
+    names: tuple[str, ...]
+    places: tuple[Place | None, ...]
+    finished: tuple[bool, ...]
+    answers: tuple[int, ...]
+    seconds: float
+    calls: FloatArray
+
+    @property
+    def arms(self) -> dict[str, int]:
+        """Number of participants in each arm."""
+        arms = [place.arm for place in self.places if place is not None]
+        return {arm: arms.count(arm) for arm in dict.fromkeys(sorted(arms))}
+
+
+@dataclass(frozen=True)
+class StudyBots:
+    """Simulated participants of an open study.
+
+    Parameters
+    ----------
+    url
+        Address of the study, such as `http://127.0.0.1:8000/s/decisive`.
+    people
+        Number of participants.
+    human
+        How they learn: a `Person`, or an object with the three methods of `Human`; by default the
+        problem's person.
+    token
+        With scope write; None on the same machine while no token exists.
+    prefix
+        Of the recruiter's names, before a number of five digits.
+    drop_out
+        Share of participants who drop out.
+
+    Raises
+    ------
+    InvalidInput
+        The address or a number is invalid.
+    """
+
+    url: str
+    people: int
+    human: Human | Person | None = None
+    token: str | None = None
+    prefix: str = "bot-"
+    drop_out: float = 0.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        path = parts.path.rstrip("/").split("/")
+        if parts.scheme not in ("http", "https") or len(path) != 3 or path[1] != "s":
+            raise InvalidInput(
+                f"url: {self.url!r}, must be the address of a study, such as "
+                "http://127.0.0.1:8000/s/decisive"
+            )
+        if self.people < 1 or not 0.0 <= self.drop_out < 1.0:
+            raise InvalidInput(
+                f"people: {self.people}, drop_out: {self.drop_out}; must be at least 1, and a share"
+            )
+
+    @property
+    def site(self) -> str:
+        """URL of the service."""
+        parts = urlsplit(self.url)
+        return f"{parts.scheme}://{parts.netloc}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Recruiter's names for the participants."""
+        width = max(5, len(str(self.people)))
+        return tuple(f"{self.prefix}{who:0{width}d}" for who in range(1, self.people + 1))
+
+    @property
+    def study(self) -> Study:
+        """The study, from the service."""
+        return self._fetched[0]
+
+    @property
+    def arms(self) -> dict[str, Arm]:
+        """Its arms, from the service."""
+        return self._fetched[1]
+
+    @cached_property
+    def _fetched(self) -> tuple[Study, dict[str, Arm]]:
+        with Client(self.site, self.token, patience=0.0) as client:
+            said = client.study(urlsplit(self.url).path.rstrip("/").split("/")[2])
+            bodies = {arm["name"]: client.plan_file(arm["plan"]) for arm in said["arms"]}
+        study = Study.from_json(said["config"])
+        return study, {arm.name: arm for arm in kept_arms(study, bodies)}
+
+    def play(self, connections: int = 8, progress: Progress | None = None) -> Attended:
+        """Let all participants take part.
+
+        Parameters
+        ----------
+        connections
+            Number of participants at once.
+        progress
+            Called after each participant.
+
+        Returns
+        -------
+        Attended
+            Who finished, and in which arm.
+        """
+        study = self.study
+        chosen = study.problem.learner if self.human is None else self.human
+        human = acting_in(study.problem, chosen)
+        local, began = threading.local(), time.perf_counter()
+        clients: list[httpx.Client] = []
+        crowd: dict[int, BotParticipant] = {}
+        finished = [False] * self.people
+
+        def one(number: int) -> None:
+            if not hasattr(local, "http"):
+                local.http = http_client(self.site, self.token, timeout=60.0)
+                clients.append(local.http)
+            local.http.cookies.clear()
+            name, leaves = self.names[number], self._leaves_after(study, number)
+            crowd[number] = BotParticipant(local.http, study, name, copy.deepcopy(human), leaves)
+            finished[number] = crowd[number].play()
+
+        with ThreadPoolExecutor(connections, thread_name_prefix="bot") as pool:
+            try:
+                for done, _ in enumerate(pool.map(one, range(self.people)), start=1):
+                    report(progress, "taking part", done=done / self.people)
+            finally:  # if one fails, the others need not begin
+                pool.shutdown(cancel_futures=True)
+                for each in clients:
+                    each.close()
+        participants = [crowd[number] for number in range(self.people)]
+        calls = np.array([took for each in participants for took in each.seconds])
+        return Attended(
+            self.names,
+            tuple(each.place for each in participants),
+            tuple(finished),
+            tuple(each.answers for each in participants),
+            time.perf_counter() - began,
+            calls,
+        )
+
+    def _leaves_after(self, study: Study, number: int) -> int | None:
+        key = (number, OwnStream.LEAVING)
+        seeds = np.random.SeedSequence(study.configuration.seed, spawn_key=key)
+        rng = np.random.default_rng(seeds)
+        leaves, trials = rng.random() < self.drop_out, len(study.protocol.trials)
+        return int(rng.integers(trials)) if leaves else None

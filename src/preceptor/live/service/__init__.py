@@ -1,0 +1,1 @@
+"""The live service: recommends what to show a person, round by round, over HTTP."""

@@ -1,0 +1,1 @@
+"""The store: what the live service keeps, and the transactions that change it."""

@@ -1,0 +1,756 @@
+"""Export: a Psych-DS folder with data, log, codebook, registration and analysis.
+
+Everything is written into a temporary folder next to the target, which is then renamed in one step:
+the export is complete, or there is none. Each column of participants, rounds and events is
+defined once, with its description for readers and for Psych-DS and the function that fills it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pprint
+import re
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from preceptor._base.files import naming
+from preceptor._base.progress import Progress
+from preceptor._base.version import VERSION
+from preceptor._base.words import safe_cell
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.learners.families import SURE
+from preceptor.live.service.guides import Wording
+from preceptor.live.store import participants, studies
+from preceptor.live.store.database import PRIVATE, Store
+from preceptor.live.store.participants import Participant, StepAnswer
+from preceptor.live.store.rounds import StoredRound
+from preceptor.live.store.studies import KeptStudy
+from preceptor.live.store.tables import event, given_answer, person, round_
+from preceptor.live.study.analysis import RESAMPLES, AnalysisResult, analyse
+from preceptor.live.study.config import LookOfTest, Testing
+from preceptor.live.study.measures import Records, answer_costs, trials_of
+from preceptor.live.study.registration import MEASURES, Registration, canonical, markdown, public
+from preceptor.live.study.status import block_of
+from preceptor.live.study.study import Study, Trial
+
+Row = dict[str, Any]
+# Status of participants who completed the study, in tables.
+FINISHED = "finished"
+_YES_NO = ("yes", "no")
+_WHO = "Participant; the same name in all files of this export"
+_PLACE = "Participants at the same place of different arms have the same cases"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column: name, description, function that fills it, unit and levels.
+
+    `of` is None if the analysis fills it in. Private columns are left out of anonymous exports.
+    """
+
+    name: str
+    description: str
+    of: Callable[[Any], Any] | None = None
+    unit: str = ""
+    levels: tuple[str, ...] = ()
+    is_private: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """A schema.org `PropertyValue`, as Psych-DS describes a variable."""
+        made: dict[str, Any] = {
+            "@type": "PropertyValue",
+            "name": self.name,
+            "description": self.description,
+        }
+        if self.unit:
+            made["unitText"] = self.unit
+        if self.levels:
+            made["valueReference"] = list(self.levels)
+        return made
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The columns of the files in data/, of participants.csv and of events.csv."""
+
+    rounds: list[Variable]
+    people: list[Variable]
+    events: list[Variable]
+
+    @classmethod
+    def of(cls, study: Study, *, full: bool) -> Variables:
+        """The columns of a study; private ones only if the export is `full`."""
+        several = (_round_columns(study), _person_columns(study), _event_columns())
+        return cls(*([c for c in part if full or not c.is_private] for part in several))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Rows of one export.
+
+    Attributes
+    ----------
+    people, rounds, events
+        One row per participant, answered round, and event; in an anonymous export, in an order that
+        does not reveal when participants came.
+    records
+        Participants and rounds as arrays for the analysis.
+    result
+        Result of the registered analysis.
+    """
+
+    people: list[Row]
+    rounds: list[Row]
+    events: list[Row]
+    records: Records
+    result: AnalysisResult
+
+
+@dataclass(frozen=True)
+class _Person:
+    """A participant, under their name in the export."""
+
+    name: str
+    who: Participant
+    answers: Sequence[StepAnswer]
+    rounds: Sequence[StoredRound]
+
+    def said(self, what: str) -> list[StepAnswer]:
+        return [answer for answer in self.answers if answer.what == what]
+
+
+@dataclass(frozen=True)
+class _Played:
+    """An answered round; `spoken` has results by test, in the units that people read."""
+
+    person: _Person
+    one: StoredRound
+    trial: Trial
+    spoken: Mapping[str, Any]
+
+
+def tables(
+    connection: Connection,
+    kept: KeptStudy,
+    study: Study,
+    *,
+    kind: str,
+    full: bool,
+    progress: Progress | None = None,
+) -> Tables:
+    """Make the tables of a study, for one kind of participant.
+
+    Parameters
+    ----------
+    connection
+        Sees one moment.
+    kept
+        The row of the study.
+    study
+        The study.
+    kind
+        Of participants.
+    full
+        Include names, times and comments; otherwise participants get new random names.
+    progress
+        Called during the analysis.
+
+    Returns
+    -------
+    Tables
+        With all participants who ever joined.
+    """
+    columns = Variables.of(study, full=full)
+    everyone = _everyone(connection, kept, kind, full=full)
+    words = Wording(study.problem)
+    played = [
+        _Played(
+            each,
+            one,
+            study.protocol.trials[one.number],
+            words.spoken(one.shown or (), one.values or ()),
+        )
+        for each in everyone
+        for one in each.rounds
+        if one.prediction is not None
+    ]
+    people, rounds = _rows(columns.people, everyone), _rows(columns.rounds, played)
+    assigned = [row for row in people if row["arm"] and row["place"] is not None]
+    there = {row["participant"] for row in assigned}
+    records = Records.from_rows(study, assigned, [r for r in rounds if r["participant"] in there])
+    result = analyse(study, records, progress=progress)
+    _add_analysis(study, people, rounds, records, result)
+    names = {each.who.id: each.name for each in everyone}
+    events = _rows(columns.events, _events(connection, kept, names, full=full))
+    return Tables(people, rounds, events, records, result)
+
+
+def _rows(columns: Sequence[Variable], items: Sequence[Any]) -> list[Row]:
+    return [{c.name: c.of(item) for c in columns if c.of is not None} for item in items]
+
+
+def _everyone(connection: Connection, kept: KeptStudy, kind: str, *, full: bool) -> list[_Person]:
+    own = participants.in_study(kept.id, kind)
+    said: dict[str, list[StepAnswer]] = {}
+    asked = select(given_answer).join(person, person.c.id == given_answer.c.participant)
+    ordered = asked.where(own).order_by(given_answer.c.stage, given_answer.c.attempt)
+    for row in connection.execute(ordered):
+        said.setdefault(row.participant, []).append(StepAnswer(*row))
+    played: dict[str, list[StoredRound]] = {}
+    asked = select(round_).join(person, person.c.id == round_.c.person)
+    for row in connection.execute(asked.where(own).order_by(round_.c.number)):
+        played.setdefault(row.person, []).append(StoredRound(*row))
+    found = [
+        _Person(
+            who.id if full else secrets.token_hex(6),
+            who,
+            said.get(who.id, ()),
+            played.get(who.id, ()),
+        )
+        for who in participants.everyone(connection, kept.id, kind)
+    ]
+    return sorted(found, key=lambda each: each.who.created if full else each.name)
+
+
+def _round_columns(study: Study) -> list[Variable]:
+    look, said = study.configuration.outcome, study.configuration
+    name = look.name or "the outcome"
+    answers = {
+        "yes or no": "1 for yes, 0 for no",
+        "percent": "as a probability from 0 to 1",
+    }.get(study.answer, "in the units that people read")
+    arms = tuple(arm.name for arm in said.arm)
+    blocks = [f"{i}: {block.title} ({block.kind})" for i, block in enumerate(said.block, start=1)]
+    before = [
+        Variable("row_id", "Name of the row, unique in all files",
+                 lambda r: f"{r.person.name}-{r.one.number}"),
+        Variable("participant", _WHO, lambda r: r.person.name),
+        Variable("arm", "What decided what was shown in training", lambda r: r.person.who.arm,
+                 levels=arms),
+        Variable("place", _PLACE, lambda r: r.person.who.place),
+        Variable("block", f"Block of the study, from 1; {'; '.join(blocks)}",
+                 lambda r: r.trial.block + 1),
+        Variable("trial", "Round over all blocks, from 0", lambda r: r.one.number),
+        Variable("round", "Round within its block, from 1", lambda r: r.trial.place + 1),
+        Variable("training_round", "Round of training, from 1; empty outside training",
+                 lambda r: None if r.trial.training is None else r.trial.training + 1),
+        Variable("shown", "Tests that were shown, separated by semicolons",
+                 lambda r: ";".join(r.one.shown or ())),
+        Variable("values", "Their results, in the same order",
+                 lambda r: ";".join(repr(float(value)) for value in r.one.values or ())),
+    ]  # fmt: skip
+    after = [
+        Variable("prediction", f"The answer about {name}, {answers}",
+                 lambda r: r.one.prediction, look.unit),
+        Variable("outcome", f"The true value of {name}, whether told or not",
+                 lambda r: r.one.outcome, look.unit),
+        Variable("error", "prediction minus outcome",
+                 lambda r: None if r.one.outcome is None else r.one.prediction - r.one.outcome,
+                 look.unit),
+        Variable("charge", "Cost of the answer by the risk of the study's problem"),
+        Variable("feedback", "Whether the participant was told the outcome",
+                 lambda r: "yes" if r.one.feedback else "no", levels=_YES_NO),
+        Variable("seconds", "From showing the case to the answer; empty if the clock was set back",
+                 lambda r: _seconds(r.one), "s"),
+        Variable("clock_set_back", "Whether the server's clock was set back during the round",
+                 lambda r: "yes" if _seconds(r.one) is None else "no", levels=_YES_NO),
+        Variable("recommended", "Tests that the arm recommended, separated by semicolons",
+                 lambda r: ";".join(r.one.recommended or ())),
+        Variable("policy", "The arm's policy; tutor where it adapts", lambda r: r.one.policy),
+        Variable("propensity", "Probability of choosing this set; 1 unless chance decides",
+                 lambda r: r.one.propensity),
+        Variable("excluded", "Whether the analysis excludes the participant", levels=_YES_NO),
+        Variable("shown_at", "When the case was shown, UTC", lambda r: r.one.shown_at,
+                 is_private=True),
+        Variable("predicted_at", "When the answer was given, UTC", lambda r: r.one.predicted_at,
+                 is_private=True),
+        Variable("plan", "SHA-256 of the plan that was followed", lambda r: r.one.plan,
+                 is_private=True),
+    ]  # fmt: skip
+    taken = {column.name for column in (*before, *after)}
+    tests = [c for test in study.problem.world.tests for c in _test_columns(study, test, taken)]
+    return [*before, *tests, *after]
+
+
+def _test_columns(study: Study, test: str, taken: set[str]) -> list[Variable]:
+    """The result of a test as the participant read it, and exactly.
+
+    The column has the name of the test, unless another column has it.
+    """
+    look = study.configuration.tests.get(test, LookOfTest())
+    name, label = f"test_{test}" if test in taken else test, look.label or test
+
+    def read(r: _Played) -> Any:
+        value = r.spoken.get(test)
+        if not isinstance(value, float):
+            return value
+        return f"{round(value, look.decimals) + 0.0:.{look.decimals}f}"  # no minus before zero
+
+    return [
+        Variable(name, f"Result of {label} as the participant read it; empty if hidden", read,
+                 look.unit),
+        Variable(f"{name}_exact", f"The same before it was rounded to {look.decimals} decimals",
+                 lambda r: r.spoken.get(test), look.unit),
+    ]  # fmt: skip
+
+
+def _person_columns(study: Study) -> list[Variable]:
+    said = study.configuration
+    measure = MEASURES[said.analysis.measure].format(probe=said.analysis.probe)
+    statuses = (FINISHED, "active", "withdrawn", "screened out", "no consent")
+
+    def block(p: _Person) -> int:
+        return block_of(study.protocol, p.who.stage)
+
+    def is_finished(p: _Person) -> bool:
+        return p.who.status == "completed"
+
+    def title(p: _Person) -> str:
+        return said.block[block(p)].title if block(p) < len(said.block) else ""
+
+    def median_seconds(p: _Person) -> float | None:
+        times = [t for t in map(_seconds, p.rounds) if t is not None]
+        return float(np.median(times)) if times else None
+
+    return [
+        Variable("participant", _WHO, lambda p: p.name),
+        Variable("arm", "Arm; empty if not assigned", lambda p: p.who.arm or ""),
+        Variable("place", _PLACE, lambda p: p.who.place),
+        Variable("status", "Status",
+                 lambda p: FINISHED if is_finished(p) else p.who.status, levels=statuses),
+        Variable("block", "Current or last block, from 1; empty if finished",
+                 lambda p: None if is_finished(p) else block(p) + 1),
+        Variable("block_title", "Its title", title),
+        Variable("quizzes_failed", "Failed attempts at the quiz", lambda p: p.who.quizzes),
+        Variable("checks", "Attention checks answered", lambda p: len(p.said("check"))),
+        Variable("failed_checks", "Attention checks failed",
+                 lambda p: sum(each.is_right is False for each in p.said("check"))),
+        Variable("rounds", "Rounds answered",
+                 lambda p: sum(one.prediction is not None for one in p.rounds)),
+        Variable("seconds", "From the first page to the last; empty if the clock was set back",
+                 lambda p: _between(p.who.created, p.who.ended_at or p.who.seen_at), "s"),
+        Variable("median_seconds", "Median time of an answer", median_seconds, "s"),
+        Variable("excluded", "Whether the analysis excludes the participant", levels=_YES_NO),
+        Variable("why_excluded", "Registered rules that exclude the participant"),
+        Variable("measure", f"The registered measure: {measure}"),
+        Variable("draw", "Participants assigned before", lambda p: p.who.draw,
+                 is_private=True),
+        Variable("comment", "Comment at the end",
+                 lambda p: " ".join(str(each.answer) for each in p.said("comment")),
+                 is_private=True),
+        Variable("code", "Completion code", lambda p: p.who.code or "", is_private=True),
+        Variable("began", "When they joined, UTC", lambda p: p.who.created, is_private=True),
+        Variable("ended", "When the study ended for them, UTC", lambda p: p.who.ended_at or "",
+                 is_private=True),
+    ]  # fmt: skip
+
+
+def _event_columns() -> list[Variable]:
+    return [
+        Variable("participant", "Participant; empty for events of the study", lambda e: e.name),
+        Variable("event", "Kind of event", lambda e: e.row.kind),
+        Variable("seconds", "Since the participant joined; empty for events of the study",
+                 lambda e: e.seconds if e.name else None, "s"),
+        Variable("day", "Since the study was opened, from 0; empty for events of participants",
+                 lambda e: None if e.name or e.seconds is None else int(e.seconds // 86_400)),
+        Variable("detail", "Details", lambda e: e.detail),
+        Variable("seq", "Number of the event in the chain", lambda e: e.row.seq, is_private=True),
+        Variable("at", "When, UTC", lambda e: e.row.at, is_private=True),
+        Variable("payload", "Payload of the event, as JSON", lambda e: e.row.payload or "",
+                 is_private=True),
+    ]  # fmt: skip
+
+
+def _seconds(one: StoredRound) -> float | None:
+    return None if one.predicted_at is None else _between(one.shown_at, one.predicted_at)
+
+
+def _between(begin: str | None, end: str | None) -> float | None:
+    if begin is None or end is None:
+        return None
+    passed = datetime.fromisoformat(end) - datetime.fromisoformat(begin)
+    # If the server's clock was set back in between, nothing is known.
+    return round(passed.total_seconds(), 3) if passed >= timedelta(0) else None
+
+
+def _add_analysis(
+    study: Study, people: list[Row], rounds: list[Row], records: Records, result: AnalysisResult
+) -> None:
+    """Add columns of the analysis: costs of answers, exclusions with reasons, the measure."""
+    position = {name: i for i, name in enumerate(records.participants)}
+    costs = answer_costs(study, records)
+    for row in people:
+        i = position.get(row["participant"])
+        why = "no arm" if i is None else result.excluded[i]
+        number = None if i is None else float(result.numbers[i])
+        row["excluded"] = "yes" if why else "no"
+        row["why_excluded"] = why
+        row["measure"] = None if number is None or not np.isfinite(number) else number
+    for row in rounds:
+        i = position.get(row["participant"])
+        cost = np.nan if i is None else costs[i, row["trial"]]
+        row["charge"] = float(cost) if np.isfinite(cost) else None
+        row["excluded"] = "yes" if i is None or result.excluded[i] else "no"
+
+
+@dataclass(frozen=True)
+class _Happened:
+    """An event; `seconds` since the participant joined, or since the study was opened.
+
+    None if the clock was set back since.
+    """
+
+    name: str
+    row: Any
+    seconds: float | None
+    detail: str
+
+
+def _events(
+    connection: Connection, kept: KeptStudy, names: Mapping[str, str], *, full: bool
+) -> list[_Happened]:
+    began: dict[str, str] = {}
+    found: list[_Happened] = []
+    for row in connection.execute(select(event).order_by(event.c.seq)):
+        said = {} if row.payload is None else json.loads(row.payload)
+        if row.subject not in names and not (row.subject is None and said.get("study") == kept.id):
+            continue
+        whose = row.subject or ""
+        first = began.setdefault(whose, row.at if whose else kept.opened)
+        passed = _between(first, row.at)
+        found.append(_Happened(names.get(whose, ""), row, passed, _detail(row.kind, said)))
+    # By participant, so that the order does not reveal who was active at the same time.
+    return found if full else sorted(found, key=lambda each: each.name)
+
+
+_DETAILS = {
+    "assigned": ("arm", "place"),
+    "said": ("what", "is_right"),
+    "offered": ("round",),
+    "shown": ("round",),
+    "predicted": ("round",),
+    "told": ("round",),
+    "untold": ("round",),
+    "lapsed": ("minutes",),
+    "people raised": ("from", "to", "reason"),
+    "arm closed": ("arm", "reason"),
+    "study closed": ("reason",),
+    "unblinded": ("reason",),
+    "study opened": ("registration",),
+    "exported": ("kind", "full"),
+}
+
+
+def _detail(kind: str, said: Mapping[str, Any]) -> str:
+    """Details of an event that reveal neither identity nor free text."""
+    parts = [f"{key} {said[key]}" for key in _DETAILS.get(kind, ()) if said.get(key) is not None]
+    return ", ".join(parts)
+
+
+PSYCH_DS = "Psych-DS 1.5.0"
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A finished export: its path, numbers of people and rounds, and the analysis in words."""
+
+    path: Path
+    people: int
+    rounds: int
+    result: str
+
+
+def export(
+    store: Store,
+    name: str,
+    path: Path,
+    *,
+    who: str,
+    kind: str = "real",
+    full: bool = False,
+    zipped: bool = False,
+    progress: Progress | None = None,
+) -> Exported:
+    """Export all data of a study, completely or not at all.
+
+    Parameters
+    ----------
+    store
+        The store with the study.
+    name
+        Id of the study.
+    path
+        A folder or, if `zipped`, a file that does not exist yet.
+    who
+        Who exports; recorded in the log.
+    kind
+        Of participants: real, bot or preview. They are never exported together.
+    full
+        Include names, times and comments.
+    zipped
+        One file instead of a folder.
+    progress
+        Called during the analysis.
+
+    Returns
+    -------
+    Exported
+        Path and contents.
+
+    Raises
+    ------
+    InvalidInput
+        The study is still blinded, or has no answers yet.
+    InvalidFile
+        The target exists already, or cannot be written.
+    """
+    kept = store.read(lambda connection: studies.find(connection, name))
+    must_be_unblinded(kept, kind)
+    if path.exists() or path.is_symlink():
+        raise InvalidFile(f"{path}: exists already; choose another name, or remove it first")
+    study = Study.from_json(kept.config)
+    found = store.read(lambda c: tables(c, kept, study, kind=kind, full=full, progress=progress))
+    if not found.rounds:
+        raise InvalidInput(f"study: {name!r} has no answers of {kind} participants yet")
+    with naming(path):
+        scratch = Path(tempfile.mkdtemp(prefix=".preceptor-", dir=path.absolute().parent))
+        try:
+            folder = scratch / (path.stem if zipped else path.name)
+            folder.mkdir()
+            _write(folder, kept, study, found, kind=kind, full=full)
+            store.write(lambda c: studies.exported(c, name, who, kind, full=full))
+            if zipped:
+                folder = Path(shutil.make_archive(str(folder), "zip", scratch, folder.name))
+            if (
+                full
+            ):  # has times of day, comments and codes; until here, the scratch folder hides it
+                for each in (folder, *folder.rglob("*")):
+                    each.chmod(PRIVATE | stat.S_IXUSR if each.is_dir() else PRIVATE)
+            folder.rename(path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return Exported(path, len(found.people), len(found.rounds), found.result.in_words())
+
+
+def must_be_unblinded(kept: KeptStudy, kind: str) -> None:
+    """Refuse to export data of real participants, which reveal arms, before unblinding."""
+    if kind == "real" and kept.unblinded is None:
+        raise InvalidInput(
+            f"study: {kept.id!r} is blinded, and its data reveal arms; first record why: "
+            f'preceptor study unblind {kept.id} --reason "..."'
+        )
+
+
+def _write(
+    folder: Path, kept: KeptStudy, study: Study, found: Tables, *, kind: str, full: bool
+) -> None:
+    for part in ("data", "analysis", "documentation", "materials"):
+        (folder / part).mkdir()
+    columns = Variables.of(study, full=full)
+    files = data_files(study)
+    for block, file in files.items():
+        own = [row for row in found.rounds if row["block"] == block]
+        if own:
+            (folder / "data" / file).write_text(table(columns.rounds, own), "utf-8", newline="")
+    parts = {
+        "data/": columns.rounds,
+        "participants.csv": columns.people,
+        "events.csv": columns.events,
+    }
+    registration, result = Registration(kept.registration), found.result.to_dict()
+    del result["participants"]
+    texts = {
+        "participants.csv": table(columns.people, found.people),
+        "events.csv": table(columns.events, found.events),
+        "dataset_description.json": canonical(
+            description(study, columns.rounds, kind=kind, full=full)
+        ),
+        "README.md": _readme(kept, study, found, files, kind=kind, full=full),
+        "documentation/codebook.md": codebook_text(study, parts),
+        "documentation/codebook.json": canonical(
+            {file: [each.to_dict() for each in columns] for file, columns in parts.items()}
+        ),
+        "documentation/preregistration.md": markdown(registration),
+        "materials/study.json": canonical(public(study)),
+        "materials/preregistration.json": registration.text,
+        "analysis/analysis.py": script(study),
+        "analysis/result.json": canonical(result),
+    }
+    for file, text in texts.items():
+        (folder / file).write_text(text, "utf-8", newline="")
+    found.records.log(study).write(folder / "log.csv")
+
+
+def data_files(study: Study) -> dict[int, str]:
+    """Data file of each block with rounds, by number of the block."""
+    said, seen, made = study.configuration, dict[str, int](), {}
+    for number, block in enumerate(said.block, start=1):
+        if study.protocol.length_of(number - 1):
+            seen[block.kind] = seen.get(block.kind, 0) + 1
+            task = f"{block.kind}{seen[block.kind]}"
+            made[number] = f"study-{_letters(said.id)}_task-{task}_data.csv"
+    return made
+
+
+def _letters(name: str) -> str:
+    """Keep letters and digits, which is all that Psych-DS allows in file names."""
+    return re.sub(r"[^A-Za-z0-9]", "", name)
+
+
+def table(columns: Sequence[Variable], rows: Iterable[Row]) -> str:
+    """A table as CSV; floats round-trip exactly, and None is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([column.name for column in columns])
+    for row in rows:
+        # Comments are the only free text.
+        cells = {c.name: row[c.name] for c in columns}
+        if "comment" in cells:
+            cells["comment"] = safe_cell(cells["comment"])
+        writer.writerow(cells.values())
+    return text.getvalue()
+
+
+def description(
+    study: Study, columns: Sequence[Variable], *, kind: str, full: bool
+) -> dict[str, Any]:
+    """Content of `dataset_description.json`, as Psych-DS specifies it."""
+    said = study.configuration
+    what = "Simulated people" if kind == "bot" else "Participants"
+    about = (
+        f"{what} predicted {said.outcome.name or 'an outcome'} from tests of which some were "
+        "hidden, round by round; one row a round."
+    )
+    made = dataset_description(
+        said.title, f"{said.description} {about}".strip(), said.language, columns
+    )
+    made |= {"identifier": study.sha256, "isAccessibleForFree": not full}
+    if said.contact:
+        made["creator"] = {"@type": "Person", "name": said.contact}
+    return made
+
+
+def dataset_description(
+    name: str, about: str, language: str, columns: Sequence[Variable]
+) -> dict[str, Any]:
+    """What every `dataset_description.json` says."""
+    return {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": name,
+        "description": about,
+        "schemaVersion": PSYCH_DS,
+        "inLanguage": language,
+        "keywords": ["decision support", "learning", "hidden features"],
+        "variableMeasured": [column.to_dict() for column in columns],
+        "version": f"preceptor {VERSION}",
+    }
+
+
+def codebook_text(study: Study, parts: Mapping[str, Sequence[Variable]]) -> str:
+    """The codebook as Markdown, with a table for each kind of file."""
+    lines = [f"# Codebook of {study.configuration.title}"]
+    for title, columns in parts.items():
+        lines += ["", f"## {title}", "", "| column | meaning | unit | values |"]
+        lines.append("| --- | --- | --- | --- |")
+        lines += [
+            f"| `{each.name}` | {each.description} | {each.unit} | {', '.join(each.levels)} |"
+            for each in columns
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def script(study: Study) -> str:
+    """Text of `analysis.py` for a study."""
+    text = (resources.files("preceptor.live.study") / "templates" / "analysis.py.txt").read_text(
+        "utf-8"
+    )
+    title = json.dumps(study.configuration.title, ensure_ascii=False)[1:-1]
+    values = pprint.pformat(registered(study), width=96, sort_dicts=False)
+    return text.replace("@TITLE@", title.replace('\\"', "'")).replace("@REGISTERED@", values)
+
+
+def registered(study: Study) -> dict[str, Any]:
+    """Values that the script needs."""
+    said = study.configuration
+    tested = [i for i, block in enumerate(said.block, start=1) if isinstance(block, Testing)]
+    measured = (
+        np.flatnonzero(trials_of(study, said.analysis.measure)).tolist()
+        if "error" in said.analysis.measure
+        else []
+    )
+    return {
+        **said.analysis.model_dump(mode="json"),
+        "seed": said.seed,
+        "resamples": RESAMPLES,
+        "exclusions": said.exclusions.model_dump(mode="json"),
+        "trials": len(study.protocol.trials),
+        "measured_trials": measured,
+        "first_test_block": tested[0] if tested else None,
+        "last_test_block": tested[-1] if tested else None,
+        "sure": SURE,
+    }
+
+
+def _readme(
+    kept: KeptStudy, study: Study, found: Tables, files: Mapping[int, str], *, kind: str, full: bool
+) -> str:
+    said = study.configuration
+    people = {"real": "people", "bot": "simulated people (bots)", "preview": "previews"}[kind]
+    private = (
+        "This export is full: it has times of day, comments and completion codes. Do not share it; "
+        "`preceptor study export` without --full makes one that you can share."
+        if full
+        else "This export is anonymous: participants have new random names, used in no other "
+        "export; times of day and comments are left out."
+    )
+    changes = [
+        f"- day {row['day']}: {row['event']} ({row['detail']})"
+        for row in found.events
+        if not row["participant"] and row["event"] not in ("study opened", "exported")
+    ]
+    lines = [
+        f"# {said.title}",
+        "",
+        said.description,
+        "",
+        f"{len(found.people)} {people}, {len(found.rounds)} answered rounds. {private}",
+        "",
+        "The study was frozen before the first participant. SHA-256 of "
+        f"materials/preregistration.json: `{kept.registration_sha256}`",
+        "",
+        "## Files",
+        "",
+        *(f"- `data/{file}`: {said.block[number - 1].title}" for number, file in files.items()),
+        "- `participants.csv`: one row per participant, with arm, status and reasons for exclusion",
+        "- `events.csv`: what happened, person by person",
+        "- `log.csv`: all rounds as `preceptor.Log.read` reads them",
+        "- `documentation/codebook.md`: what each column means",
+        "- `materials/`: the study as it was frozen, and what was registered",
+        "- `analysis/analysis.py`: the registered analysis, with numpy, scipy, pandas",
+        "- `analysis/result.json`: what it found when this was written",
+        "",
+        "The folder is in Psych-DS form (https://psych-ds.github.io).",
+        "",
+        "## Result of the registered analysis",
+        "",
+        *found.result.in_words().splitlines(),
+        "",
+        "## What changed after it was opened",
+        "",
+        *(changes or ["Nothing."]),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,426 @@
+"""A study: its file and its problem, checked as a whole, and the steps of its participants.
+
+The position of a participant is one number, their step, which moves only by answers that name it.
+Reload, back button, second tab and second device therefore all see the same state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from preceptor._base.files import parse_toml, read_text
+from preceptor._base.values import plain
+from preceptor._base.words import listed, repeated, unknown_name_faults
+from preceptor.errors import InvalidFile, InvalidInput
+from preceptor.live.service.schemas import sentences
+from preceptor.live.store.plans import sha256_of
+from preceptor.live.study.config import Configuration, Practice, Testing, Training
+from preceptor.model.problem import Problem
+from preceptor.model.sets import TestSet
+from preceptor.simulation.named import PERSON_NAMES
+
+StepKind = Literal["consent", "page", "quiz", "ask", "told", "check", "break", "debrief", "end"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A round of the protocol: the t-th round of each participant is the t-th trial.
+
+    Attributes
+    ----------
+    number
+        From 0, over all blocks.
+    block
+        Its block, from 0.
+    place
+        Its position in the block, from 0.
+    show
+        Names of the tests; None where the arm decides.
+    values
+        Prescribed results of the case, in the units that people read; None for any case.
+    feedback
+        Whether the outcome is told.
+    training
+        Its number among the rounds of training, from 0; None outside training.
+    """
+
+    number: int
+    block: int
+    place: int
+    show: tuple[str, ...] | None
+    values: tuple[float, ...] | None
+    feedback: bool
+    training: int | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One page; `index` numbers the page of instructions, the trial, or the check."""
+
+    kind: StepKind
+    block: int
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Steps in order; the last one is the end."""
+
+    steps: tuple[Step, ...]
+    trials: tuple[Trial, ...]
+
+    @cached_property
+    def assigned_at(self) -> int:
+        """The first case, where an arm is assigned: consent and quiz are passed."""
+        return next(i for i, step in enumerate(self.steps) if step.kind == "ask")
+
+    @property
+    def end(self) -> int:
+        """The last step."""
+        return len(self.steps) - 1
+
+    def length_of(self, block: int) -> int:
+        """Rounds of a block."""
+        return sum(trial.block == block for trial in self.trials)
+
+
+def protocol_of(blocks: Sequence[Any]) -> Protocol:
+    """The steps of these blocks."""
+    trials = tuple(_trials(blocks))
+    steps: list[Step] = []
+    for number, block in enumerate(blocks):
+        own = [trial for trial in trials if trial.block == number]
+        steps += _steps(number, block, own)
+    return Protocol((*steps, Step("end", len(blocks))), trials)
+
+
+def _trials(blocks: Sequence[Any]) -> Iterator[Trial]:
+    number = training = 0
+    for index, block in enumerate(blocks):
+        for place, (show, values, feedback) in enumerate(_rounds(block)):
+            of_training = None
+            if isinstance(block, Training):
+                of_training, training = training, training + 1
+            yield Trial(number, index, place, show, values, feedback, of_training)
+            number += 1
+
+
+def _rounds(block: Any) -> Iterator[tuple[tuple[str, ...] | None, tuple[float, ...] | None, bool]]:
+    """What each round of a block shows, prescribed results, and whether there is feedback."""
+    if isinstance(block, Training):
+        yield from [(None, None, block.feedback)] * block.rounds
+    elif isinstance(block, Practice):
+        for place in range(block.rounds):
+            yield tuple(block.show[place % len(block.show)]), None, block.feedback
+    elif isinstance(block, Testing):
+        every: list[tuple[tuple[str, ...], tuple[float, ...] | None]]
+        every = [(tuple(each), None) for each in block.show]
+        every += [
+            (tuple(each.show), None if each.values is None else tuple(each.values))
+            for each in block.probe
+        ]
+        for place in range(block.rounds or len(every)) if every else ():
+            yield (*every[place % len(every)], False)
+
+
+def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
+    if block.kind in ("consent", "break", "debrief"):
+        yield Step(block.kind, number)
+        return
+    if block.kind == "instructions":
+        for page in range(len(block.pages)):
+            yield Step("page", number, page)
+        if block.question:
+            yield Step("quiz", number)
+        return
+    if block.text is not None:
+        yield Step("page", number)
+    checks = {check.after: i for i, check in enumerate(getattr(block, "check", ()))}
+    pause = getattr(block, "break_every", None)
+    for trial in trials:
+        if trial.place in checks:
+            yield Step("check", number, checks[trial.place])
+        if pause is not None and trial.place and trial.place % pause == 0:
+            yield Step("break", number, trial.place)
+        yield Step("ask", number, trial.number)
+        if trial.feedback:
+            yield Step("told", number, trial.number)
+
+
+# People without a learning rate that could be set.
+WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
+# Ids that collide with addresses of the owner's pages.
+_TAKEN = ("enter", "leave")
+_NUMERIC, _YES_NO = ("number", "slider"), ("yes or no", "percent")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A configuration that fits its problem.
+
+    Parameters
+    ----------
+    configuration
+        Content of the study file.
+    problem
+        World, person, budget and risk; plans are made for its person.
+
+    Raises
+    ------
+    InvalidInput
+        All inconsistencies at once.
+    """
+
+    configuration: Configuration
+    problem: Problem
+
+    def __post_init__(self) -> None:
+        InvalidInput.raise_if(_faults(self))
+
+    @property
+    def id(self) -> str:
+        """Its name in URLs."""
+        return self.configuration.id
+
+    @cached_property
+    def protocol(self) -> Protocol:
+        """The steps that a participant goes through."""
+        return protocol_of(self.configuration.block)
+
+    @cached_property
+    def training_rounds(self) -> int:
+        """Rounds in which the arm decides."""
+        return sum(trial.training is not None for trial in self.protocol.trials)
+
+    def columns(self, names: Sequence[str]) -> TestSet:
+        """Columns of tests by name."""
+        return self.problem.world.columns_of(names)
+
+    @cached_property
+    def answer(self) -> str:
+        """How participants answer: number, slider, yes or no, percent."""
+        if self.configuration.outcome.answer is not None:
+            return self.configuration.outcome.answer
+        if not self.problem.is_binary:
+            return "number"
+        return "yes or no" if getattr(self.problem.risk, "decides", False) else "percent"
+
+    @classmethod
+    def load(cls, path: str | Path) -> Study:
+        """Read a study file; its problem is a table in it, or a file next to it.
+
+        Parameters
+        ----------
+        path
+            A .toml file.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        InvalidFile
+            The file cannot be read or is invalid; all faults at once, each with the name of the
+            file.
+        """
+        try:
+            return cls.from_dict(parse_toml(read_text(path)), Path(path).parent)
+        except InvalidInput as error:
+            raise InvalidFile([f"{path}: {fault}" for fault in error.faults]) from error
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], folder: Path | None = None) -> Study:
+        """Rebuild from plain data; `folder` may contain the problem file."""
+        given = dict(data)
+        faults: list[str] = []
+        problem = configuration = None
+        try:
+            problem = _problem(given.pop("problem", None), folder)
+        except InvalidInput as error:
+            faults += [f"problem: {fault}" for fault in error.faults]
+        try:
+            configuration = Configuration.model_validate(given)
+        except ValidationError as error:
+            found = [{**fault, "loc": _place(fault["loc"], given)} for fault in error.errors()]
+            faults += sentences(found, [*Configuration.model_fields, "problem"])
+        InvalidInput.raise_if(faults)
+        assert problem is not None
+        assert configuration is not None
+        return cls(configuration, problem)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, the problem included."""
+        said = self.configuration.model_dump(mode="json", exclude_defaults=True)
+        return {**said, "format": self.configuration.format, "problem": self.problem.to_dict()}
+
+    @classmethod
+    def from_json(cls, text: str) -> Study:
+        """Rebuild from `to_json`."""
+        return cls.from_dict(json.loads(text))
+
+    def to_json(self) -> str:
+        """Canonical JSON: sorted keys, no spaces."""
+        return json.dumps(plain(self.to_dict()), sort_keys=True, separators=(",", ":"))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of `to_json`, which the registration fixes."""
+        return sha256_of(self.to_json())
+
+
+def _problem(given: Any, folder: Path | None) -> Problem:
+    if isinstance(given, str) and folder is not None:
+        return Problem.load(folder / given)
+    if isinstance(given, Mapping):
+        return Problem.from_dict(given)
+    raise InvalidInput("missing; name a problem file, or write it as a table [problem]")
+
+
+def _place(where: Sequence[Any], given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Location of a fault, counted from 1: the third block is "block 3 (training)"."""
+    place: list[str] = []
+    parts = list(where)
+    while parts:
+        part = parts.pop(0)
+        if isinstance(part, int) and place:
+            place[-1] += f" {part + 1}"
+            if place[-1].startswith("block ") and parts and isinstance(parts[0], str):
+                blocks = given.get("block")
+                kind = blocks[part].get("kind") if isinstance(blocks, list) else None
+                if parts[0] == kind:
+                    place[-1] += f" ({parts.pop(0)})"
+        else:
+            place.append(str(part))
+    # `sentences` drops the first part, which it expects for requests.
+    return ("body", *place)
+
+
+def _faults(study: Study) -> Iterator[str]:
+    said, problem = study.configuration, study.problem
+    if said.id in _TAKEN:
+        yield f"id: {said.id!r} is the address of another page; choose another one"
+    names = [arm.name for arm in said.arm]
+    yield from (f"arm: the name {name!r} occurs twice" for name in repeated(names))
+    tests = problem.world.tests
+    yield from unknown_name_faults("tests", said.tests, tests)
+    yield from _arm_faults(study)
+    yield from _block_faults(study)
+    yield from _answer_faults(study)
+    yield from unknown_name_faults("analysis.compare", said.analysis.compare, names)
+    if said.analysis.probe is not None:
+        yield from unknown_name_faults("analysis.probe", [said.analysis.probe], tests)
+    elif said.analysis.measure == "slope change":
+        yield "analysis.probe: missing; name the test whose slope is measured"
+    if said.analysis.measure == "kind" and problem.is_binary:
+        yield "analysis.measure: 'kind' needs a numeric outcome; choose another"
+    yield from _assumed_faults(study)
+    if said.analysis.measure in ("test error", "slope change") and not any(
+        isinstance(block, Testing) for block in said.block
+    ):
+        yield f"analysis.measure: {said.analysis.measure!r}, but there is no block of kind test"
+
+
+def _assumed_faults(study: Study) -> Iterator[str]:
+    for number, kind in enumerate(study.configuration.assumed.kind, start=1):
+        where = f"assumed.kind {number}"
+        if kind.human not in PERSON_NAMES:
+            yield f"{where}: {kind.human!r}, must be one of {', '.join(PERSON_NAMES)}"
+        elif kind.rate is not None and kind.human in WITHOUT_RATE:
+            yield f"{where}: {kind.human} has no rate that could be set; leave it out"
+
+
+def _arm_faults(study: Study) -> Iterator[str]:
+    for arm in study.configuration.arm:
+        where = f"arm {arm.name!r}"
+        if arm.policy == "sets":
+            if not arm.sets:
+                yield f"{where}: policy is sets, but none is named; add [[arm.sets]]"
+            total = sum(each.rounds for each in arm.sets)
+            if arm.sets and total != study.training_rounds:
+                yield (
+                    f"{where}: its sets are for {total} rounds, but training has "
+                    f"{study.training_rounds}; make them equal"
+                )
+        elif arm.sets:
+            yield f"{where}: has sets, but policy is {arm.policy!r}; leave them out"
+        if arm.policy != "case-aware" and (arm.tau, arm.knows) != (None, None):
+            yield f"{where}: has tau or knows, but policy is {arm.policy!r}; leave them out"
+        yield from unknown_name_faults(
+            f"{where}: knows", arm.knows or [], study.problem.world.tests
+        )
+        for each in arm.sets:
+            yield from _set_faults(study, f"{where}: sets", each.show, within_budget=True)
+
+
+def _block_faults(study: Study) -> Iterator[str]:
+    blocks = study.configuration.block
+    if not any(isinstance(block, (Training, Testing)) for block in blocks):
+        yield "block: none is of kind training or test, so there is nothing to answer"
+    for number, block in enumerate(blocks, start=1):
+        where = f"block {number} ({block.kind})"
+        if block.kind == "consent" and number > 1:
+            yield f"{where}: consent comes first, before anything else"
+        if block.kind == "debrief" and number < len(blocks):
+            yield f"{where}: comes last, after everything else"
+        if block.kind == "instructions":
+            for each in block.question:
+                if each.right > len(each.choices):
+                    yield (
+                        f"{where}: {each.right} is right, but there are {len(each.choices)} choices"
+                    )
+        if isinstance(block, (Practice, Testing)):
+            for shown in block.show:
+                yield from _set_faults(study, f"{where}: show", shown)
+        if isinstance(block, Testing):
+            yield from _test_faults(study, where, block)
+        if isinstance(block, (Training, Testing)):
+            length = study.protocol.length_of(number - 1)
+            for check in block.check:
+                if check.after >= length:
+                    yield (
+                        f"{where}: a check after {check.after} rounds, but there are {length}; it "
+                        "must come between two rounds"
+                    )
+
+
+def _test_faults(study: Study, where: str, block: Testing) -> Iterator[str]:
+    if bool(block.show) == bool(block.probe):
+        yield f"{where}: needs either `show` (sets, in turn) or [[block.probe]]"
+    for probe in block.probe:
+        yield from _set_faults(study, f"{where}: probe", probe.show)
+        if probe.values is not None and len(probe.values) != len(probe.show):
+            yield f"{where}: {len(probe.values)} values for {len(probe.show)} tests of a probe"
+
+
+def _set_faults(
+    study: Study, where: str, shown: Sequence[str], *, within_budget: bool = False
+) -> Iterator[str]:
+    world = study.problem.world
+    unknown = unknown_name_faults(where, shown, world.tests)
+    yield from unknown
+    if len(set(shown)) < len(shown):
+        yield f"{where}: {listed(list(shown))} names a test twice"
+    elif not unknown and within_budget:
+        columns = tuple(sorted(world.columns_of(shown)))
+        if not study.problem.budget.allows(columns):
+            yield f"{where}: {listed(list(shown))} is more than the budget allows"
+
+
+def _answer_faults(study: Study) -> Iterator[str]:
+    look, wanted = study.configuration.outcome, study.answer
+    if study.problem.is_binary != (wanted in _YES_NO):
+        fits = _YES_NO if study.problem.is_binary else _NUMERIC
+        yield f"outcome.answer: {wanted!r}, but the problem's outcome needs {' or '.join(fits)}"
+    if wanted == "slider" and (look.low is None or look.high is None):
+        yield "outcome: a slider needs low and high"
+    if look.low is not None and look.high is not None and look.low >= look.high:
+        yield f"outcome: low is {look.low:g} and high {look.high:g}; low must be less"

@@ -1,0 +1,604 @@
+"""A plan: what to show, its cost, a bound on its gap to the optimum, and how it was found."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from preceptor._base.checks import is_count, is_number
+from preceptor._base.files import FaultCollector, read_text, write_text
+from preceptor._base.numerics import ROUNDING, total_weight
+from preceptor._base.progress import CONTRADICTION, Status
+from preceptor._base.values import FloatArray, Value, plain
+from preceptor._base.words import (
+    Lane,
+    counted,
+    duration_in_words,
+    html_table,
+    html_timeline,
+    labelled,
+    listed,
+    percent,
+    stretches,
+    times,
+)
+from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
+from preceptor.model.certificate import Certificate, LinearCertificate
+from preceptor.model.policies import Policy, runs
+from preceptor.model.problem import Problem
+from preceptor.model.regrets import Regrets
+from preceptor.model.sets import MOST_LISTED, read_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+# Limits: changes of set that are listed, sets and tests that are named.
+_CHANGES, _SETS, _TESTS = 3, 3, 4
+# Largest number of cases and rows of the timeline in a notebook.
+_DRAWN_CASES, _DRAWN_TESTS = 400, 12
+
+
+def shown_in_words(problem: Problem, policy: Policy) -> list[tuple[str, str]]:
+    """What is shown first and what from then on; each part with its label."""
+    length, commit, horizon = policy.exploration_length, policy.commit, problem.horizon
+    if length is not None and commit is not None and (horizon is None or length < horizon):
+        last = _set_in_words(problem, commit)
+        if length == 0:
+            return [("show", f"always {last}" if commit else "nothing, ever")]
+        first = ("first", _schedule_in_words(problem, policy, length))
+        return [first, ("then", f"{last} from case {length + 1:,} on")]
+    if horizon is not None:
+        return [("show", _schedule_in_words(problem, policy, horizon))]
+    settled = policy.settles()
+    if settled is None:
+        first = ("first", _schedule_in_words(problem, policy, _DRAWN_CASES))
+        return [first, ("then", "keeps changing: it never settles on one set")]
+    before, word = settled
+    parts = _most_often(problem, word, f" of {counted(len(word), 'case')}")
+    if not before:
+        return [("show", f"over and over: {parts}")]
+    then = f"from case {len(before) + 1:,} on, over and over: {parts}"
+    return [("first", _schedule_in_words(problem, policy, len(before))), ("then", then)]
+
+
+def _most_often(problem: Problem, word: list[tuple[int, ...]], of_how_many: str) -> str:
+    """How often each set occurs in what is repeated."""
+    often = Counter(word).most_common()
+    parts = [
+        f"{_set_in_words(problem, shown)} in {count:,}{of_how_many if i == 0 else ''}"
+        for i, (shown, count) in enumerate(often[:_SETS])
+    ]
+    return listed([*parts, *_others(len(often))])
+
+
+def _schedule_in_words(problem: Problem, policy: Policy, rounds: int) -> str:
+    looked_at = min(rounds, MOST_LISTED)
+    schedule = policy.schedule(looked_at)
+    pieces = runs(schedule)
+    if len(pieces) <= _CHANGES and looked_at == rounds:
+        parts = [f"{_set_in_words(problem, s)} for {counted(k, 'case')}" for s, k in pieces]
+        return ", then ".join(parts)
+    often = Counter(schedule).most_common()
+    parts = [f"{_set_in_words(problem, shown)} ({times(k)})" for shown, k in often[:_SETS]]
+    return f"{listed([*parts, *_others(len(often))])} in {counted(looked_at, 'case')}"
+
+
+def _others(sets: int) -> list[str]:
+    return [counted(sets - _SETS, "other set")] if sets > _SETS else []
+
+
+def _set_in_words(problem: Problem, shown: Iterable[int]) -> str:
+    names = problem.world.name_of(shown)
+    more = [f"{len(names) - _TESTS} more"] if len(names) > _TESTS else []
+    return " + ".join([*names[:_TESTS], *more]) or "nothing"
+
+
+def timeline(problem: Problem, policy: Policy) -> str:
+    """A timeline of the tests shown in each case, as HTML."""
+    shown = policy.schedule(_cases_drawn(problem, policy))
+    return html_timeline(_lanes(problem, shown), len(shown), "Which test is shown in which case")
+
+
+def _cases_drawn(problem: Problem, policy: Policy) -> int:
+    """The exploration phase and a third more, at most the horizon and `_DRAWN_CASES`."""
+    settled = policy.settles()
+    length = policy.exploration_length or (0 if settled is None else len(settled[0]))
+    return min(length + max(15, length // 3), problem.horizon or _DRAWN_CASES, _DRAWN_CASES)
+
+
+def _lanes(problem: Problem, shown: list[tuple[int, ...]]) -> list[Lane]:
+    """The most frequent tests, in the order of the world, each with its intervals."""
+    tests = list(zip(problem.world.tests, problem.world.blocks, strict=True))
+    often = Counter(column for each in shown for column in each)
+    ranked = sorted((t for t in tests if often[t[1][0]]), key=lambda t: -often[t[1][0]])
+    kept = {block for _, block in ranked[:_DRAWN_TESTS]}
+    return [
+        (name, stretches(block[0] in each for each in shown))
+        for name, block in tests
+        if block in kept
+    ]
+
+
+FORMAT = "preceptor-plan/1"
+ALL_POLICIES, FIXED_SCHEDULES = "all policies", "schedules fixed in advance"
+"""What a lower bound can hold for: `Plan.bound_holds_for`."""
+
+
+def read_fields(data: Mapping[str, Any], known: set[str]) -> dict[str, Any]:
+    """Fields of a plan from plain data; `known` are the names of its fields."""
+    given = dict(data)
+    named = given.pop("format", None)
+    if named != FORMAT:
+        raise InvalidFile(f"format: {named!r}, this version reads {FORMAT!r}")
+    missing = [k for k in ("problem", "policy", "value", "lower_bound") if k not in given]
+    if missing:
+        raise InvalidFile(f"plan file: {', '.join(missing)} missing")
+    gathered = FaultCollector()
+    gathered.fault(*_number_faults(given))
+    given["problem"] = gathered.read(_problem, given["problem"])
+    given["policy"] = gathered.read(Policy.from_dict, given["policy"])
+    if given["problem"] is not None and given["policy"] is not None:
+        gathered.read(given["policy"].check, given["problem"])
+    given["status"] = gathered.read(_status, given.get("status"))
+    reach = given.setdefault("bound_holds_for", ALL_POLICIES)
+    if reach not in (ALL_POLICIES, FIXED_SCHEDULES):
+        allowed = f"{ALL_POLICIES!r} or {FIXED_SCHEDULES!r}"
+        gathered.fault(f"bound_holds_for: {reach!r}, must be {allowed}")
+    notes = given.get("notes", ())
+    if not isinstance(notes, (list, tuple)):
+        gathered.fault(f"notes: {notes!r}, must be a list of sentences")
+    else:
+        given["notes"] = tuple(notes)
+    for name, read in (("certificate", _certificate), ("regrets", Regrets.from_dict)):
+        if given.get(name) is not None:
+            given[name] = gathered.read(read, given[name])
+    if given["problem"] is not None:
+        gathered.read(_read_before, given)
+    unknown = given.keys() - known
+    if gathered.errors and unknown:
+        gathered.fault(f"Plan: unknown key {', '.join(map(repr, sorted(unknown)))}")
+    gathered.raise_all()
+    return given
+
+
+def _number_faults(fields: Mapping[str, Any]) -> list[str]:
+    """Faults of the numbers, each by itself and together."""
+    numbers = ("value", "lower_bound", "seconds", "states", "compiled", "proved")
+    wrong = [name for name in numbers if not is_number(fields.get(name, 0))]
+    if not wrong and fields["lower_bound"] > fields["value"] * (1 + CONTRADICTION) + 1e-12:
+        return [
+            f"lower_bound: {fields['lower_bound']} is above the value {fields['value']}; "
+            "the file was edited, solve the problem again"
+        ]
+    return [f"{name}: {fields[name]!r}, must be a number" for name in wrong]
+
+
+def _problem(data: object) -> Problem:
+    if not isinstance(data, Mapping):
+        raise InvalidFile(f"problem: got {data!r}, expected a table")
+    return Problem.from_dict(data)
+
+
+def _status(given: object) -> Status:
+    try:
+        return Status(given)
+    except ValueError:
+        allowed = ", ".join(status.value for status in Status)
+        raise InvalidFile(f"status: {given!r}, must be one of {allowed}") from None
+
+
+def _read_before(fields: dict[str, Any]) -> None:
+    """Check `seen_before` and `rounds_before`."""
+    seen, rounds = fields.get("seen_before"), fields.get("rounds_before", 0)
+    size = fields["problem"].size
+    faults: list[str] = []
+    if seen is not None:
+        fields["seen_before"] = read_counts("seen_before", seen, faults, size)
+    if not is_count(rounds, least=0):
+        faults.append(f"rounds_before: {rounds!r}, must be a whole number of at least 0")
+    InvalidFile.raise_if(faults)
+
+
+def _certificate(data: object) -> Certificate | LinearCertificate:
+    """Read either kind of certificate, told apart by its fields."""
+    if not isinstance(data, Mapping):
+        raise InvalidFile(f"certificate: got {data!r}, expected a table")
+    return (Certificate if "potentials" in data else LinearCertificate).from_dict(data)
+
+
+# Larger gaps are not reported as numbers.
+_WIDE = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Plan(Value):
+    """The result of a solver: a policy, its cost, and a bound on its gap to the optimum.
+
+    Attributes
+    ----------
+    problem
+        The problem that was solved.
+    policy
+        What to show, round by round or person by person.
+    value
+        Expected discounted loss of `policy`; exact unless a note says otherwise.
+    lower_bound
+        No policy of the kind that `bound_holds_for` names costs less than this.
+    status
+        How the solver ended.
+    method
+        The name of the solver.
+    seconds
+        Run time without compilation: searching for plans (`explored`) and bounds (`proved`).
+    states
+        Number of states that the solver visited.
+    reason
+        Why this method was used.
+    notes
+        Remarks such as a tie, one sentence each.
+    options
+        Options of the solver.
+    certificate
+        Data from which `verify` can prove the bound again, if there are any.
+    regrets
+        For a crowd: the regret of each of its people relative to their own best plan.
+    seen_before
+        For a plan made in mid-course: the exposure counts of the person by then.
+    rounds_before
+        The number of rounds of their log by then.
+    compiled
+        Seconds of compilation, which happens once per machine and counts in no time limit.
+    proved
+        Seconds spent on the lower bound; 0 if finding the plan is the proof.
+    bound_holds_for
+        "all policies": those that choose each set before seeing the case, given everything shown,
+        answered and observed before. Or "schedules fixed in advance": if people learn from
+        outcomes, a policy that reacts to cases and outcomes may cost less than such a bound.
+
+    Examples
+    --------
+    >>> import preceptor as pr
+    >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+    >>> plan = pr.solve(pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9))
+    >>> plan.policy.schedule(3), plan.gap
+    ([(0,), (0,), (0,)], 0.0)
+    """
+
+    problem: Problem
+    policy: Policy
+    value: float
+    lower_bound: float
+    status: Status
+    method: str
+    seconds: float
+    states: int = 0
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    certificate: Certificate | LinearCertificate | None = None
+    regrets: Regrets | None = None
+    seen_before: tuple[int, ...] | None = None
+    rounds_before: int = 0
+    compiled: float = 0.0
+    proved: float = 0.0
+    bound_holds_for: str = ALL_POLICIES
+
+    @property
+    def explored(self) -> float:
+        """Seconds spent searching for plans rather than bounds."""
+        return max(self.seconds - self.proved, 0.0)
+
+    @property
+    def gap(self) -> float:
+        """(value - lower_bound) / lower_bound: 0.02 means at most 2% above the optimum.
+
+        The optimum among the policies that `bound_holds_for` names.
+        """
+        if self.value <= self.lower_bound:
+            return 0.0
+        return (self.value - self.lower_bound) / self.lower_bound if self.lower_bound else math.inf
+
+    @property
+    def exploration_length(self) -> int | None:
+        """The paper's T_d: rounds before only one set is shown; None if that never happens.
+
+        With a finite horizon: rounds up to the last change of set.
+        """
+        return self.policy.exploration_length
+
+    def how_sure(self) -> str:
+        """Status and gap in a few words; for a crowd, the largest regret."""
+        if self.regrets is not None:
+            if self.regrets.worst <= ROUNDING:
+                return "no one was found to do better with an individual plan"
+            return (
+                f"no one loses more than {percent(self.regrets.worst)} beyond the best plan found "
+                "for them"
+            )
+        if self.status is Status.OPTIMAL and self.gap <= ROUNDING:
+            return f"no {self.bounded_plan} can do better"
+        if not math.isfinite(self.gap):
+            return "it is not known how much better another plan could be"
+        if self.gap > _WIDE:
+            return "found by search; the proven bound is far below"
+        return f"at most {percent(self.gap)} above the best possible {self.bounded_plan}"
+
+    @property
+    def bounded_plan(self) -> str:
+        """What the lower bound holds for, in sentences such as "no ... costs less"."""
+        return "plan" if self.bound_holds_for == ALL_POLICIES else "schedule fixed in advance"
+
+    def settled(self) -> Plan:
+        """The plan with status and bound made consistent.
+
+        A bound that the value attains makes the plan optimal. If the bound is above the value, one
+        of them is wrong: then the bound is dropped, and a note says so.
+        """
+        problem, above = self.problem, self.lower_bound - self.value
+        tabulated = problem.oracle.accuracy * total_weight(problem.discount, problem.horizon)
+        if above > CONTRADICTION * abs(self.value) + tabulated:
+            note = (
+                f"The lower bound came out as {self.lower_bound:.6g}, above what this plan costs. "
+                "One of them is wrong, so the bound was dropped."
+            )
+            proven = self.status in (Status.OPTIMAL, Status.WITHIN_TARGET)
+            return replace(
+                self,
+                lower_bound=0.0,
+                status=Status.BOUNDED if proven else self.status,
+                certificate=None,
+                notes=(*self.notes, note),
+            )
+        if -above <= ROUNDING * abs(self.lower_bound):
+            bound = min(self.lower_bound, self.value)
+            return replace(self, lower_bound=bound, status=Status.OPTIMAL)
+        return self
+
+    def __repr__(self) -> str:
+        return labelled(f"Plan: {self.how_sure()}", self._rows())
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same rows as a table, and a timeline of what is shown."""
+        table = html_table(f"Plan: {self.how_sure()}", self._rows())
+        return f"<div>{table}{timeline(self.problem, self.policy)}</div>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        problem = self.problem
+        per_case = self.value / total_weight(problem.discount, problem.horizon)
+        ended = {
+            Status.WITHIN_TARGET: ", within the target gap",
+            Status.TIME_LIMIT: ", stopped by its time limit",
+            Status.INTERRUPTED: ", interrupted",
+        }
+        return [
+            *shown_in_words(self.problem, self.policy),
+            (
+                "loss",
+                f"{self.value:.6g} in total, {per_case:.4g} per case on average"
+                f"{f' ({problem.risk.in_words()})' if problem.is_binary else ''}; "
+                f"lower bound {self.lower_bound:.6g}"
+                f"{'' if self.bound_holds_for == ALL_POLICIES else f' for {self.bound_holds_for}'}",
+            ),
+            (
+                "method",
+                f"{self.method}, {duration_in_words(self.seconds)}{ended.get(self.status, '')}",
+            ),
+            ("problem", f"per case {problem.budget_in_words()}; {problem.time_in_words()}"),
+        ]
+
+    def explain(self) -> str:
+        """The plan in words.
+
+        Returns
+        -------
+        str
+            What to show when, the cost, how certain it is, and the assumptions.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+        >>> learner = pr.Learner([0.2, 1.3], pr.Geometric(1.1))
+        >>> plan = pr.solve(pr.Problem(world, learner, 1, horizon=9))
+        >>> "bmi" in plan.explain()
+        True
+        """
+        from preceptor.report.words import explain
+
+        return explain(self)
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Draw the schedule and the loss of each round.
+
+        Parameters
+        ----------
+        path
+            A file to write as well; its ending (.png, .pdf, .svg) determines the format.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        MissingExtra
+            matplotlib is not installed.
+        InvalidFile
+            The file cannot be written.
+        """
+        from preceptor.report.plots import plot_plan
+
+        return plot_plan(self, path)
+
+    def losses(self, rounds: int | None = None) -> FloatArray:
+        """Expected loss of each round, not discounted.
+
+        Parameters
+        ----------
+        rounds
+            How many. If left out: all of them; on an infinite horizon, until the rest has one per
+            cent of the total weight.
+
+        Returns
+        -------
+        array of shape (rounds,)
+            In units of the risk; over all rounds its discounted sum is `value`.
+
+        Raises
+        ------
+        InvalidInput
+            More rounds than the problem has, or not an integer.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8)
+        >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
+        >>> pr.solve(problem).losses(3).round(4).tolist()
+        [0.3914, 0.3385, 0.2996]
+        """
+        from preceptor.model.evaluation import losses
+
+        return losses(self.problem, self.policy, rounds)
+
+    def to_frame(self, rounds: int | None = None, *, by_person: bool = False) -> pd.DataFrame:
+        """The plan as a table with one row per round.
+
+        Columns: `round` (from 0); `shown`, the tests of the round by name, joined by " + ";
+        `loss`, expected and not discounted; then for each test `count:NAME`, its exposure count
+        before this round, and `belief:NAME`, the expected weight of the person in this round (for
+        a test of several columns one each). Beliefs are NaN for a class of your own that only acts,
+        and approximate for a Bayesian.
+
+        Parameters
+        ----------
+        rounds
+            How many; as for `losses`.
+        by_person
+            For a crowd: one block of rounds per person, named in a first column `person`, instead
+            of the weighted average.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With `by_person` False, the discounted sum of `loss` is `value`.
+
+        Raises
+        ------
+        InvalidInput
+            More rounds than the problem has, or not an integer.
+        MissingExtra
+            pandas is not installed.
+
+        Examples
+        --------
+        >>> import preceptor as pr
+        >>> world = pr.World.equicorrelated([1.0, 0.8], 0.8, names=["bmi", "bp"])
+        >>> problem = pr.Problem(world, pr.Learner([0.2, 1.3], pr.Geometric(1.1)), 1, horizon=9)
+        >>> pr.solve(problem).to_frame(2).columns.to_list()
+        ['round', 'shown', 'loss', 'count:bmi', 'count:bp', 'belief:bmi', 'belief:bp']
+        """
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas", "data", "A table of rounds") from None
+        from preceptor.model.evaluation import course
+
+        return pandas.DataFrame(course(self.problem, self.policy, rounds, by_person))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole plan as plain data, including the problem.
+
+        Returns
+        -------
+        dict
+            Numbers, text, lists and tables: what a plan file holds.
+        """
+        # The order of the keys matters: studies store digests of plan files.
+        return {
+            "format": FORMAT,
+            "problem": self.problem.to_dict(),
+            "policy": self.policy.to_dict(),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            "bound_holds_for": self.bound_holds_for,
+            "status": self.status.value,
+            "method": self.method,
+            "seconds": self.seconds,
+            **{name: time for name in ("compiled", "proved") if (time := getattr(self, name))},
+            "states": self.states,
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "options": plain(self.options),
+            "certificate": plain(self.certificate),
+            **({} if self.regrets is None else {"regrets": plain(self.regrets)}),
+            **(
+                {"seen_before": list(self.seen_before), "rounds_before": self.rounds_before}
+                if self.seen_before is not None
+                else {}
+            ),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
+        """Rebuild what `to_dict` gave.
+
+        Parameters
+        ----------
+        data
+            A plan as plain data.
+
+        Returns
+        -------
+        Plan
+            Equal to the one that was written.
+
+        Raises
+        ------
+        InvalidFile
+            Something is missing, unknown or contradictory.
+        InvalidPolicy
+            The problem does not allow what the policy shows.
+        """
+        return super().from_dict(read_fields(data, {each.name for each in fields(cls)}))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan file.
+
+        Parameters
+        ----------
+        path
+            A JSON file that `save` wrote.
+
+        Returns
+        -------
+        Plan
+            What the file holds.
+
+        Raises
+        ------
+        InvalidFile
+            The file cannot be read; the message names it.
+        """
+        try:
+            return cls.from_json(read_text(path))
+        except InvalidInput as error:
+            faults = [f if str(path) in f else f"{path}: {f}" for f in error.faults]
+            raise type(error)(faults) from error
+
+    def save(self, path: str | Path) -> None:
+        """Write a plan file (JSON), whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where to write it.
+        """
+        write_text(path, self.to_json() + "\n")

@@ -1,1 +1,0 @@
-"""The live service: what should this person see now, and what happened, over HTTP."""

@@ -1,1 +1,0 @@
-"""Pages for people, beside the service: drawn on the server, readable on any screen."""

@@ -1,8 +1,0 @@
-"""Tiny instances on one thread: waiting for a second, busy core costs more than it brings."""
-
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def one_thread(monkeypatch):
-    monkeypatch.setattr("preceptor._base.threads.os.cpu_count", lambda: 1)

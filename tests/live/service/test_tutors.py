@@ -1,0 +1,185 @@
+"""Tutors plan beside the requests, in processes that may die and that end with their service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+import preceptor as pr
+from preceptor.live.service.access import Refusal
+from preceptor.live.service.guides import read_plan
+from preceptor.live.service.live import Advising, Snapshot
+from preceptor.live.service.pool import Pool, TookTooLong, Unwanted, WorkerDied
+from preceptor.live.service.settings import Settings
+from preceptor.live.service.tutors import advise
+from preceptor.live.store.people import AdvisedPerson
+from tests.live.service.servers import crowd_problem, said
+
+PATIENCE = 90.0
+
+
+def asked(who: str = "ann") -> dict:
+    problem = crowd_problem().to_dict()
+    return {"plan": "0" * 64, "problem": problem, "who": who, "record": [], "available": None}
+
+
+def test_a_process_refuses_dies_and_begins_again():
+    async def one_process() -> None:
+        pool = Pool(1)
+        wrong = {**asked(), "problem": {**crowd_problem().to_dict(), "budget": -1}}
+        with pytest.raises(pr.errors.InvalidInput, match="budget"):
+            await pool.ask("advise", wrong, 60.0)
+        [first] = pool.pids
+        with pytest.raises(TookTooLong, match=r"longer than 0\.001 seconds"):
+            await pool.ask("advise", asked(), 0.001)
+        assert pool.pids == []
+        waiting = asyncio.create_task(pool.ask("advise", asked(), 60.0))
+        while not pool.pids:
+            await asyncio.sleep(0.01)
+        os.kill(pool.pids[0], signal.SIGKILL)
+        with pytest.raises(WorkerDied):
+            await waiting
+        assert await pool.ask("ready", {}, 60.0) == {}
+        assert pool.pids not in ([], [first])
+        await pool.end()
+
+    asyncio.run(one_process())
+
+
+def test_whoever_went_away_loses_their_turn():
+    async def gone() -> bool:
+        return False
+
+    async def ask() -> None:
+        pool = Pool(1)
+        with pytest.raises(Unwanted):
+            await pool.ask("ready", {}, 60.0, is_wanted=gone)
+        assert (pool.pids, pool.waiting) == ([], 0)
+
+    asyncio.run(ask())
+
+
+@pytest.fixture(scope="module")
+def snapshot(crowd_plan_file) -> Snapshot:
+    guide = read_plan(crowd_plan_file.read_text())
+    fields = {"plan": guide.sha256, "policy": "tutor", "enrolled_with": {}}
+    counted = {"counts": [0, 0, 0], "position": 0, "answers": 0, "rounds": 0, "version": 1}
+    person = AdvisedPerson("ann", "real", "", "", **fields, case_list=None, **counted)
+    return Snapshot(guide, person, [], None)
+
+
+@pytest.mark.full
+def test_a_tutor_who_plans_for_long_lets_nobody_wait_and_is_not_asked_twice(snapshot):
+    async def ask() -> None:
+        pool = Pool(1)
+        hasty = Advising(Settings("", patience=0.0), pool)
+        with pytest.raises(Refusal) as refused:
+            await hasty.advice(snapshot)
+        assert refused.value.status_code == 503
+        assert refused.value.headers == {"Retry-After": "1"}
+        said_later = await hasty.begin(snapshot)
+        # It is there now, for whoever asks again, however hasty.
+        assert await hasty.advice(snapshot) == said_later
+        expected = pr.Tutor(snapshot.guide.problem).recommendation()
+        assert (said_later.columns, said_later.reason) == (expected.shown, expected.reason)
+        hasty.forget("ann")
+        await hasty.stop()
+        await pool.end()
+
+    asyncio.run(ask())
+
+
+@pytest.mark.full
+def test_a_tutor_whose_process_is_killed_is_asked_again(snapshot):
+    async def ask() -> None:
+        pool = Pool(1)
+        advising = Advising(Settings("", patience=60.0), pool)
+        first = await advising.advice(snapshot)
+        os.kill(pool.pids[0], signal.SIGKILL)
+        other = Snapshot(snapshot.guide, snapshot.person, [], (0, 1))
+        with pytest.raises(Refusal, match="did not finish"):
+            await advising.advice(other)
+        assert set((await advising.advice(other)).columns) <= {0, 1}
+        assert await advising.advice(snapshot) == first
+        await advising.stop()
+        await pool.end()
+
+    asyncio.run(ask())
+
+
+def test_advice_is_begun_before_anybody_asks_and_processes_end_with_the_service(
+    serve, crowd_plan_file
+):
+    """Enrolling somebody with a tutor is enough for a process to begin."""
+    server = serve()
+    http = server.http
+    body = crowd_plan_file.read_text()
+    sha = read_plan(body).sha256
+    http.put(f"/v1/plans/{sha}", content=body)
+    before = children(server.process.pid)
+    said(http.put("/v1/people/tim", json={"plan": sha, "policy": "tutor"}))
+    until(lambda: not children(server.process.pid) <= before)
+    opened = http.post("/v1/people/tim/rounds")
+    end = time.monotonic() + PATIENCE
+    while opened.status_code == 503:
+        assert time.monotonic() < end
+        opened = http.post("/v1/people/tim/rounds")
+    expected = pr.Tutor(pr.Plan.from_json(body).problem).recommendation()
+    assert said(opened)["reason"] == expected.reason
+    planning = children(server.process.pid) - before
+    server.kill()
+    until(lambda: not any(Path("/proc", pid).exists() for pid in planning))
+
+
+def until(true) -> None:
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def children(pid: int) -> set[str]:
+    """The processes that it has started, from any of its threads."""
+    lists = Path(f"/proc/{pid}/task").glob("*/children")
+    return {child for each in lists for child in each.read_text().split()}
+
+
+def test_a_tutor_looks_at_what_is_known_of_the_case():
+    tutor = pr.Tutor(crowd_problem())
+    shown = set()
+    for bmi in (-2.0, -0.5, 0.5, 2.0):
+        found = advise(**asked(), known=[bmi, None, 1.5])
+        expected = tutor.recommendation(case=[bmi, float("nan"), 1.5])
+        assert (tuple(found["columns"]), found["reason"]) == (expected.shown, expected.reason)
+        shown.add(expected.shown)
+    assert len(shown) > 1
+    policy = pr.CaseAware(2.0, ("bmi",))
+    found = advise(**asked("bob"), known=[1.0, None, None], policy=policy.to_dict())
+    expected = policy.tutor(crowd_problem()).recommendation(case={"bmi": 1.0})
+    assert (tuple(found["columns"]), found["reason"]) == (expected.shown, expected.reason)
+
+
+def test_known_results_come_with_the_request_for_a_round(serve, crowd_plan_file):
+    http = serve().http
+    body = crowd_plan_file.read_text()
+    sha = read_plan(body).sha256
+    http.put(f"/v1/plans/{sha}", content=body)
+    problem = pr.Plan.from_json(body).problem
+    for number, policy in enumerate(("tutor", "plan")):
+        said(http.put(f"/v1/people/p{number}", json={"plan": sha, "policy": policy}))
+    where, known = "/v1/people/p0/rounds", {"bmi": 2.0, "age": 1.5}
+    wrong = http.post(where, json={"known": {"height": 1.0}})
+    assert (wrong.status_code, "height" in wrong.text) == (422, True)
+    opened = http.post(where, json={"known": known})
+    end = time.monotonic() + PATIENCE
+    while opened.status_code == 503:
+        assert time.monotonic() < end
+        opened = http.post(where, json={"known": known})
+    assert said(opened)["reason"] == pr.Tutor(problem).recommendation(case=known).reason
+    refused = http.post("/v1/people/p1/rounds", json={"known": known})
+    assert "a plan does not look at results; enrol with a tutor" in refused.text
