@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from preceptor.live.course.simulated import simulated_class
 from tests.live.course.classroom import course_in, teach, write_table
 from tests.live.service.servers import Server
-from tests.live.web.browsing import PHONE, Visitors, axe, is_within
+from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 from tests.live.web.conftest import browser, visitor
 
 __all__ = ["browser", "visitor"]
@@ -41,10 +41,6 @@ def site(folder: Path) -> Iterator[Server]:
 
 def heading(page: Page) -> str:
     return page.locator("h1").inner_text()
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def looked_at(page: Page) -> None:
@@ -91,7 +87,7 @@ def test_from_joining_to_a_check_on_a_phone(visitor: Visitors, dark: bool) -> No
     assert heading(page) == "Your answer is recorded"
     looked_at(page)
     assert page.locator("#truth").count() == 0
-    page.get_by_role("link", name="Your progress").click()
+    follow(page, "Your progress")
     expect(page.locator("figure svg")).to_be_visible()
     looked_at(page)
 
@@ -114,7 +110,7 @@ def test_without_javascript_by_keyboard_and_on_another_device(visitor: Visitors)
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_have_text("Case 2")
     shown = page.locator("#results dt").all_inner_texts()
-    page.get_by_role("link", name="Continue on another device").click()
+    follow(page, "Continue on another device")
     press(page, "Show the address")
     address = page.locator("#address").inner_text()
     phone = visitor(size=PHONE, javascript=False)

@@ -98,6 +98,21 @@ class Visitors:
         assert not self.left, f"requests left the origin: {self.left}"
 
 
+def press(page: Page, name: str) -> None:
+    """Click a button that sends a form, and wait until the page it leads to has loaded.
+
+    A click by itself returns as soon as the new page begins to arrive.
+    """
+    with page.expect_navigation():
+        page.get_by_role("button", name=name, exact=True).click()
+
+
+def follow(page: Page, name: str) -> None:
+    """Click a link, and wait until the page it leads to has loaded."""
+    with page.expect_navigation():
+        page.get_by_role("link", name=name).click()
+
+
 def axe(page: Page) -> None:
     """Fails on what axe-core finds serious or critical."""
     found = Axe().run(page).response["violations"]

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.body_fat import TABLE
 from tests.live.service.servers import start
-from tests.live.web.browsing import PHONE, axe, is_within
+from tests.live.web.browsing import PHONE, axe, is_within, press
 
 SAVING = ".saving"
 
@@ -108,13 +108,13 @@ def test_all_of_it_works_without_javascript(visitor):
     before = timeline(page)
     page.get_by_label("Cases", exact=True).fill("40")
     page.get_by_label("it ends").check()
-    page.get_by_role("button", name="Draw the plan").click()
+    press(page, "Draw the plan")
     assert "cases=40" in page.url
     assert "ends=yes" in page.url
     assert timeline(page) != before
     expect(page.locator("output[for=cases]")).to_have_text("40 cases")
     expect(page.get_by_text("Copy the link")).to_be_hidden()
-    page.get_by_role("button", name="See who would lose").click()
+    press(page, "See who would lose")
     expect(page.locator("#losing")).to_be_visible()
     expect(page.locator("#result")).to_have_attribute("data-proven", "yes")
 

@@ -24,7 +24,7 @@ from tests.live.service.servers import Server, start
 from tests.live.study.files import small_file
 from tests.live.study.played import opened, play
 from tests.live.study.psych_ds import psych_ds_faults
-from tests.live.web.browsing import PHONE, Visitors, axe, is_within
+from tests.live.web.browsing import PHONE, Visitors, axe, is_within, press
 
 STUDY = "/studies/two-tests"
 
@@ -184,7 +184,7 @@ def test_an_admin_token_opens_the_door(tmp_path: Path, visitor: Visitors) -> Non
         axe(page)
         for wrong, sentence in (("pr_nonsense", "is not known"), (reader, "may only read")):
             page.get_by_label("Admin token").fill(wrong)
-            page.get_by_role("button", name="Sign in").click()
+            press(page, "Sign in")
             expect(page.get_by_role("alert")).to_contain_text(sentence)
         page.get_by_label("Admin token").fill(secret)
         page.keyboard.press("Enter")
@@ -193,7 +193,7 @@ def test_an_admin_token_opens_the_door(tmp_path: Path, visitor: Visitors) -> Non
         assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
         assert page.evaluate("document.cookie") == ""
         page.goto(STUDY)
-        page.get_by_role("button", name="Sign out").click()
+        press(page, "Sign out")
         expect(page.get_by_label("Admin token")).to_be_visible()
         page.goto(STUDY)
         expect(page).to_have_url(re.compile("/studies/enter"))

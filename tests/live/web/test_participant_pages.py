@@ -12,7 +12,7 @@ import preceptor as pr
 from preceptor.live.store.database import Store
 from tests.live.service.servers import LEARNER, WORLD, Server, start
 from tests.live.study.opened import open_study, small_study
-from tests.live.web.browsing import PHONE, Visitors, axe, is_within
+from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 
 LIMITS = {"unit": "points", "low": -10, "high": 10}
 
@@ -42,10 +42,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def heading(page: Page) -> str:
     return page.locator("h1").inner_text()
-
-
-def press(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
 
 
 def go_on(page: Page) -> None:
@@ -285,11 +281,11 @@ def test_yes_or_no_and_percent(visitor: Visitors):
 def test_withdrawal_asks_once_and_is_done(visitor: Visitors):
     page = visitor()
     at_first_case(page, "small")
-    page.get_by_role("link", name="Withdraw").click()
+    follow(page, "Withdraw")
     axe(page)
-    page.get_by_role("link", name="Continue with the study").click()
+    follow(page, "Continue with the study")
     expect(page.locator("h1")).to_have_text("Case 1 of 1")
-    page.get_by_role("link", name="Continue on another device").click()
+    follow(page, "Continue on another device")
     press(page, "Show the address")
     axe(page)
     other = visitor()
@@ -298,7 +294,7 @@ def test_withdrawal_asks_once_and_is_done(visitor: Visitors):
     press(other, "Continue")
     expect(other.locator("h1")).to_have_text("Case 1 of 1")
     assert "/p/" not in other.url
-    page.get_by_role("link", name="Withdraw").click()
+    follow(page, "Withdraw")
     press(page, "Withdraw")
     expect(page.locator("h1")).to_have_text("You have withdrawn")
     axe(page)

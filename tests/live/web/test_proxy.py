@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.live.service.servers import Server, caller, start
 from tests.live.study.played import opened
+from tests.live.web.browsing import press
 
 SHIPPED = Path(__file__).parents[3] / "examples/serving/nginx.conf"
 JOIN = "/s/two-tests"
@@ -162,11 +163,11 @@ def test_the_owner_signs_in_with_the_link_and_out_again(proxy: Proxy, browser: B
         context.set_default_timeout(60_000)
         page = context.new_page()
         page.goto(said.group(1))
-        page.get_by_role("button", name="Sign in").click()
+        press(page, "Sign in")
         expect(page.get_by_role("heading", name="Studies", level=1)).to_be_visible()
         (cookie,) = context.cookies()
         assert (cookie["secure"], cookie["httpOnly"]) == (True, True)
-        page.get_by_role("button", name="Sign out").click()
+        press(page, "Sign out")
         expect(page.get_by_label("Admin token")).to_be_visible()
     held = proxy.http.get("/studies", headers={"Cookie": f"owner={cookie['value']}"})
     assert held.status_code == 303
