@@ -17,7 +17,7 @@ UV_VERSION  := 0.13.7
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all coverage test-slow test-kernels snapshots lint format docs bench dist \
+.PHONY: help run test test-all test-rest coverage test-slow test-kernels snapshots lint format docs bench dist \
 	lock clean
 .DELETE_ON_ERROR:
 
@@ -31,12 +31,15 @@ run: $(VENV)/.run ## install what is needed, then plan the diabetes example: pla
 # pages of the documentation; the longest come first (tests/conftest.py).
 PARALLEL := --numprocesses logical --dist loadfile --no-loadscope-reorder
 # Threads of linear algebra that wait for each other would only take turns with other tests.
-test test-all coverage test-slow snapshots: export OPENBLAS_NUM_THREADS := 1
+test test-rest coverage test-slow snapshots: export OPENBLAS_NUM_THREADS := 1
 
 test: lint ## check style and types, then run the fast tests (pyproject.toml says which)
 	$(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 test-all: test ## the same, then browsers, servers, Postgres, Dask, documentation pages, statistics
+	$(MAKE) test-rest
+
+test-rest: $(VENV)/.dev # what `make test` leaves out
 	$(BIN)/python -m pytest $(PARALLEL) -m "full and not smoke and not slow" $(PYTEST_ARGS)
 
 # Tracing every line makes the tests a third slower, so it is asked for by itself.

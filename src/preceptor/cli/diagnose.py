@@ -71,6 +71,9 @@ def diagnose(
     """
     if read is not None and scatter is not None:
         raise InvalidInput("--scatter: is for planning; with --read it is estimated, leave it out")
+    # Before it is scaled: the message names the number that was typed.
+    if scatter is not None and not scatter > 0:
+        raise InvalidInput(f"--scatter: {scatter:g}, must be a positive standard deviation")
     if read is None:
         refused = {"--data": data, "--columns": columns}
         InvalidInput.raise_if(
