@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sqlalchemy import update
 
 from preceptor._base.files import parse_toml
 from preceptor.data.log import Log
 from preceptor.errors import InvalidFile, InvalidInput
-from preceptor.live.store import participants, studies
+from preceptor.live.store import chain, participants, studies
 from preceptor.live.store.database import Store
-from preceptor.live.store.tables import event, person, round_
 from preceptor.live.study.analysis import KindCounts, _signs
 from preceptor.live.study.arms import make_arms
 from preceptor.live.study.config import LookOfTest
@@ -193,25 +193,65 @@ def test_full_exports_are_for_their_owner_only(
     assert modes == ({False: 0o600} if zipped else {False: 0o600, True: 0o700})
 
 
+class _Jumping(datetime):
+    """The clock of a machine that is set to and fro, once every 50 times that it is looked at."""
+
+    by = timedelta(0)
+    looks = itertools.count()
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) + next(cls.looks) // 50 % 2 * cls.by
+
+
 @pytest.mark.parametrize("full", [False, True])
-def test_a_clock_that_was_set_back_leaves_durations_blank(tmp_path: Path, full: bool) -> None:
+@pytest.mark.parametrize("days", [-400, -1e-4, 1e-4, 400])
+def test_a_clock_that_is_set_changes_neither_order_nor_durations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, days: float, full: bool
+) -> None:
+    """Also where it is set by less than an answer takes: nothing shows it afterwards."""
+    monkeypatch.setattr(chain, "datetime", _Jumping)
+    ticks = iter(range(0, 10**15, 10**9))
+    monkeypatch.setattr(chain, "tick", lambda: f"a:{next(ticks):x}")
+    monkeypatch.setattr(_Jumping, "by", timedelta(days=days))
     store, study = opened(tmp_path)
-    play(store, study, 3, kind="bot")
-    early = "2020-01-01T00:00:00.000000Z"
-    store.write(lambda c: c.execute(update(round_).where(round_.c.number == 1).values(
-        predicted_at=early)))  # fmt: skip
-    store.write(lambda c: c.execute(update(person).values(ended_at=early)))
-    store.write(lambda c: c.execute(update(event).where(event.c.seq > 9).values(at=early)))
+    names = play(store, study, 4, kind="bot")
     made = export(store, study.id, tmp_path / "made", who="test", kind="bot", full=full)
+    assert store.read(lambda c: chain.verify(c)).faults == ()
     store.close()
     played = [row for path in (made.path / "data").iterdir() for row in rows(path)]
-    found = {(row["trial"] == "1", row["clock_set_back"], row["seconds"] == "") for row in played}
-    assert found == {(True, "yes", True), (False, "no", False)}
+    # One tick for the event, one to look at the clock.
+    assert {(row["untimed"], row["seconds"]) for row in played} == {("no", "1.0")}
     people, events = rows(made.path / "participants.csv"), rows(made.path / "events.csv")
-    assert {row["seconds"] for row in people} == {""}
-    assert all(row["seconds"] == "" or float(row["seconds"]) >= 0.0 for row in events)
+    if full:
+        assert [row["participant"] for row in people] == names
+        assert [int(row["seq"]) for row in events] == sorted(int(row["seq"]) for row in events)
+    for row in people:
+        own = [float(e["seconds"]) for e in events if e["participant"] == row["participant"]]
+        assert own == sorted(own)
+        assert (own[0], own[-1]) == (0.0, float(row["seconds"]))
     log = Log.read(made.path / "log.csv", study.problem.world)
-    assert log.rounds.tolist() == [*range(len(study.protocol.trials))] * 3
+    assert log.rounds.tolist() == [*range(len(study.protocol.trials))] * 4
+
+
+def test_a_machine_that_was_restarted_leaves_durations_blank_with_a_flag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, study = opened(tmp_path)
+    play(store, study, 2, kind="bot", until=len(study.protocol.steps) // 2)
+    ticks = itertools.count()
+    monkeypatch.setattr(chain, "tick", lambda: f"{next(ticks)}:0")  # another clock every time
+    play(store, study, 1, kind="bot")
+    made = export(store, study.id, tmp_path / "made", who="test", kind="bot", full=True)
+    store.close()
+    played = [row for path in (made.path / "data").iterdir() for row in rows(path)]
+    last = rows(made.path / "participants.csv")[-1]["participant"]
+    found = {(r["participant"] == last, r["untimed"], r["seconds"] == "") for r in played}
+    assert found == {(True, "yes", True), (False, "no", False)}
+    people = rows(made.path / "participants.csv")
+    assert [(row["untimed"], row["seconds"] == "") for row in people] == [
+        ("no", False), ("no", False), ("yes", True)
+    ]  # fmt: skip
 
 
 def test_the_registration_travels_along(here: tuple[Store, Study, Path]) -> None:

@@ -28,7 +28,11 @@ _ROUNDS = [
     Variable("outcome", "what was true"),
     Variable("expert_error", "expected squared error of an expert who sees the same tests"),
     Variable("alone", "estimated error alone before this case, relative to an expert"),
-    Variable("seconds", "time from showing the case to the answer", unit="s"),
+    Variable(
+        "seconds",
+        "from showing the case to the answer; empty if the server was restarted",
+        unit="s",
+    ),
 ]
 _TRAINEES = [
     Variable("trainee", "random name of the trainee"),
@@ -55,18 +59,11 @@ def _rounds(course: Course, name: str, played: Sequence[StoredRound]) -> list[di
             "outcome": each.outcome,
             "expert_error": expert_error(course, each),
             "alone": each.opened_with.get("alone"),
-            "seconds": _seconds(each),
+            "seconds": each.seconds,
         }
         for each in played
         if each.prediction is not None
     ]
-
-
-def _seconds(each: StoredRound) -> float | None:
-    if each.shown_at is None or each.predicted_at is None:
-        return None
-    shown, answered = map(datetime.fromisoformat, (each.shown_at, each.predicted_at))
-    return (answered - shown).total_seconds()
 
 
 def _trainee(name: str, found: Standing) -> dict[str, Any]:

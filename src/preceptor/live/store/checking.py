@@ -72,6 +72,7 @@ _LATER = (
     "outcome",
     "answered",
     "outcome_known_at",
+    "seconds",
 )
 
 
@@ -244,6 +245,7 @@ class _Rebuilt:
                     "prediction": said["prediction"],
                     "outcome": said["outcome"],
                     "answered": self.answers,
+                    "seconds": said["seconds"],
                     "outcome_known_at": self.answers if said["status"] == "told" else None,
                 }
             case "told" | "untold":

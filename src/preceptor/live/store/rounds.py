@@ -49,6 +49,7 @@ class StoredRound:
     shown_at: str | None = None
     predicted_at: str | None = None
     ended_at: str | None = None
+    seconds: float | None = None
     seq: int = 0
 
     @property
@@ -208,7 +209,10 @@ def predict(
         )
     _must_be(there, "shown")
     at, answers = now(), who.answers + 1
+    # The last event of a round that is shown is its showing.
+    seconds = chain.seconds_since(connection, there.seq)
     changed: dict[str, Any] = {"prediction": prediction, "predicted_at": at, "answered": answers}
+    changed["seconds"] = seconds
     changed["status"] = "predicted" if there.feedback else "untold"
     if outcome is not None:
         changed |= {"outcome": outcome, "ended_at": at}
@@ -218,6 +222,7 @@ def predict(
     if there.feedback:
         moved |= {"counts": added(who.counts, taught, 1), "position": who.position + 1}
     said = {"prediction": prediction, "outcome": outcome, "status": changed["status"]}
+    said |= {"seconds": seconds}
     return _moved(connection, who, there, "predicted", said, changed, **moved)
 
 

@@ -107,7 +107,7 @@ def explain_failure(error: SQLAlchemyError) -> StoreFailure:
 
 
 # Raise this with every change of the tables, so that older databases are refused.
-VERSION = 5
+VERSION = 6
 # Rounds that are not answered yet; a person has at most one.
 OPEN = ("offered", "shown")
 STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned")
@@ -238,6 +238,7 @@ round_ = Table(
     Column("shown_at", String(32)),
     Column("predicted_at", String(32)),
     Column("ended_at", String(32)),
+    Column("seconds", Double),  # from showing to the answer; null if no clock ran all the time
     Column("seq", BigInteger, nullable=False),  # last event that changed it: the log's cursor
     CheckConstraint(f"status IN {STATUSES}", name="round_status"),
     _unique("one_open_round", "person", where=_OPEN_ROUND),
@@ -249,6 +250,7 @@ event = Table(
     metadata,
     Column("seq", _SEQ, primary_key=True, autoincrement=False),
     Column("at", String(32), nullable=False),
+    Column("tick", String(48), nullable=False),  # the same moment by a clock that cannot be set
     Column("kind", String(32), nullable=False),
     Column("subject", String(128)),  # emptied, with the payload, when the person is erased
     Column("salt", String(32)),

@@ -18,7 +18,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from preceptor._base.words import safe_cell
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.learners.families import SURE
 from preceptor.live.service.guides import Wording
-from preceptor.live.store import participants, studies
+from preceptor.live.store import chain, participants, studies
 from preceptor.live.store.database import PRIVATE, Store
 from preceptor.live.store.participants import Participant, StepAnswer
 from preceptor.live.store.rounds import StoredRound
@@ -51,6 +51,7 @@ Row = dict[str, Any]
 FINISHED = "finished"
 _YES_NO = ("yes", "no")
 _WHO = "Participant; the same name in all files of this export"
+_UNTIMED = "Whether that time is unknown, because the server was restarted in between"
 _PLACE = "Participants at the same place of different arms have the same cases"
 
 
@@ -127,6 +128,7 @@ class _Person:
     who: Participant
     answers: Sequence[StepAnswer]
     rounds: Sequence[StoredRound]
+    seconds: float | None
 
     def said(self, what: str) -> list[StepAnswer]:
         return [answer for answer in self.answers if answer.what == what]
@@ -213,16 +215,27 @@ def _everyone(connection: Connection, kept: KeptStudy, kind: str, *, full: bool)
     asked = select(round_).join(person, person.c.id == round_.c.person)
     for row in connection.execute(asked.where(own).order_by(round_.c.number)):
         played.setdefault(row.person, []).append(StoredRound(*row))
+    ticks: dict[str, list[str]] = {}
+    asked = select(event.c.subject, event.c.tick).join(person, person.c.id == event.c.subject)
+    # A place is given away while its participant does nothing.
+    acted = asked.where(own, event.c.kind != "lapsed").order_by(event.c.seq)
+    for row in connection.execute(acted):
+        ticks.setdefault(row.subject, []).append(row.tick)
     found = [
         _Person(
             who.id if full else secrets.token_hex(6),
             who,
             said.get(who.id, ()),
             played.get(who.id, ()),
+            chain.seconds_between(ticks[who.id][0], ticks[who.id][-1]) if who.id in ticks else None,
         )
         for who in participants.everyone(connection, kept.id, kind)
     ]
-    return sorted(found, key=lambda each: each.who.created if full else each.name)
+    if not full:
+        return sorted(found, key=lambda each: each.name)
+    # Events are in the order in which they happened, whatever the clock said.
+    joined = {name: number for number, name in enumerate(ticks)}
+    return sorted(found, key=lambda each: joined.get(each.who.id, len(joined)))
 
 
 def _round_columns(study: Study) -> list[Variable]:
@@ -262,11 +275,10 @@ def _round_columns(study: Study) -> list[Variable]:
                  look.unit),
         Variable("charge", "Cost of the answer by the risk of the study's problem"),
         Variable("feedback", "Whether the participant was told the outcome",
-                 lambda r: "yes" if r.one.feedback else "no", levels=_YES_NO),
-        Variable("seconds", "From showing the case to the answer; empty if the clock was set back",
-                 lambda r: _seconds(r.one), "s"),
-        Variable("clock_set_back", "Whether the server's clock was set back during the round",
-                 lambda r: "yes" if _seconds(r.one) is None else "no", levels=_YES_NO),
+                 lambda r: _flag(r.one.feedback), levels=_YES_NO),
+        Variable("seconds", "From showing the case to the answer, by a clock that cannot be set",
+                 lambda r: r.one.seconds, "s"),
+        Variable("untimed", _UNTIMED, lambda r: _flag(r.one.seconds is None), levels=_YES_NO),
         Variable("recommended", "Tests that the arm recommended, separated by semicolons",
                  lambda r: ";".join(r.one.recommended or ())),
         Variable("policy", "The arm's policy; tutor where it adapts", lambda r: r.one.policy),
@@ -322,7 +334,7 @@ def _person_columns(study: Study) -> list[Variable]:
         return said.block[block(p)].title if block(p) < len(said.block) else ""
 
     def median_seconds(p: _Person) -> float | None:
-        times = [t for t in map(_seconds, p.rounds) if t is not None]
+        times = [one.seconds for one in p.rounds if one.seconds is not None]
         return float(np.median(times)) if times else None
 
     return [
@@ -340,8 +352,9 @@ def _person_columns(study: Study) -> list[Variable]:
                  lambda p: sum(each.is_right is False for each in p.said("check"))),
         Variable("rounds", "Rounds answered",
                  lambda p: sum(one.prediction is not None for one in p.rounds)),
-        Variable("seconds", "From the first page to the last; empty if the clock was set back",
-                 lambda p: _between(p.who.created, p.who.ended_at or p.who.seen_at), "s"),
+        Variable("seconds", "From joining to the last answer, by a clock that cannot be set",
+                 lambda p: p.seconds, "s"),
+        Variable("untimed", _UNTIMED, lambda p: _flag(p.seconds is None), levels=_YES_NO),
         Variable("median_seconds", "Median time of an answer", median_seconds, "s"),
         Variable("excluded", "Whether the analysis excludes the participant", levels=_YES_NO),
         Variable("why_excluded", "Registered rules that exclude the participant"),
@@ -365,7 +378,7 @@ def _event_columns() -> list[Variable]:
         Variable("seconds", "Since the participant joined; empty for events of the study",
                  lambda e: e.seconds if e.name else None, "s"),
         Variable("day", "Since the study was opened, from 0; empty for events of participants",
-                 lambda e: None if e.name or e.seconds is None else int(e.seconds // 86_400)),
+                 lambda e: None if e.name else e.day),
         Variable("detail", "Details", lambda e: e.detail),
         Variable("seq", "Number of the event in the chain", lambda e: e.row.seq, is_private=True),
         Variable("at", "When, UTC", lambda e: e.row.at, is_private=True),
@@ -374,16 +387,8 @@ def _event_columns() -> list[Variable]:
     ]  # fmt: skip
 
 
-def _seconds(one: StoredRound) -> float | None:
-    return None if one.predicted_at is None else _between(one.shown_at, one.predicted_at)
-
-
-def _between(begin: str | None, end: str | None) -> float | None:
-    if begin is None or end is None:
-        return None
-    passed = datetime.fromisoformat(end) - datetime.fromisoformat(begin)
-    # If the server's clock was set back in between, nothing is known.
-    return round(passed.total_seconds(), 3) if passed >= timedelta(0) else None
+def _flag(holds: bool) -> str:
+    return "yes" if holds else "no"
 
 
 def _add_analysis(
@@ -408,14 +413,12 @@ def _add_analysis(
 
 @dataclass(frozen=True)
 class _Happened:
-    """An event; `seconds` since the participant joined, or since the study was opened.
-
-    None if the clock was set back since.
-    """
+    """An event; `seconds` since the participant joined, `day` since the study was opened."""
 
     name: str
     row: Any
     seconds: float | None
+    day: int
     detail: str
 
 
@@ -423,15 +426,16 @@ def _events(
     connection: Connection, kept: KeptStudy, names: Mapping[str, str], *, full: bool
 ) -> list[_Happened]:
     began: dict[str, str] = {}
+    opened = datetime.fromisoformat(kept.opened)
     found: list[_Happened] = []
     for row in connection.execute(select(event).order_by(event.c.seq)):
         said = {} if row.payload is None else json.loads(row.payload)
         if row.subject not in names and not (row.subject is None and said.get("study") == kept.id):
             continue
         whose = row.subject or ""
-        first = began.setdefault(whose, row.at if whose else kept.opened)
-        passed = _between(first, row.at)
-        found.append(_Happened(names.get(whose, ""), row, passed, _detail(row.kind, said)))
+        passed = chain.seconds_between(began.setdefault(whose, row.tick), row.tick)
+        day = max((datetime.fromisoformat(row.at) - opened).days, 0)
+        found.append(_Happened(names.get(whose, ""), row, passed, day, _detail(row.kind, said)))
     # By participant, so that the order does not reveal who was active at the same time.
     return found if full else sorted(found, key=lambda each: each.name)
 
