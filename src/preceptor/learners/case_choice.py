@@ -161,6 +161,13 @@ class Plausibility(Value):
             faults.append(f"considered: {self.considered!r}, must be at least 1, or None for all")
         InvalidInput.raise_if(faults)
 
+    def in_words(self) -> str:
+        """Describe which case may be picked, as part of a sentence."""
+        some = "" if self.considered is None else f" {self.considered} at a time of"
+        often = "" if self.repeats else ", none twice"
+        evenly = f", outcomes balanced by {self.balance:g}" if self.balance else ""
+        return f"a case among{some} the central {100.0 * self.central:g}%{often}{evenly},"
+
 
 class CaseChoice(NamedTuple):
     """The chosen set (and case of a pool), with expected errors for the person.

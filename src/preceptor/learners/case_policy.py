@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from preceptor._base.values import FloatArray, Value, remembered
-from preceptor.errors import InvalidInput
+from preceptor.errors import InvalidInput, NotApplicable
+from preceptor.learners.case_choice import Plausibility
 from preceptor.learners.recommendations import TAU
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import outcome_in_reading_units, results_in_reading_units
@@ -41,6 +42,9 @@ class CaseAware(Value):
         How the person will work later: "any" of the largest sets alike, or the "best" set.
     process_noise
         As of `Tutor`.
+    plausible
+        Also pick the case, from a pool of past cases: which of them may be picked. Default: cases
+        come as they come. Rollouts have no pool; arms of studies do.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class CaseAware(Value):
     knows: str | tuple[str, ...] = "case"
     alone: str = "any"
     process_noise: float = 0.02
+    plausible: Plausibility | None = None
 
     def __post_init__(self) -> None:
         faults = []
@@ -73,6 +78,8 @@ class CaseAware(Value):
             faults.append(f'knows: {self.knows!r}, must be "case", "nothing" or names of tests')
         if self.alone not in ("any", "best"):
             faults.append(f'alone: {self.alone!r}, must be "any" or "best"')
+        if self.plausible is not None and self.knows != "case":
+            faults.append(f"knows: {self.knows!r}, but cases of a pool are known; leave it out")
         InvalidInput.raise_if(faults)
         if not isinstance(self.knows, str):
             object.__setattr__(self, "knows", tuple(self.knows))
@@ -83,6 +90,8 @@ class CaseAware(Value):
         fields = {name: value for name, value in data.items() if name != "kind"}
         if fields.get("tau") == "inf":
             fields["tau"] = math.inf
+        if isinstance(fields.get("plausible"), Mapping):
+            fields["plausible"] = Plausibility.from_dict(fields["plausible"])
         return super().from_dict(fields)
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,7 +102,9 @@ class CaseAware(Value):
     def in_words(self) -> str:
         """Describe the policy as part of a sentence."""
         tau = self.tau
-        if tau is None and self.knows != "nothing":
+        if tau is None and self.plausible is not None:
+            tau = math.inf
+        elif tau is None and self.knows != "nothing":
             tau = TAU
         if tau is None:
             aim = "for as long as what is learned is remembered"
@@ -103,9 +114,12 @@ class CaseAware(Value):
             aim = "for what the person learns only"
         else:
             aim = f"with one aided case worth {tau:g} cases decided alone"
+        later = {"any": "any of the largest sets", "best": "the most predictive set"}[self.alone]
+        if self.plausible is not None:
+            return f"picks {self.plausible.in_words()} and its tests, {aim} (alone: {later})"
         known = {"case": "having seen the case", "nothing": "before seeing the case"}
         sees = known.get(str(self.knows), f"having seen {', '.join(self.knows)}")
-        return f"chooses tests {sees}, {aim}"
+        return f"chooses tests {sees}, {aim} (alone: {later})"
 
     def start(self, problem: Problem) -> CaseAwareSession:
         """Begin with a new person.
@@ -120,6 +134,11 @@ class CaseAware(Value):
         CaseAwareSession
             Before the first case.
         """
+        if self.plausible is not None:
+            raise NotApplicable(
+                "plausible: cases can be picked only from a pool, and here they come as they come; "
+                "leave it out, or use Tutor.next(pool=...)"
+            )
         return CaseAwareSession(self.tutor(problem), self)
 
     def tutor(self, problem: Problem) -> Tutor:
@@ -137,7 +156,13 @@ class CaseAware(Value):
         """
         several = remembered(problem, "with several kinds", lambda: _with_several_kinds(problem))
         tau = None if self.tau is None else float(self.tau)
-        return Tutor(several, tau=tau, alone=self.alone, process_noise=self.process_noise)
+        return Tutor(
+            several,
+            tau=tau,
+            alone=self.alone,
+            process_noise=self.process_noise,
+            plausible=self.plausible or Plausibility(),
+        )
 
     def known(self, world: World, results: FloatArray) -> FloatArray | None:
         """Return what is known of a case before choosing.

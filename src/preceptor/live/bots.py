@@ -83,7 +83,7 @@ class BotParticipant:
     answers: int = 0
     seconds: list[float] = field(default_factory=list)
     _cases: DrawnCases | None = None
-    _pending: tuple[int, Trial, TestSet] | None = None
+    _pending: tuple[int, Trial, int, TestSet] | None = None
 
     def play(self) -> bool:
         """Go through the study; return whether the end was reached."""
@@ -122,10 +122,11 @@ class BotParticipant:
     def _answered(self, page: ReadPage, trial: Trial) -> str:
         assert page.stage is not None
         assert self._cases is not None
-        shown = self._seen(page, trial)
-        features = self._cases.features[trial.number, list(shown)]
+        case = int(page.data["case"])
+        shown = self._seen(page, case)
+        features = self._cases.features[case, list(shown)]
         given = self._asked(trial).predict(shown, features)
-        self._pending = (page.stage, trial, shown)
+        self._pending = (page.stage, trial, case, shown)
         return as_typed(self.study, given)
 
     def _asked(self, trial: Trial) -> Human:
@@ -137,18 +138,18 @@ class BotParticipant:
         seeds = np.random.SeedSequence(self.study.configuration.seed, spawn_key=key)
         return self.human.with_noise_from(np.random.default_rng(seeds))
 
-    def _seen(self, page: ReadPage, trial: Trial) -> TestSet:
+    def _seen(self, page: ReadPage, case: int) -> TestSet:
         """Columns that the page shows; their values are checked against the case."""
         looks, world = self.study.configuration.tests, self.study.problem.world
         labels = {(looks[t].label or t) if t in looks else t: t for t in world.tests}
         shown = tuple(sorted(self.study.columns([labels[label] for label in page.results])))
         values = {self.study.columns([labels[each]])[0]: v for each, v in page.results.items()}
         assert self._cases is not None
-        expected = self._cases.values[trial.number]
+        expected = self._cases.values[case]
         wrong = [world.labels[i] for i in shown if values[i] != expected[i]]
         if wrong:
             raise InvalidInput(
-                f"{self.name}: case {trial.number + 1} shows other values of {', '.join(wrong)} "
+                f"{self.name}: case {case + 1} shows other values of {', '.join(wrong)} "
                 "than the study's seed gives; the study file differs"
             )
         return shown
@@ -157,13 +158,13 @@ class BotParticipant:
         """Count the last answer once its step is over, and learn from its outcome if it is told."""
         if self._pending is None or stage <= self._pending[0]:
             return
-        _, trial, shown = self._pending
+        _, trial, case, shown = self._pending
         self._pending = None
         self.answers += 1
         if trial.feedback:
             assert self._cases is not None
-            features = self._cases.features[trial.number, list(shown)]
-            self.human.feedback(shown, features, float(self._cases.outcomes[trial.number]))
+            features = self._cases.features[case, list(shown)]
+            self.human.feedback(shown, features, float(self._cases.outcomes[case]))
 
     def _learn_of_place(self, page: ReadPage) -> None:
         """Read arm and place from the first page that has them; they determine the cases."""

@@ -8,12 +8,22 @@ import numpy as np
 import pytest
 
 import preceptor as pr
+from preceptor.errors import NotApplicable
+from preceptor.learners.case_choice import CasePool, Plausibility
 from preceptor.live.bots import StudyBots
 from preceptor.live.store import people, plans, rounds
 from preceptor.live.store.database import Store
 from preceptor.live.study.arms import kept_arms, make_arms
+from preceptor.live.study.cases import case_list, pool_rows
 from preceptor.live.study.registration import freeze, markdown
-from preceptor.live.study.simulated_people import assumptions, make_stage, with_tutored_banks
+from preceptor.live.study.simulated_people import (
+    assumptions,
+    make_stage,
+    played,
+    recruited,
+    with_tutored_banks,
+)
+from preceptor.simulation.cases import cases_of
 from tests.live.service.servers import start
 from tests.live.study.opened import open_study, small_study
 from tests.live.study.taking_part import Somebody
@@ -90,7 +100,7 @@ def test_an_arm_that_looks_at_the_case_is_registered_in_words():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"policy": "adaptive"}, "has tau or knows, but policy is 'adaptive'; leave them out"),
+        ({"policy": "adaptive"}, "has tau and knows, but policy is 'adaptive'; leave that out"),
         ({"knows": ["height"]}, "height"),
         ({"tau": -1.0}, "tau"),
     ],
@@ -145,3 +155,130 @@ def test_an_arm_that_looks_at_the_case_shows_what_the_policy_chooses(tmp_path):
         assert tuple(each.recommended) == said.names
         values = results[list(said.shown)]
         tutor = tutor.after(said.shown, values, each.prediction, each.outcome)
+
+
+PICKING = {"name": "picks", "policy": "case-aware", "pool": 8, "time_limit": 0.2}
+FIXED = {"name": "fixed", "policy": "best fixed", "time_limit": 0.2}
+
+
+def picking_study(**changes):
+    return small_study(
+        arm=[{**PICKING, **changes}, FIXED],
+        analysis={"compare": ["picks", "fixed"]},
+        block=[BLOCKS[1], {**BLOCKS[0], "rounds": 4}, BLOCKS[1]],
+    )
+
+
+def test_pools_begin_with_the_cases_of_the_other_arms_and_go_on_from_the_same_stream():
+    study, longer = picking_study(), picking_study(pool=20)
+    rows = pool_rows(study, 8)
+    assert rows == [1, 2, 3, 4, 6, 7, 8, 9]
+    world, seed = study.problem.world, study.configuration.seed
+    for place in range(3):
+        cases, more = case_list(study, place), case_list(longer, place)
+        streamed = cases_of(world, 20, place, seed)
+        np.testing.assert_array_equal(cases.features[rows], streamed.features[:8])
+        np.testing.assert_array_equal(cases.outcomes[rows], streamed.outcomes[:8])
+        np.testing.assert_array_equal(more.features[: len(cases.features)], cases.features)
+
+
+def test_an_arm_that_picks_cases_is_registered_with_its_rule():
+    study = picking_study(plausible={"central": 0.95, "balance": 0.2}, alone="best")
+    made = make_arms(study)
+    assert made[0].pool == 8
+    policy = made[0].in_view
+    assert policy == pr.CaseAware(alone="best", plausible=Plausibility(central=0.95, balance=0.2))
+    assert pr.CaseAware.from_dict(policy.to_dict()) == policy
+    [again, _] = kept_arms(study, {arm.name: arm.plan for arm in made})
+    assert (again.in_view, again.pool) == (policy, 8)
+    said = markdown(freeze(study, made, is_draft=True))
+    assert "the central 95%, none twice, outcomes balanced by 0.2, and its tests" in said
+    assert "the most predictive set" in said
+    with pytest.raises(NotApplicable, match="only from a pool"):
+        pr.simulation.rollout(study.problem, policy, 2, people=1, rng=0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"pool": 4}, "pool is 4, too few for 4 rounds.*it needs at least 5"),
+        ({"plausible": {"central": 0.4}}, "it needs repeats"),
+        ({"knows": ["age"]}, "cases of a pool are known completely"),
+        ({"pool": None, "plausible": {}}, "has plausible, but no pool"),
+        ({"policy": "plan"}, "has pool, but policy is 'plan'"),
+    ],
+)
+def test_pools_that_cannot_be_are_refused(changes, said):
+    given = {name: value for name, value in {**PICKING, **changes}.items() if value is not None}
+    with pytest.raises(pr.PreceptorError, match=said):
+        small_study(
+            arm=[given], analysis={"compare": ["picks"]}, block=[{**BLOCKS[0], "rounds": 4}]
+        )
+
+
+def replayed(study, place, played):
+    """The cases and sets that a tutor picks who hears these answers, by another route."""
+    policy = make_arms(study)[0].in_view
+    cases, rows = case_list(study, place), pool_rows(study, 8)
+    pool = CasePool(cases.values[rows], cases.truths[rows])
+    tutor, found = policy.tutor(study.problem), []
+    for trial, answer in zip(study.protocol.trials, played, strict=True):
+        if trial.training is None:
+            picked, row, shown = None, trial.number, study.columns(trial.show)
+        else:
+            picked, shown = tutor.next(pool=pool)
+            row = rows[picked]
+        found.append((row, tuple(shown)))
+        told = float(cases.truths[row]) if trial.feedback else None
+        tutor = tutor.after(shown, cases.values[row, list(shown)], answer, told, picked)
+    return found
+
+
+def test_simulated_people_get_cases_that_the_arm_picks_from_their_pool():
+    study = picking_study()
+    kinds = assumptions(study)[:1]
+    stage = with_tutored_banks(make_stage(study, make_arms(study), 2), kinds, seed=1)
+    rng = np.random.default_rng(0)
+    records = played(stage, kinds, recruited(stage, kinds, 2, rng), rng)
+    bank, world = stage.bank[0], study.problem.world
+    for place, number in np.ndindex(2, 2):
+        answers = bank.answers[0, place, number]
+        read = answers if world.units is None else world.units.uncentre(answers)
+        found = [
+            (case, stage.sets[which])
+            for case, which in zip(
+                bank.cases[0, place, number], bank.which[0, place, number], strict=True
+            )
+        ]
+        assert found == replayed(study, place, read)
+        picked = [case for case, _ in found][1:5]
+        assert len(set(picked)) == 4
+    for i, name in enumerate(records.arms):
+        drawn = case_list(study, records.places[i])
+        own = np.isin(records.outcomes[i], drawn.truths)
+        assert own.all()
+        if name == "fixed":
+            np.testing.assert_array_equal(records.outcomes[i], drawn.truths[:6])
+
+
+@pytest.mark.full
+def test_bots_meet_the_cases_that_the_arm_picks(tmp_path):
+    study, database = picking_study(), tmp_path / "live.db"
+    with Store(str(database)) as store:
+        open_study(store, study)
+    server = start(tmp_path, "--database", database, "--patience", 60, "--rate", 0)
+    try:
+        attended = StudyBots(f"{server.address}/s/small", 2).play()
+        assert all(attended.finished)
+    finally:
+        assert server.stop() == 0
+    for place in attended.places:
+        with Store(str(database)) as store:
+            found = store.read(lambda c, who=place.who: rounds.all_of(c, who))
+        got = [(each.case_number, study.columns(each.shown)) for each in found]
+        drawn = case_list(study, place.number)
+        assert [each.outcome for each in found] == [drawn.truths[case] for case, _ in got]
+        if place.arm == "picks":
+            assert got == replayed(study, place.number, [each.prediction for each in found])
+        else:
+            assert [case for case, _ in got] == list(range(6))

@@ -39,6 +39,7 @@ from preceptor.live.service.tutors import Tutors
 from preceptor.live.store import people, plans, rounds
 from preceptor.live.store.database import Store
 from preceptor.live.store.people import AdvisedPerson
+from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer, StoredRound
 from preceptor.live.store.tables import Conflict, StoreBusy
 
@@ -76,13 +77,15 @@ _Key = tuple[str, str, int, tuple[int, ...] | None, tuple[float | None, ...] | N
 class RoundAdvice:
     """What to show, and why; `propensity` is its probability, 1 unless chance decides.
 
-    Advice that was computed outside a transaction holds for one `version` of a person.
+    Advice that was computed outside a transaction holds for one `version` of a person. Where a
+    tutor picks the case, `case_number` is its number in the person's list.
     """
 
     columns: Sequence[int]
     reason: str
     propensity: float = 1.0
     version: int | None = None
+    case_number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class Snapshot:
     """What advice depends on: a person with their rounds, and the tests that can be shown.
 
     `known` are results (n,) that a tutor may look at, None where unknown; `policy` is the policy of
-    an arm that looks at cases, as plain data.
+    an arm that looks at cases, as plain data. `pool` are cases of the person's list, by number,
+    from which the tutor picks.
     """
 
     guide: PlanGuide
@@ -99,6 +103,7 @@ class Snapshot:
     available: tuple[int, ...] | None
     known: tuple[float | None, ...] | None = None
     policy: Mapping[str, Any] | None = None
+    pool: Mapping[int, HeldCase] | None = None
 
     @property
     def key(self) -> _Key:
@@ -143,19 +148,24 @@ class Advising:
             raise _later("did not finish its plan for this person") from None
 
     async def _ask(self, snapshot: Snapshot) -> RoundAdvice:
-        guide, who = snapshot.guide, snapshot.person.id
+        guide, who, pool = snapshot.guide, snapshot.person.id, snapshot.pool or {}
+        places = {number: place for place, number in enumerate(pool)}
         args: dict[str, Any] = {
             "plan": guide.sha256,
             "problem": guide.problem.to_dict(),
             "who": who,
-            "record": [each.to_dict() for each in record_of(guide, snapshot.rounds)],
+            "record": [each.to_dict() for each in record_of(guide, snapshot.rounds, places)],
             "available": snapshot.available,
             "known": snapshot.known,
             "policy": snapshot.policy,
+            "pool": [[list(each.values), each.outcome] for each in pool.values()],
         }
         said = await self._pool.ask("advise", args, who=who)
         version = snapshot.person.version
-        return RoundAdvice(tuple(said["columns"]), said["reason"], version=version)
+        picked = None if said["case"] is None else list(pool)[said["case"]]
+        return RoundAdvice(
+            tuple(said["columns"]), said["reason"], version=version, case_number=picked
+        )
 
     def forget(self, who: str) -> None:
         """Drop everything about an erased person from memory."""
@@ -179,8 +189,13 @@ def _later(said: str) -> Refusal:
     return Refusal(503, f"tutor: {said}; try again", {"Retry-After": "1"})
 
 
-def record_of(guide: PlanGuide, rounds: Sequence[StoredRound]) -> tuple[Followed, ...]:
-    """Answered rounds in the order of the answers, each with when its outcome was told."""
+def record_of(
+    guide: PlanGuide, rounds: Sequence[StoredRound], places: Mapping[int, int] | None = None
+) -> tuple[Followed, ...]:
+    """Answered rounds in the order of the answers, each with when its outcome was told.
+
+    `places` are the places of cases in a pool, by their numbers.
+    """
     answered = [each for each in rounds if each.answered is not None]
     record = []
     for each in sorted(answered, key=lambda one: one.answered or 0):
@@ -193,6 +208,7 @@ def record_of(guide: PlanGuide, rounds: Sequence[StoredRound]) -> tuple[Followed
                 each.prediction,
                 each.outcome if told else None,
                 each.outcome_known_at if told else None,
+                (places or {}).get(-1 if each.case_number is None else each.case_number),
             )
         )
     return tuple(record)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from preceptor.learners.case_choice import CasePool
 from preceptor.learners.case_policy import CaseAware
 from preceptor.learners.tutor import Tutor
 from preceptor.learners.tutor_record import TutorRound
@@ -75,7 +76,7 @@ def _brought_up(tutor: Tutor, record: Sequence[TutorRound]) -> Tutor | None:
         tutor = tutor.told(now.outcome, number)
     for played in range(len(before) + 1, len(record) + 1):
         new = record[played - 1]
-        tutor = tutor.answered(new.shown, new.values, new.answer)
+        tutor = tutor.after(new.shown, new.values, new.answer, case=new.case)
         for number, heard in enumerate(record[:played]):
             if heard.heard == played and heard.outcome is not None:
                 tutor = tutor.told(heard.outcome, number)
@@ -98,8 +99,12 @@ def advise(
     available: Sequence[int] | None,
     known: Sequence[float | None] | None = None,
     policy: Mapping[str, Any] | None = None,
+    pool: Sequence[tuple[Sequence[float], float]] = (),
 ) -> dict[str, Any]:
-    """Advice of a person's tutor, who may look at known results; `policy` is a `CaseAware`."""
+    """Advice of a person's tutor, who may look at known results or pick a case of a pool.
+
+    `policy` is a `CaseAware`; the pool has results and outcome of each case.
+    """
 
     def first() -> Tutor:
         given = Problem.from_dict(problem)
@@ -108,8 +113,9 @@ def advise(
     rounds = [TutorRound.from_dict(each) for each in record]
     tutor = _TUTORS.of(first, plan, who, rounds)
     case = None if known is None else [np.nan if each is None else each for each in known]
-    said = tutor.recommendation(available, case=case)
-    return {"columns": list(said.shown), "reason": said.reason}
+    past = CasePool(*map(np.array, zip(*pool, strict=True))) if pool else None
+    said = tutor.recommendation(available, case=case, pool=past)
+    return {"columns": list(said.shown), "reason": said.reason, "case": said.case}
 
 
 def forget(who: str) -> dict[str, Any]:

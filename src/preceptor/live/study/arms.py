@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from preceptor._base.progress import Progress, Status, report
 from preceptor.advice.alternatives import best_fixed_set
+from preceptor.learners.case_choice import Plausibility
 from preceptor.learners.case_policy import CaseAware
 from preceptor.live.study import config
 from preceptor.live.study.study import Study
@@ -39,6 +40,8 @@ class Arm:
         What `simulation.rollout` plays for this arm; None where a tutor decides.
     in_view
         The policy of an arm that looks at each case before it chooses; None for other arms.
+    pool
+        Number of cases that the arm picks from; None if cases come as they come.
     value, gap
         Cost of the policy for the problem's person, and a bound on its relative excess over the
         optimum; None if unknown.
@@ -51,6 +54,7 @@ class Arm:
     value: float | None
     gap: float | None
     in_view: CaseAware | None = None
+    pool: int | None = None
 
     @property
     def is_adaptive(self) -> bool:
@@ -119,7 +123,7 @@ def kept_arms(study: Study, plans: Mapping[str, str]) -> tuple[Arm, ...]:
 def _arm(study: Study, arm: config.ArmConfig, plan: Plan, body: str) -> Arm:
     """The arm that follows a plan, chance, or a tutor."""
     if arm.policy in ("adaptive", "case-aware"):
-        return Arm(arm.name, arm.policy, body, None, None, None, in_view_of(arm))
+        return Arm(arm.name, arm.policy, body, None, None, None, in_view_of(arm), arm.pool)
     if arm.policy == "random order":
         return Arm(arm.name, arm.policy, body, RandomOrder.of(study.problem), None, None)
     gap = plan.gap if math.isfinite(plan.gap) else None
@@ -130,7 +134,12 @@ def in_view_of(arm: config.ArmConfig) -> CaseAware | None:
     """The policy of an arm that looks at cases."""
     if arm.policy != CaseAware.kind:
         return None
-    return CaseAware(arm.tau, "case" if arm.knows is None else tuple(arm.knows))
+    picks = None
+    if arm.pool is not None:
+        said = config.PlausibleCases() if arm.plausible is None else arm.plausible
+        picks = Plausibility(**said.model_dump())
+    knows = "case" if arm.knows is None else tuple(arm.knows)
+    return CaseAware(arm.tau, knows, arm.alone, plausible=picks)
 
 
 def _make(study: Study, arm: config.ArmConfig, best: Plan) -> Arm:

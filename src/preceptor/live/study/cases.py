@@ -6,7 +6,8 @@ participant, so that cases stay matched. Arms that are closed or full are left o
 
 A place has one list of cases, whatever the arm, so arms differ only in what is shown of a case.
 Training draws from the streams of `simulation.rollout`: place p has the cases of person p there,
-under the study's seed.
+under the study's seed. Arms that pick cases do so from a pool, which begins with these cases and
+goes on with those that a longer training would have; so pools of a place are matched, too.
 """
 
 from __future__ import annotations
@@ -111,12 +112,12 @@ def draw(arms: Sequence[Filled], number: int, seed: int) -> ArmDraw | None:
 
 @dataclass(frozen=True, eq=False)
 class DrawnCases:
-    """The cases of one place, one per trial.
+    """The cases of one place: one per trial, then those that only arms with a pool may pick.
 
     Attributes
     ----------
     features, outcomes
-        In the world's units, (trials, n) and (trials,).
+        In the world's units, (cases, n) and (cases,).
     values, truths
         The same in the units that people read.
     """
@@ -128,7 +129,7 @@ class DrawnCases:
 
 
 def case_list(study: Study, place: int) -> DrawnCases:
-    """Draw the cases of a place, one per trial.
+    """Draw the cases of a place: one per trial, then further ones for arms that pick.
 
     Parameters
     ----------
@@ -140,12 +141,14 @@ def case_list(study: Study, place: int) -> DrawnCases:
     Returns
     -------
     DrawnCases
-        One case per trial.
+        Case t is that of trial t, unless an arm picks another one.
     """
     world, trials = study.problem.world, study.protocol.trials
-    features, outcomes = np.empty((len(trials), world.size)), np.empty(len(trials))
-    seed = study.configuration.seed
-    trained = cases_of(world, study.training_rounds, place, seed)
+    rounds, seed = study.training_rounds, study.configuration.seed
+    trained = cases_of(world, max(rounds, study.pool), place, seed)
+    size = len(trials) + trained.outcomes.size - rounds
+    features, outcomes = np.empty((size, world.size)), np.empty(size)
+    features[len(trials) :], outcomes[len(trials) :] = (each[rounds:] for each in trained)
     for number, block in enumerate(study.configuration.block):
         own = [trial for trial in trials if trial.block == number]
         if not own:
@@ -165,6 +168,13 @@ def case_list(study: Study, place: int) -> DrawnCases:
     if units is None:
         return DrawnCases(features, outcomes, features, outcomes)
     return DrawnCases(features, outcomes, units.restore(features), units.uncentre(outcomes))
+
+
+def pool_rows(study: Study, size: int) -> list[int]:
+    """Rows of `case_list` that a pool of this size has, in its order."""
+    trained = [trial.number for trial in study.protocol.trials if trial.training is not None]
+    first = len(study.protocol.trials)
+    return [*trained, *range(first, first + size)][:size]
 
 
 def _with_given_results(

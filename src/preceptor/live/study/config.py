@@ -60,10 +60,25 @@ class ArmConfig(Part):
     method: Line = "auto"  # how a plan is solved; see `preceptor methods`
     time_limit: Annotated[Number, Field(gt=0, le=3600)] = 10.0
     sets: list[SetFor] = Field(default=[], max_length=500)  # for `sets`: what to show, how long
-    # For `case-aware`: cases decided alone that one aided case is worth, and the tests whose
-    # results are known before choosing (default: all).
+    # For `case-aware`: cases decided alone that one aided case is worth, the tests whose results
+    # are known before choosing (default: all), and how people work alone: with any of the largest
+    # sets that the budget allows, or with the most predictive one.
     tau: Annotated[Number, Field(ge=0)] | None = None
     knows: list[Line] | None = Field(default=None, max_length=500)
+    alone: Literal["any", "best"] = "any"
+    # The arm also picks the case, from this many; they are the same at the same place of every arm,
+    # and arms that pick none have the first of them in order.
+    pool: Annotated[StrictInt, Field(ge=1, le=5_000)] | None = None
+    plausible: PlausibleCases | None = None
+
+
+class PlausibleCases(Part):
+    """Which cases of a pool may be picked; see `preceptor.learners.Plausibility`."""
+
+    central: Annotated[Number, Field(gt=0, le=1)] = 0.9
+    repeats: StrictBool = False
+    balance: Annotated[Number, Field(ge=0)] = 0.1
+    considered: Natural = 50
 
 
 class SetFor(Part):

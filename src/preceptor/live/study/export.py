@@ -260,6 +260,8 @@ def _round_columns(study: Study) -> list[Variable]:
         Variable("round", "Round within its block, from 1", lambda r: r.trial.place + 1),
         Variable("training_round", "Round of training, from 1; empty outside training",
                  lambda r: None if r.trial.training is None else r.trial.training + 1),
+        Variable("case", "Number of the case in the list of the place, which all arms share",
+                 lambda r: r.one.case_number),
         Variable("shown", "Tests that were shown, separated by semicolons",
                  lambda r: ";".join(r.one.shown or ())),
         Variable("values", "Their results, in the same order",

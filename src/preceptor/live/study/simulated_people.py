@@ -21,10 +21,11 @@ from preceptor._base.parallel import Executor
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.learners.candidate_learners import USUAL_RATES, group_of
+from preceptor.learners.case_choice import CasePool
 from preceptor.learners.families import NONE, OUTCOMES
 from preceptor.learners.tutor import Tutor
 from preceptor.live.study.arms import Arm, in_view_of
-from preceptor.live.study.cases import Chance, Filled, case_list, draw
+from preceptor.live.study.cases import Chance, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import AssumedKind
 from preceptor.live.study.measures import Records
 from preceptor.live.study.study import WITHOUT_RATE, Study
@@ -193,25 +194,29 @@ _USUAL_SECONDS, _CARELESS_SECONDS, _SPREAD = 6.0, 0.6, 0.5
 class TutoredBank:
     """People taught by a tutor, simulated in advance because each takes a fraction of a second.
 
-    `which` and `answers` have shape (kinds, places, draws, trials); simulations pick a draw.
+    All have shape (kinds, places, draws, trials): positions of cases and of sets, and answers.
+    Simulations pick a draw.
     """
 
+    cases: IntArray
     which: IntArray
     answers: FloatArray
 
     def drawn(
         self, kind: int, places: IntArray, rng: np.random.Generator
-    ) -> tuple[IntArray, FloatArray]:
-        """Pick a person of this kind at each of these places: what was shown, and their answers."""
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pick a person of this kind at each of these places: cases, sets, and their answers."""
         draws = rng.integers(self.which.shape[2], size=len(places))
-        return self.which[kind, places, draws], self.answers[kind, places, draws]
+        rows = (kind, places, draws)
+        return self.cases[rows], self.which[rows], self.answers[rows]
 
 
 @dataclass(frozen=True, eq=False)
 class SimulatedStudy:
     """Cases and schedules of each place; made once for all simulations.
 
-    `which` (arms, places, trials) are positions in `sets`; -1 where a tutor decides.
+    `which` (arms, places, trials) are positions in `sets`; -1 where a tutor decides. Cases are
+    those of `case_list` at each place.
     """
 
     study: Study
@@ -233,7 +238,10 @@ class SimulatedStudy:
     def of_kinds(self, kinds: Sequence[int]) -> SimulatedStudy:
         """The same for people of some kinds only, numbered in this order."""
         some = list(kinds)
-        banks = {a: TutoredBank(b.which[some], b.answers[some]) for a, b in self.bank.items()}
+        banks = {
+            a: TutoredBank(b.cases[some], b.which[some], b.answers[some])
+            for a, b in self.bank.items()
+        }
         return replace(self, bank=banks)
 
     @cached_property
@@ -351,6 +359,7 @@ def played(
     study, people = stage.study, len(recruits.arms)
     world = study.problem.world
     which = stage.which[recruits.arms, recruits.places].copy()
+    cases = np.tile(np.arange(stage.trials), (people, 1))
     answers = np.empty((people, stage.trials))
     rngs = rng.spawn(people)
     for arm, kind, member in sorted(
@@ -362,10 +371,12 @@ def played(
         places = recruits.places[rows]
         if stage.is_adaptive(arm):
             kept = stage.bank[int(arm)]
-            which[rows], answers[rows] = kept.drawn(kind, places, rng)
+            cases[rows], which[rows], answers[rows] = kept.drawn(kind, places, rng)
             continue
         human = kinds[kind].members[member].human
-        parts = (which[rows], stage.features[places], stage.outcomes[places], stage.told)
+        features, outcomes = stage.features[places], stage.outcomes[places]
+        some = slice(stage.trials)
+        parts = (which[rows], features[:, some], outcomes[:, some], stage.told)
         sessions = Sessions(stage.sets, *parts)
         answers[rows] = answers_of(human, sessions, [rngs[row] for row in rows])
     careless = recruits.careless
@@ -375,6 +386,7 @@ def played(
     gone = np.arange(stage.trials) >= recruits.leaves[:, None]
     answers[gone] = seconds[gone] = np.nan
     shown = stage.member[which]
+    at = (recruits.places[:, None], cases)
     checks = sum(len(getattr(block, "check", ())) for block in study.configuration.block)
     width = max(5, len(str(people)))
     return Records(
@@ -384,9 +396,9 @@ def played(
         recruits.leaves >= stage.trials,
         np.where(careless, checks, 0),
         shown,
-        np.where(shown, stage.values[recruits.places], np.nan),
+        np.where(shown, stage.values[at], np.nan),
         answers if world.units is None else np.asarray(world.units.uncentre(answers)),
-        stage.truths[recruits.places],
+        stage.truths[at],
         seconds,
     )
 
@@ -444,39 +456,48 @@ def with_tutored_banks(
             progress=progress,
             noun="people with a tutor",
         )
-        which = np.array([[sets.setdefault(s, len(sets)) for s in shown] for shown, _ in done])
-        answers = np.array([given for _, given in done])
-        banks[arm] = TutoredBank(which.reshape(*shape, -1), answers.reshape(*shape, -1))
+        which = np.array([[sets.setdefault(s, len(sets)) for s in shown] for _, shown, _ in done])
+        cases, answers = (np.array([each[part] for each in done]) for part in (0, 2))
+        banks[arm] = TutoredBank(*(a.reshape(*shape, -1) for a in (cases, which, answers)))
     return replace(stage, sets=tuple(sets), bank=banks) if banks else stage
 
 
 def _taught(
     item: tuple[int, int, int, int], stage: SimulatedStudy, kinds: tuple[Assumption, ...], seed: int
-) -> tuple[list[TestSet], FloatArray]:
-    """Simulate one person: what was shown, and their answers."""
+) -> tuple[list[int], list[TestSet], FloatArray]:
+    """Simulate one person: their cases, what was shown of them, and their answers."""
     arm, kind, place, number = item
-    key = (Chance.TUTORED, kind, place, number)
+    key = (Chance.TUTORED, arm, kind, place, number)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
     members = kinds[kind].members
     human = members[int(rng.random() * len(members))].human
     human.reset(rng)
     problem = stage.study.problem
-    units, policy = problem.world.units, in_view_of(stage.study.configuration.arm[arm])
+    own = stage.study.configuration.arm[arm]
+    units, policy = problem.world.units, in_view_of(own)
     tutor = Tutor(problem) if policy is None else policy.tutor(problem)
-    all_shown, answers = [], np.empty(stage.trials)
+    rows = [] if own.pool is None else pool_rows(stage.study, own.pool)
+    pool = CasePool(stage.values[place, rows], stage.truths[place, rows]) if rows else None
+    cases, all_shown, answers = list(range(stage.trials)), [], np.empty(stage.trials)
     for t in range(stage.trials):
-        position = int(stage.which[arm, place, t])
-        case = stage.values[place, t]
-        known = None if policy is None else policy.known(problem.world, case)
-        shown = tutor.next(case=known) if position < 0 else stage.sets[position]
-        values, rows = stage.features[place, t, list(shown)], list(shown)
+        position, picked = int(stage.which[arm, place, t]), None
+        if position >= 0:
+            shown = stage.sets[position]
+        elif pool is not None:
+            picked, shown = tutor.next(pool=pool)
+            cases[t] = rows[picked]
+        else:
+            case = stage.values[place, t]
+            shown = tutor.next(case=None if policy is None else policy.known(problem.world, case))
+        at, columns = cases[t], list(shown)
+        values = stage.features[place, at, columns]
         answers[t] = human.predict(shown, values)
         read = answers[t] if units is None else float(units.uncentre(answers[t]))
-        tutor = tutor.answered(shown, stage.values[place, t, rows], read)
+        told = float(stage.truths[place, at]) if stage.told[t] else None
+        tutor = tutor.after(shown, stage.values[place, at, columns], read, told, picked)
         if stage.told[t]:
-            human.feedback(shown, values, float(stage.outcomes[place, t]))
-            tutor = tutor.told(float(stage.truths[place, t]))
+            human.feedback(shown, values, float(stage.outcomes[place, at]))
         elif isinstance(human, HandlesMissingOutcome):
             human.skip_outcome()
         all_shown.append(shown)
-    return all_shown, answers
+    return cases, all_shown, answers

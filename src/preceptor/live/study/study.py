@@ -7,6 +7,7 @@ Reload, back button, second tab and second device therefore all see the same sta
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,14 @@ from preceptor._base.words import listed, repeated, unknown_name_faults
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.live.service.schemas import sentences
 from preceptor.live.store.plans import sha256_of
-from preceptor.live.study.config import Configuration, Practice, Testing, Training
+from preceptor.live.study.config import (
+    ArmConfig,
+    Configuration,
+    PlausibleCases,
+    Practice,
+    Testing,
+    Training,
+)
 from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.simulation.named import PERSON_NAMES
@@ -156,6 +164,7 @@ def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
 
 # People without a learning rate that could be set.
 WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
+_FOR_CASE_AWARE = ("tau", "knows", "alone", "pool", "plausible")
 # Ids that collide with addresses of the owner's pages.
 _TAKEN = ("enter", "leave")
 _NUMERIC, _YES_NO = ("number", "slider"), ("yes or no", "percent")
@@ -198,6 +207,11 @@ class Study:
     def training_rounds(self) -> int:
         """Rounds in which the arm decides."""
         return sum(trial.training is not None for trial in self.protocol.trials)
+
+    @cached_property
+    def pool(self) -> int:
+        """Cases of a place that arms may pick from in training; 0 if no arm does."""
+        return max(arm.pool or 0 for arm in self.configuration.arm)
 
     def columns(self, names: Sequence[str]) -> TestSet:
         """Columns of tests by name."""
@@ -352,13 +366,34 @@ def _arm_faults(study: Study) -> Iterator[str]:
                 )
         elif arm.sets:
             yield f"{where}: has sets, but policy is {arm.policy!r}; leave them out"
-        if arm.policy != "case-aware" and (arm.tau, arm.knows) != (None, None):
-            yield f"{where}: has tau or knows, but policy is {arm.policy!r}; leave them out"
+        given = [name for name in _FOR_CASE_AWARE if name in arm.model_fields_set]
+        if arm.policy != "case-aware" and given:
+            yield f"{where}: has {listed(given)}, but policy is {arm.policy!r}; leave that out"
+        yield from _pool_faults(study, where, arm)
         yield from unknown_name_faults(
             f"{where}: knows", arm.knows or [], study.problem.world.tests
         )
         for each in arm.sets:
             yield from _set_faults(study, f"{where}: sets", each.show, within_budget=True)
+
+
+def _pool_faults(study: Study, where: str, arm: ArmConfig) -> Iterator[str]:
+    if arm.pool is None:
+        if arm.plausible is not None:
+            yield f"{where}: has plausible, but no pool; give the number of cases to pick from"
+        return
+    if arm.knows is not None:
+        yield f"{where}: has knows, but cases of a pool are known completely; leave it out"
+    rule = PlausibleCases() if arm.plausible is None else arm.plausible
+    # At most this share is excluded by distance, and as much by residual.
+    allowed = max(2.0 * rule.central - 1.0, 0.0)
+    if not rule.repeats and arm.pool * allowed < study.training_rounds:
+        needed = f"at least {math.ceil(study.training_rounds / allowed)}" if allowed else "repeats"
+        yield (
+            f"{where}: pool is {arm.pool}, too few for {study.training_rounds} rounds of training "
+            f"without a repeat if only the central {100.0 * rule.central:g}% may be picked; it "
+            f"needs {needed}"
+        )
 
 
 def _block_faults(study: Study) -> Iterator[str]:

@@ -26,7 +26,7 @@ from preceptor.live.store.participants import Participant
 from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer
 from preceptor.live.study.arms import Arm
-from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw
+from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import Instructions, Testing, Training
 from preceptor.live.study.study import Protocol, Step, Study, Trial
 from preceptor.simulation.choosing import RandomOrder
@@ -102,10 +102,14 @@ class LiveStudy:
 
     def looking(self, connection: Connection, who: Participant, asked: Snapshot) -> Snapshot:
         """What a participant's tutor is asked, with the results it may look at, if it may."""
-        policy = None if who.arm is None else self.arms[who.arm].in_view
-        person = asked.person
-        if policy is None or person.case_list is None:
+        own, person = None if who.arm is None else self.arms[who.arm], asked.person
+        if own is None or own.in_view is None or person.case_list is None:
             return asked
+        policy = own.in_view
+        if own.pool is not None:
+            cases = plans.cases_of(connection, person.case_list)
+            pool = {row: cases[row] for row in pool_rows(self.study, own.pool)}
+            return replace(asked, policy=policy.to_dict(), pool=pool)
         held = plans.case_of(connection, person.case_list, person.rounds).values
         results = np.array([np.nan if each is None else float(each) for each in held])
         seen = policy.known(self.study.problem.world, results)
@@ -197,7 +201,8 @@ def _case(
     person = people.find(connection, who.id)
     there = rounds.find(connection, who.id, step.index)
     assert person.case_list is not None
-    outcome = plans.case_of(connection, person.case_list, step.index).outcome
+    assert there.case_number is not None
+    outcome = plans.case_of(connection, person.case_list, there.case_number).outcome
     taught = here.guide.words.counted(there.shown or ())
     rounds.predict(connection, person, there, given, taught, outcome)
     return advance(connection, here, who)
@@ -291,17 +296,18 @@ def _open_case(
             return
         advice = planned
     labels = here.guide.words.labels_of(advice.columns)
+    case_number = trial.number if advice.case_number is None else advice.case_number
     offer = Offer(
         recommended=labels,
         reason=advice.reason,
         opened_with={"feedback": trial.feedback},
         feedback=trial.feedback,
-        case_number=trial.number,
+        case_number=case_number,
         propensity=advice.propensity,
     )
     opened = rounds.offer(connection, person, offer)
     assert person.case_list is not None
-    values = plans.case_of(connection, person.case_list, trial.number).values
+    values = plans.case_of(connection, person.case_list, case_number).values
     seen = [float(values[i] or 0.0) for i in advice.columns]
     rounds.show(connection, person, opened, labels, seen, None)
 

@@ -124,6 +124,7 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
     return {
         "case": trial.place + 1,
         "cases": here.protocol.length_of(step.block),
+        "case_number": there.case_number,
         "results": results(here, there),
         "outcome": outcome_name(here),
         "kind": here.study.answer,
