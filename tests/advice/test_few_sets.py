@@ -1,13 +1,17 @@
 """Plans of few sets: against every choice of sets there is, on problems small enough for that."""
 
 import itertools
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import preceptor as pr
 from preceptor._base.progress import Deadline
-from preceptor.advice.few_sets import check_simple, plan_with_few_sets
+from preceptor.advice.advising import advice_on
+from preceptor.advice.few_sets import check_simple, few_sets_offer, plan_with_few_sets
 from preceptor.errors import InvalidInput
 from preceptor.model.evaluation import expected_costs
 from preceptor.people.crowd import Crowd
@@ -107,3 +111,24 @@ def test_a_crowd_s_few_sets_are_judged_by_its_objective():
 def test_a_number_of_sets_is_a_whole_number(wrong):
     with pytest.raises(InvalidInput, match="simple"):
         check_simple(wrong)
+
+
+def test_three_sets_are_offered_only_where_they_cost_little_more():
+    plans = {}
+    for seed in (0, 5):
+        rng = np.random.default_rng(seed)
+        world = pr.World.equicorrelated(rng.uniform(0.5, 1.5, 4), 0.7)
+        learner = pr.Learner(rng.uniform(-0.5, 1.5, 4), pr.Geometric(1.2))
+        problem = pr.Problem(world, learner, 2, discount=0.97, horizon=16)
+        plans[seed] = pr.solve(problem, "finite")
+    assert [len(set(plan.policy.schedule(16))) for plan in plans.values()] == [3, 4]
+    assert few_sets_offer(plans[0], deadline=Deadline(None)) is None
+    assert few_sets_offer(plans[5], deadline=Deadline(1e-9)) is None
+    few = few_sets_offer(plans[5], deadline=Deadline(None))
+    assert few is not None
+    assert len(set(few.policy.schedule(16))) <= 3
+    assert_allclose(few.value, pr.evaluate(few.problem, few.policy), rtol=1e-9)
+    more = few.value / plans[5].value - 1.0
+    assert more < 0.005
+    advice = replace(advice_on(plans[5], vary=False), few=few)
+    assert re.search("Three sets are enough: `--simple 3` costs .* more", advice.headline[0])

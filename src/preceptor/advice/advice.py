@@ -198,6 +198,8 @@ class Advice:
         Plan, fixed set and weights in worlds estimated from resampled cases; None without a table.
     simple
         The largest number of different sets that was allowed; None for any number.
+    few
+        The plan's version with three sets where it costs hardly more; None elsewhere.
     notes
         What was left out and why, a sentence each.
     looking
@@ -213,6 +215,7 @@ class Advice:
     free: Plan | None = None
     resampled: Resampled | None = None
     simple: int | None = None
+    few: Plan | None = None
     notes: tuple[str, ...] = ()
     looking: Looking | None = None
 

@@ -11,7 +11,7 @@ from preceptor._base.progress import Deadline, Progress, check_time_limit, repor
 from preceptor._base.version import VERSION
 from preceptor.advice.advice import Advice, Provenance
 from preceptor.advice.comparing import compare
-from preceptor.advice.few_sets import check_simple, plan_with_few_sets
+from preceptor.advice.few_sets import check_simple, few_sets_offer, plan_with_few_sets
 from preceptor.advice.looking import Looking, look
 from preceptor.advice.next_case import from_here, remembering, so_far_from
 from preceptor.advice.options import (
@@ -179,6 +179,8 @@ def advise(
             report(progress, "choosing few sets")
             plan = plan_with_few_sets(free, simple, deadline=deadline.halfway(), seed=seed)
     found = _advice(plan, free, effort, estimate, source or "a problem")
+    if simple is None:
+        found = replace(found, few=few_sets_offer(found.plan, deadline=deadline, seed=seed))
     if so_far is not None:
         found = replace(found, plan=remembering(found.plan, so_far))
     return replace(found, simple=simple)

@@ -34,6 +34,11 @@ from preceptor.planning.solvers import solve
 _ALL, _MOST_USED, _MOST_NEAR = 30, 8, 40
 
 
+# A schedule of more sets than this is hard to follow; the version with this many is offered where
+# it costs less than this share more (3 s find it; without a limit they may take minutes).
+FEW, LITTLE_MORE, _SECONDS = 3, 0.005, 3.0
+
+
 def check_simple(simple: int | None) -> None:
     """Raise `InvalidInput` if this is not a number of sets."""
     if simple is not None and not is_count(simple, least=1):
@@ -71,6 +76,24 @@ def plan_with_few_sets(free: Plan, most: int, *, deadline: Deadline, seed: int =
         f"plan found without the limit, which uses {len(_shown(free))}."
     )
     return with_policy(free, policy, value, note)
+
+
+def few_sets_offer(plan: Plan, *, deadline: Deadline, seed: int = 0) -> Plan | None:
+    """The version of a plan with three sets, where it costs hardly more; None elsewhere.
+
+    Parameters
+    ----------
+    plan
+        A plan with any number of sets.
+    deadline
+        When to end.
+    seed
+        Seed of searches.
+    """
+    if deadline.is_over or plan.value <= 0.0 or len(_shown(plan)) <= FEW:
+        return None
+    few = plan_with_few_sets(plan, FEW, deadline=Deadline(min(_SECONDS, deadline.left)), seed=seed)
+    return few if few.value < (1.0 + LITTLE_MORE) * plan.value else None
 
 
 def _shown(plan: Plan) -> Counter[TestSet]:

@@ -12,6 +12,7 @@ from preceptor._base.words import LISTED, counted, listed, percent, wrap
 from preceptor.advice.advice import Advice
 from preceptor.advice.alternatives import Alternative
 from preceptor.advice.comparing import WORTH_HAVING
+from preceptor.advice.few_sets import FEW
 from preceptor.advice.looking import WITHIN, Looking
 from preceptor.model.mistakes import Mistakes, decides
 from preceptor.model.plan import Plan
@@ -48,6 +49,15 @@ def headline(advice: Advice) -> tuple[str, ...]:
 
 
 def _what_to_do(advice: Advice) -> str:
+    said = _shown_when(advice)
+    if advice.few is None:
+        return said
+    more = advice.few.value / advice.plan.value - 1.0
+    costs = f"{_share(more)} more" if more > NOTHING_SAVED else "no more"
+    return f"{said} Three sets are enough: `--simple {FEW}` costs {costs}."
+
+
+def _shown_when(advice: Advice) -> str:
     plan = advice.plan
     policy, horizon = plan.policy, plan.problem.horizon
     commit, length = policy.commit, plan.exploration_length
@@ -72,7 +82,7 @@ def _what_to_do(advice: Advice) -> str:
         if len(tally) == len(most):
             return f"{said}, in the order of the schedule; {ending}."
         others = counted(len(tally) - len(most), "other set")
-        return f"{said}, and {others} between them; {ending}. `--simple 3` plans with three sets."
+        return f"{said}, and {others} between them; {ending}."
     word = repeated_word(policy)
     if word:
         many = counted(len(set(word)), "set")
@@ -442,6 +452,7 @@ def advice_to_dict(advice: Advice) -> dict[str, Any]:
         ],
         **_people_to_dict(plan),
         "simple": advice.simple,
+        "with_three_sets": None if advice.few is None else advice.few.value,
         "searched": None if advice.free is None else advice.free.value,
         "resampled": _resampled_to_dict(advice),
         "looking": None if advice.looking is None else asdict(advice.looking),
