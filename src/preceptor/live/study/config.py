@@ -166,6 +166,10 @@ class Testing(Part):
     probe: list[Probe] = Field(default=[], max_length=500)
     cases: Literal["common", "own"] = "own"
     check: list[Check] = Field(default=[], max_length=50)
+    # Participants come back for it this many days after the block before, and keep their place for
+    # `within_days` more.
+    after_days: Annotated[Number, Field(gt=0, le=60)] | None = None
+    within_days: Annotated[Number, Field(gt=0, le=60)] = 2.0
 
 
 class Pause(Part):
@@ -229,6 +233,8 @@ class Analysis(Part):
     """The analysis, fixed before the study is opened."""
 
     measure: Literal["training error", "test error", "slope change", "kind"] = "test error"
+    # For `test error`: the number of the block that counts, from 1; all test blocks if missing.
+    block: Natural | None = None
     # Arms; the one expected to do better comes first.
     compare: Annotated[list[Line], Field(min_length=1, max_length=2)]
     test: Literal["permutation", "welch"] = "permutation"
@@ -258,6 +264,7 @@ class AssumedPeople(Part):
     kind: list[AssumedKind] = Field(default=[], max_length=50)
     scatter: Annotated[Number, Field(ge=0)] = 0.6  # of answers, in sd of the outcome
     drop_out: Annotated[Number, Field(ge=0, lt=1)] = 0.1  # share who drop out
+    no_return: Annotated[Number, Field(ge=0, lt=1)] = 0.0  # share who miss a delayed block
     # Share of careless people, who answer fast and at random, and fail checks.
     careless: Annotated[Number, Field(ge=0, lt=1)] = 0.05
 

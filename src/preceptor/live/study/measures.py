@@ -239,11 +239,16 @@ def answer_costs(study: Study, records: Records) -> FloatArray:
 
 
 def trials_of(study: Study, measure: str) -> npt.NDArray[np.bool_]:
-    """Trials that an error is averaged over: those of training, or those of test blocks."""
-    blocks = study.configuration.block
+    """Trials that an error is averaged over: those of training, of test blocks, or of one."""
+    blocks, only = study.configuration.block, study.configuration.analysis.block
     if measure == "training error":
         return np.array([trial.training is not None for trial in study.protocol.trials])
-    return np.array([isinstance(blocks[trial.block], Testing) for trial in study.protocol.trials])
+    return np.array(
+        [
+            isinstance(blocks[trial.block], Testing) and only in (None, trial.block + 1)
+            for trial in study.protocol.trials
+        ]
+    )
 
 
 def mean_error(study: Study, records: Records, measure: str = "training error") -> FloatArray:

@@ -410,7 +410,9 @@ def _protocol(said: Configuration) -> Section:
         feedback = "" if rounds is None else ("told" if told else "not told")
         checks = len(getattr(block, "check", ()))
         size = "" if rounds is None else f"{rounds}"
-        rows.append((str(number), block.title, block.kind, size, feedback, str(checks or "")))
+        later = getattr(block, "after_days", None)
+        kind = block.kind if later is None else f"{block.kind}, {later:g} days later"
+        rows.append((str(number), block.title, kind, size, feedback, str(checks or "")))
     head = ("", "block", "kind", "rounds", "outcome is", "checks")
     return Section("Protocol", (), (head, *rows))
 
@@ -418,7 +420,9 @@ def _protocol(said: Configuration) -> Section:
 def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:
     measure = MEASURES[analysis["measure"]].format(probe=analysis["probe"])
     arms = analysis["compare"]
-    yield f"The measure is {measure}."
+    only = analysis.get("block")
+    which = "" if only is None else f"; only block {only} counts"
+    yield f"The measure is {measure}{which}."
     if len(arms) == 2:
         better = f"{arms[0]} does better than {arms[1]}"
         sides = (

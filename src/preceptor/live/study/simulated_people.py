@@ -314,6 +314,7 @@ def recruited(
     said = stage.study.configuration
     taken: list[set[int]] = [set() for _ in stage.arms]
     shares = np.array([kind.weight for kind in kinds])
+    delayed = _first_delayed_trial(stage.study)
     rows: list[tuple[int, int, int, int, int, bool]] = []
     while min(len(places) for places in taken) < people:
         arms = [
@@ -328,11 +329,19 @@ def recruited(
         leaves = stage.trials
         if rng.random() < said.assumed.drop_out:
             leaves = int(rng.integers(stage.trials))
+        elif delayed is not None and rng.random() < said.assumed.no_return:
+            leaves = delayed
         else:
             taken[arm].add(found.place)
         careless = bool(rng.random() < said.assumed.careless)
         rows.append((arm, found.place, kind, member, leaves, careless))
     return Recruits(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def _first_delayed_trial(study: Study) -> int | None:
+    blocks = study.configuration.block
+    late = (t for t in study.protocol.trials if getattr(blocks[t.block], "after_days", None))
+    return next((trial.number for trial in late), None)
 
 
 def played(

@@ -34,7 +34,9 @@ from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
 from preceptor.simulation.named import PERSON_NAMES
 
-StepKind = Literal["consent", "page", "quiz", "ask", "told", "check", "break", "debrief", "end"]
+StepKind = Literal[
+    "consent", "page", "quiz", "wait", "ask", "told", "check", "break", "debrief", "end"
+]
 
 
 @dataclass(frozen=True)
@@ -148,6 +150,8 @@ def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
         if block.question:
             yield Step("quiz", number)
         return
+    if getattr(block, "after_days", None) is not None:
+        yield Step("wait", number)
     if block.text is not None:
         yield Step("page", number)
     checks = {check.after: i for i, check in enumerate(getattr(block, "check", ()))}
@@ -334,6 +338,8 @@ def _faults(study: Study) -> Iterator[str]:
         yield from unknown_name_faults("analysis.probe", [said.analysis.probe], tests)
     elif said.analysis.measure == "slope change":
         yield "analysis.probe: missing; name the test whose slope is measured"
+    if said.analysis.block is not None:
+        yield from _measured_block_faults(study, said.analysis.block)
     if said.analysis.measure == "kind" and problem.is_binary:
         yield "analysis.measure: 'kind' needs a numeric outcome; choose another"
     yield from _assumed_faults(study)
@@ -341,6 +347,15 @@ def _faults(study: Study) -> Iterator[str]:
         isinstance(block, Testing) for block in said.block
     ):
         yield f"analysis.measure: {said.analysis.measure!r}, but there is no block of kind test"
+
+
+def _measured_block_faults(study: Study, number: int) -> Iterator[str]:
+    tests = [i for i, b in enumerate(study.configuration.block, 1) if isinstance(b, Testing)]
+    if study.configuration.analysis.measure != "test error":
+        yield "analysis.block: is for the measure 'test error' only; leave it out"
+    elif number not in tests:
+        known = listed([str(each) for each in tests]) or "none"
+        yield f"analysis.block: {number} is not a test block, which are: {known}"
 
 
 def _assumed_faults(study: Study) -> Iterator[str]:
@@ -416,7 +431,7 @@ def _block_faults(study: Study) -> Iterator[str]:
             for shown in block.show:
                 yield from _set_faults(study, f"{where}: show", shown)
         if isinstance(block, Testing):
-            yield from _test_faults(study, where, block)
+            yield from _test_faults(study, where, number - 1, block)
         if isinstance(block, (Training, Testing)):
             length = study.protocol.length_of(number - 1)
             for check in block.check:
@@ -427,7 +442,12 @@ def _block_faults(study: Study) -> Iterator[str]:
                     )
 
 
-def _test_faults(study: Study, where: str, block: Testing) -> Iterator[str]:
+def _test_faults(study: Study, where: str, number: int, block: Testing) -> Iterator[str]:
+    if block.after_days is None and "within_days" in block.model_fields_set:
+        yield f"{where}: has within_days, but not after_days; give both or neither"
+    is_first = not any(trial.block < number for trial in study.protocol.trials)
+    if block.after_days is not None and is_first:
+        yield f"{where}: has after_days, but no case comes before it; leave it out"
     if bool(block.show) == bool(block.probe):
         yield f"{where}: needs either `show` (sets, in turn) or [[block.probe]]"
     for probe in block.probe:

@@ -21,10 +21,11 @@ from sqlalchemy import Connection
 from preceptor.live.service.guides import PlanGuide
 from preceptor.live.service.live import RoundAdvice, Snapshot
 from preceptor.live.store import participants, people, plans, rounds, studies
-from preceptor.live.store.chain import seconds_until
+from preceptor.live.store.chain import later, seconds_until
 from preceptor.live.store.participants import Participant
 from preceptor.live.store.plans import HeldCase
 from preceptor.live.store.rounds import Offer
+from preceptor.live.store.tables import Conflict
 from preceptor.live.study.arms import Arm
 from preceptor.live.study.cases import ArmDraw, Filled, case_list, draw, pool_rows
 from preceptor.live.study.config import Instructions, Testing, Training
@@ -208,6 +209,37 @@ def _case(
     return advance(connection, here, who)
 
 
+def _wait(
+    connection: Connection, here: LiveStudy, who: Participant, step: Step, said: None
+) -> Participant:
+    """Go on if it is time; before that, `Conflict`."""
+    due = due_at(connection, who)
+    if seconds_until(due) > 0.0:
+        raise Conflict(f"step: {who.stage} begins at {due}", who)
+    return advance(connection, here, who)
+
+
+def due_at(connection: Connection, who: Participant) -> str:
+    """When a participant whose step is to wait may go on."""
+    said = participants.answers_of(connection, who.id)
+    return str(next(each.answer for each in said if each.stage == who.stage))
+
+
+def _send_home(
+    connection: Connection, here: LiveStudy, who: Participant, step: Step
+) -> Participant:
+    """Record when a participant may come back; bots and previews need not wait.
+
+    Until the last day on which they may, they count as seen, so that they keep their place.
+    """
+    block = here.study.configuration.block[step.block]
+    assert isinstance(block, Testing)
+    days = block.after_days if who.kind == "real" else None
+    due = 86_400.0 * (days or 0.0)
+    participants.say(connection, who, "wait", later(due))
+    return participants.change(connection, who, seen_at=later(due + 86_400.0 * block.within_days))
+
+
 def _check(
     connection: Connection, here: LiveStudy, who: Participant, step: Step, given: float
 ) -> Participant:
@@ -233,6 +265,7 @@ _ANSWERS: dict[str, Callable[[Connection, LiveStudy, Participant, Step, Any], Pa
     "quiz": _quiz,
     "ask": _case,
     "told": _continue,
+    "wait": _wait,
     "check": _check,
     "break": _continue,
     "debrief": _debrief,
@@ -257,6 +290,8 @@ def advance(
     if step.kind == "end":
         code = here.study.configuration.completion.code or secrets.token_hex(5).upper()
         return participants.end(connection, who, "completed", code)
+    if step.kind == "wait":
+        return _send_home(connection, here, who, step)
     if step.kind != "ask":
         return who
     if who.arm is None:

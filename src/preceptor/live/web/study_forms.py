@@ -258,6 +258,7 @@ READ: dict[str, Callable[[LiveStudy, Step, Form], Any]] = {
     "quiz": _quiz,
     "ask": _answer,
     "told": _nothing,
+    "wait": _nothing,
     "check": _check,
     "break": _nothing,
     "debrief": _comment,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
@@ -12,8 +13,10 @@ from sqlalchemy import Connection
 from starlette.responses import Response
 
 from preceptor.live.store import participants
-from preceptor.live.study.config import Configuration, Instructions
+from preceptor.live.store.chain import seconds_until
+from preceptor.live.study.config import Configuration, Instructions, Testing
 from preceptor.live.study.study import Step
+from preceptor.live.study.taking_part import due_at
 from preceptor.live.web.pages import page
 from preceptor.live.web.study_access import Visit
 from preceptor.live.web.study_forms import (
@@ -86,6 +89,8 @@ async def _content(visit: Visit, step: Step) -> dict[str, Any]:
             return own | _case(visit, step) | _told(visit)
         case "quiz":
             return own
+        case "wait":
+            return own | await _due(visit, block)
         case "check":
             text = block.check[step.index].text
         case "page" if isinstance(block, Instructions):
@@ -135,6 +140,16 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "places": 10.0**-look.decimals,
         "choices": choices(here),
     }
+
+
+async def _due(visit: Visit, block: Testing) -> dict[str, Any]:
+    """When a participant may come back, and until when their place is kept."""
+    who = visit.who
+    due = await visit.live.store.reading(lambda connection: due_at(connection, who))
+    first = datetime.fromisoformat(due)
+    last = first + timedelta(days=block.within_days)
+    days = [moment.strftime("%A, %d %B %Y, %H:%M UTC") for moment in (first, last)]
+    return {"due": due, "days": days, "is_due": seconds_until(due) <= 0.0}
 
 
 async def _missed(visit: Visit, block: Instructions) -> list[str]:
