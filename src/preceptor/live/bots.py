@@ -7,6 +7,7 @@ training and their random errors come from the streams of the place that they we
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,14 @@ from preceptor.live.bot_pages import ReadPage, read_page
 from preceptor.live.client import Client, http_client, persist, refusal
 from preceptor.live.study.arms import Arm, kept_arms
 from preceptor.live.study.cases import DrawnCases, case_list
+from preceptor.live.study.config import (
+    ChoiceQuestion,
+    LikertQuestion,
+    NumberQuestion,
+    Survey,
+    SurveyQuestion,
+    TextQuestion,
+)
 from preceptor.live.study.study import Step, Study, Trial
 from preceptor.model.person import Person
 from preceptor.model.sets import TestSet
@@ -41,6 +50,10 @@ class OwnStream(IntEnum):
 
     SLIPS = 300  # outside training; the number of the case is added
     LEAVING = 400
+
+
+# Share of optional questions of a survey that bots leave out.
+_LEFT_OUT = 0.2
 
 
 @dataclass(frozen=True)
@@ -115,9 +128,22 @@ class BotParticipant:
             return {f"question-{i}": str(each.right) for i, each in enumerate(block.question)}
         if step.kind == "check":
             return {"answer": repr(float(block.check[step.index].answer))}
+        if step.kind == "survey":
+            return self._surveyed(block, step.block)
         if step.kind == "ask":
             return {"answer": self._answered(page, self.study.protocol.trials[step.index])}
         return {}
+
+    def _surveyed(self, block: Survey, number: int) -> dict[str, str]:
+        """Random answers; some optional questions are left out."""
+        key = [self.study.configuration.seed, number, *self.name.encode()]
+        rng = np.random.default_rng(key)
+        answers = {}
+        for i, question in enumerate(block.question):
+            if question.optional and rng.random() < _LEFT_OUT:
+                continue
+            answers[f"question-{i}"] = _any_answer(question, rng)
+        return answers
 
     def _answered(self, page: ReadPage, trial: Trial) -> str:
         assert page.stage is not None
@@ -197,6 +223,19 @@ class BotParticipant:
                 f"{self.name}: {answer.url.path} answered {answer.status_code}: {_words(answer)}"
             )
         return read_page(answer.text)
+
+
+def _any_answer(question: SurveyQuestion, rng: np.random.Generator) -> str:
+    """A random valid answer to a question of a survey."""
+    if isinstance(question, TextQuestion):
+        return "simulated"[: question.longest]
+    if isinstance(question, NumberQuestion):
+        low = -math.inf if question.low is None else question.low
+        high = math.inf if question.high is None else question.high
+        value = min(max(float(rng.integers(100)), low), high)
+        return repr(value)
+    assert isinstance(question, (ChoiceQuestion, LikertQuestion))
+    return str(rng.integers(question.size) + 1)
 
 
 def _words(answer: httpx.Response) -> str:

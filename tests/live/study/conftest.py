@@ -5,10 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from preceptor.live.store import studies
 from preceptor.live.store.database import Store
+from preceptor.live.study import opening
+from preceptor.live.study.export import export
 from preceptor.live.study.study import Study
 from tests.live.service.servers import Server, start
 from tests.live.study.opened import open_study, small_study
@@ -41,6 +45,33 @@ def opened(database: Path, site: Server) -> Callable[..., Study]:
         made = small_study(**{"id": f"study-{next(_NAMES)}", **changes})
         with Store(str(database)) as store:
             return open_study(store, made)
+
+    return one
+
+
+@pytest.fixture
+def registered(database: Path, site: Server) -> Callable[..., Study]:
+    """Opens another study with its registration, without which there is no export."""
+
+    def one(**changes: object) -> Study:
+        made = small_study(**{"id": f"study-{next(_NAMES)}", **changes})
+        with Store(str(database)) as store:
+            opening.open_study(store, made)
+        return made
+
+    return one
+
+
+@pytest.fixture
+def exported(database: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Exports a study, unblinded if need be: `exported(study, kind="bot", full=True)`."""
+
+    def one(study: Study, **options: Any) -> Path:
+        folder = tmp_path / f"export-{next(_NAMES)}"
+        with Store(str(database)) as store:
+            if options.get("kind", "real") == "real":
+                store.write(lambda c: studies.unblind(c, study.id, "test", "all are there"))
+            return export(store, study.id, folder, who="test", **options).path
 
     return one
 

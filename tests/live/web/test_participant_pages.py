@@ -12,6 +12,7 @@ import preceptor as pr
 from preceptor.live.store.database import Store
 from tests.live.service.servers import LEARNER, WORLD, Server, start
 from tests.live.study.opened import open_study, small_study
+from tests.live.study.test_survey import with_survey
 from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 
 LIMITS = {"unit": "points", "low": -10, "high": 10}
@@ -33,6 +34,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         open_study(store, small_study(id="slider", outcome={"answer": "slider", **LIMITS}))
         decides = {"problem": _yes_no(pr.Decision()), "outcome": {"unit": "", "name": "Ill"}}
         open_study(store, small_study(id="decides", **decides))
+        open_study(store, small_study(id="survey", block=with_survey()))
         percent = {"problem": _yes_no(pr.Brier()), "outcome": {"unit": "", "name": "Ill"}}
         open_study(store, small_study(id="percent", **percent))
     running = start(folder, "--database", folder / "live.db", "--rate", 0)
@@ -276,6 +278,36 @@ def test_yes_or_no_and_percent(visitor: Visitors):
     page.get_by_label("How likely: Ill").fill("70,5")
     press(page, "Answer")
     expect(page.locator("#said")).to_have_text("70.5%")
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_a_survey_by_keyboard_on_a_phone(visitor: Visitors, javascript: bool):
+    visitor.forgive("status of 422")
+    page = visitor(javascript=javascript, size=PHONE)
+    page.goto("/s/survey")
+    press(page, "Begin")
+    go_on(page)
+    expect(page.locator("h1")).to_have_text("About you")
+    assert is_within(page)
+    if javascript:  # axe is a script
+        axe(page)
+    press(page, "Continue")
+    expect(page.get_by_role("alert").get_by_role("link")).to_have_count(3)
+    if javascript:
+        axe(page)
+    assert is_within(page)
+    page.get_by_role("alert").get_by_role("link").first.click()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("Nurse")).to_be_checked()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_label("2", exact=True)).to_be_checked()
+    expect(page.get_by_label("5: fully")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.type("42")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Instructions")
 
 
 def test_withdrawal_asks_once_and_is_done(visitor: Visitors):

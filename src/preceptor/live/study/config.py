@@ -180,6 +180,75 @@ class Pause(Part):
     text: Prose = "Take a break if you like. Continue when you are ready."
 
 
+class SurveyQuestion(Part):
+    """What all questions of a survey have."""
+
+    # Column of the answer in the export; lower-case, so that no other column has it.
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+    text: Prose
+    optional: StrictBool = False
+    private: StrictBool = False  # left out of anonymous exports
+
+
+class ChoiceQuestion(SurveyQuestion):
+    """One of several choices."""
+
+    kind: Literal["choice"]
+    choices: Annotated[list[Line], Field(min_length=2, max_length=50)]
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return len(self.choices)
+
+
+class LikertQuestion(SurveyQuestion):
+    """A scale from 1 to `points` with words for its two ends."""
+
+    kind: Literal["likert"]
+    points: Annotated[StrictInt, Field(ge=2, le=11)] = 5
+    ends: Annotated[list[Line], Field(min_length=2, max_length=2)]
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return self.points
+
+
+class NumberQuestion(SurveyQuestion):
+    """A number, perhaps with limits."""
+
+    kind: Literal["number"]
+    unit: str = Field(default="", max_length=40)
+    low: Number | None = None
+    high: Number | None = None
+
+
+class TextQuestion(SurveyQuestion):
+    """Free text; it may identify people, so anonymous exports leave it out."""
+
+    kind: Literal["text"]
+    private: Literal[True] = True
+    longest: Annotated[StrictInt, Field(ge=1, le=5_000)] = 1_000  # characters
+
+
+class Survey(Part):
+    """Questions on one page, whose answers are neither right nor wrong."""
+
+    kind: Literal["survey"]
+    title: Line = "Some questions"
+    text: Prose | None = None
+    question: Annotated[
+        list[
+            Annotated[
+                ChoiceQuestion | LikertQuestion | NumberQuestion | TextQuestion,
+                Field(discriminator="kind"),
+            ]
+        ],
+        Field(min_length=1, max_length=50),
+    ]
+
+
 class Debrief(Part):
     """What the study was about, with a field for comments."""
 
@@ -190,7 +259,7 @@ class Debrief(Part):
 
 
 BlockPart = Annotated[
-    Consent | Instructions | Practice | Training | Testing | Pause | Debrief,
+    Consent | Instructions | Practice | Training | Testing | Pause | Survey | Debrief,
     Field(discriminator="kind"),
 ]
 

@@ -40,7 +40,16 @@ from preceptor.live.store.rounds import StoredRound
 from preceptor.live.store.studies import KeptStudy
 from preceptor.live.store.tables import event, given_answer, person, round_
 from preceptor.live.study.analysis import RESAMPLES, AnalysisResult, analyse
-from preceptor.live.study.config import LookOfTest, Testing
+from preceptor.live.study.config import (
+    ChoiceQuestion,
+    LikertQuestion,
+    LookOfTest,
+    NumberQuestion,
+    Survey,
+    SurveyQuestion,
+    Testing,
+    TextQuestion,
+)
 from preceptor.live.study.measures import Records, answer_costs, trials_of
 from preceptor.live.study.registration import MEASURES, Registration, canonical, markdown, public
 from preceptor.live.study.status import block_of
@@ -52,6 +61,10 @@ FINISHED = "finished"
 _YES_NO = ("yes", "no")
 _WHO = "Participant; the same name in all files of this export"
 _UNTIMED = "Whether that time is unknown, because the server was restarted in between"
+_ROW = "Name of the row, unique in all files"
+_ARM = "What decided what was shown in training"
+# Columns of a survey before its answers: row_id, participant, arm, block.
+_NOT_ANSWERS = 4
 _PLACE = "Participants at the same place of different arms have the same cases"
 
 
@@ -60,6 +73,7 @@ class Variable:
     """A column: name, description, function that fills it, unit and levels.
 
     `of` is None if the analysis fills it in. Private columns are left out of anonymous exports.
+    Participants type free text, which must not become a formula in a spreadsheet.
     """
 
     name: str
@@ -68,6 +82,7 @@ class Variable:
     unit: str = ""
     levels: tuple[str, ...] = ()
     is_private: bool = False
+    is_free_text: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """A schema.org `PropertyValue`, as Psych-DS describes a variable."""
@@ -85,17 +100,32 @@ class Variable:
 
 @dataclass(frozen=True)
 class Variables:
-    """The columns of the files in data/, of participants.csv and of events.csv."""
+    """The columns of the files of rounds, of participants.csv, of events.csv and of surveys.
+
+    `surveys` has the columns of each block of kind survey, by its number.
+    """
 
     rounds: list[Variable]
     people: list[Variable]
     events: list[Variable]
+    surveys: dict[int, list[Variable]]
 
     @classmethod
     def of(cls, study: Study, *, full: bool) -> Variables:
         """The columns of a study; private ones only if the export is `full`."""
-        several = (_round_columns(study), _person_columns(study), _event_columns())
-        return cls(*([c for c in part if full or not c.is_private] for part in several))
+
+        def shared(columns: Sequence[Variable]) -> list[Variable]:
+            return [each for each in columns if full or not each.is_private]
+
+        rounds = _round_columns(study)
+        taken = {column.name for column in rounds}
+        surveys = {
+            number: shared(_survey_columns(block, number, taken))
+            for number, block in enumerate(study.configuration.block, start=1)
+            if isinstance(block, Survey)
+        }
+        several = (rounds, _person_columns(study), _event_columns())
+        return cls(*map(shared, several), surveys)
 
 
 @dataclass(frozen=True)
@@ -107,6 +137,8 @@ class Tables:
     people, rounds, events
         One row per participant, answered round, and event; in an anonymous export, in an order that
         does not reveal when participants came.
+    surveys
+        One row per participant who answered, by number of the block.
     records
         Participants and rounds as arrays for the analysis.
     result
@@ -116,6 +148,7 @@ class Tables:
     people: list[Row]
     rounds: list[Row]
     events: list[Row]
+    surveys: dict[int, list[Row]]
     records: Records
     result: AnalysisResult
 
@@ -132,6 +165,10 @@ class _Person:
 
     def said(self, what: str) -> list[StepAnswer]:
         return [answer for answer in self.answers if answer.what == what]
+
+    def surveyed(self) -> dict[str, Any]:
+        """Answers of all surveys, by name of the question."""
+        return {name: given for each in self.said("survey") for name, given in each.answer.items()}
 
 
 @dataclass(frozen=True)
@@ -197,7 +234,16 @@ def tables(
     _add_analysis(study, people, rounds, records, result)
     names = {each.who.id: each.name for each in everyone}
     events = _rows(columns.events, _events(connection, kept, names, full=full))
-    return Tables(people, rounds, events, records, result)
+    surveys = {
+        number: _rows(own, [p for p in everyone if _has_answered(study, p, number)])
+        for number, own in columns.surveys.items()
+    }
+    return Tables(people, rounds, events, surveys, records, result)
+
+
+def _has_answered(study: Study, person: _Person, survey: int) -> bool:
+    said = person.said("survey")
+    return any(study.protocol.steps[each.stage].block == survey - 1 for each in said)
 
 
 def _rows(columns: Sequence[Variable], items: Sequence[Any]) -> list[Row]:
@@ -248,10 +294,10 @@ def _round_columns(study: Study) -> list[Variable]:
     arms = tuple(arm.name for arm in said.arm)
     blocks = [f"{i}: {block.title} ({block.kind})" for i, block in enumerate(said.block, start=1)]
     before = [
-        Variable("row_id", "Name of the row, unique in all files",
+        Variable("row_id", _ROW,
                  lambda r: f"{r.person.name}-{r.one.number}"),
         Variable("participant", _WHO, lambda r: r.person.name),
-        Variable("arm", "What decided what was shown in training", lambda r: r.person.who.arm,
+        Variable("arm", _ARM, lambda r: r.person.who.arm,
                  levels=arms),
         Variable("place", _PLACE, lambda r: r.person.who.place),
         Variable("block", f"Block of the study, from 1; {'; '.join(blocks)}",
@@ -321,6 +367,37 @@ def _test_columns(study: Study, test: str, taken: set[str]) -> list[Variable]:
     ]  # fmt: skip
 
 
+def _survey_columns(block: Survey, number: int, taken: set[str]) -> list[Variable]:
+    """Who answered a survey, and a column for each question; `taken` are other columns of data/."""
+    return [
+        Variable("row_id", _ROW, lambda p: f"{p.name}-survey-{number}"),
+        Variable("participant", _WHO, lambda p: p.name),
+        Variable("arm", _ARM, lambda p: p.who.arm or ""),
+        Variable("block", "Block of the study, from 1", lambda p: number),
+        *(_survey_column(each, taken) for each in block.question),
+    ]
+
+
+def _survey_column(question: SurveyQuestion, taken: set[str]) -> Variable:
+    name, unit, levels = question.name, "", ()
+    while name in taken:
+        name = f"survey_{name}"
+    about = f"Answer to: {' '.join(question.text.split())}"
+    choices = question.choices if isinstance(question, ChoiceQuestion) else []
+
+    def of(p: _Person) -> Any:
+        given = p.surveyed().get(question.name)
+        return choices[given - 1] if choices and given is not None else given
+
+    if isinstance(question, LikertQuestion):
+        low, high = question.ends
+        about += f" (1: {low}, {question.points}: {high})"
+    if isinstance(question, NumberQuestion):
+        unit = question.unit
+    is_text = isinstance(question, TextQuestion)
+    return Variable(name, about, of, unit, tuple(choices), question.private, is_text)
+
+
 def _person_columns(study: Study) -> list[Variable]:
     said = study.configuration
     measure = MEASURES[said.analysis.measure].format(probe=said.analysis.probe)
@@ -365,7 +442,7 @@ def _person_columns(study: Study) -> list[Variable]:
                  is_private=True),
         Variable("comment", "Comment at the end",
                  lambda p: " ".join(str(each.answer) for each in p.said("comment")),
-                 is_private=True),
+                 is_private=True, is_free_text=True),
         Variable("code", "Completion code", lambda p: p.who.code or "", is_private=True),
         Variable("began", "When they joined, UTC", lambda p: p.who.created, is_private=True),
         Variable("ended", "When the study ended for them, UTC", lambda p: p.who.ended_at or "",
@@ -567,22 +644,31 @@ def _write(
         (folder / part).mkdir()
     columns = Variables.of(study, full=full)
     files = data_files(study)
+    surveys: dict[str, list[Variable]] = {}
     for block, file in files.items():
-        own = [row for row in found.rounds if row["block"] == block]
+        heads, own = columns.rounds, [row for row in found.rounds if row["block"] == block]
+        if block in columns.surveys:
+            heads, own = columns.surveys[block], found.surveys[block]
+            if not own or len(heads) == _NOT_ANSWERS:
+                continue
+            surveys[f"data/{file}"] = heads
         if own:
-            (folder / "data" / file).write_text(table(columns.rounds, own), "utf-8", newline="")
+            (folder / "data" / file).write_text(table(heads, own), "utf-8", newline="")
     parts = {
         "data/": columns.rounds,
+        **surveys,
         "participants.csv": columns.people,
         "events.csv": columns.events,
     }
+    both = [*columns.rounds, *(each for heads in surveys.values() for each in heads)]
+    measured = list({column.name: column for column in reversed(both)}.values())[::-1]
     registration, result = Registration(kept.registration), found.result.to_dict()
     del result["participants"]
     texts = {
         "participants.csv": table(columns.people, found.people),
         "events.csv": table(columns.events, found.events),
         "dataset_description.json": canonical(
-            description(study, columns.rounds, kind=kind, full=full)
+            description(study, measured, kind=kind, full=full)
         ),
         "README.md": _readme(kept, study, found, files, kind=kind, full=full),
         "documentation/codebook.md": codebook_text(study, parts),
@@ -601,10 +687,10 @@ def _write(
 
 
 def data_files(study: Study) -> dict[int, str]:
-    """Data file of each block with rounds, by number of the block."""
+    """Data file of each block with rounds or a survey, by number of the block."""
     said, seen, made = study.configuration, dict[str, int](), {}
     for number, block in enumerate(said.block, start=1):
-        if study.protocol.length_of(number - 1):
+        if study.protocol.length_of(number - 1) or isinstance(block, Survey):
             seen[block.kind] = seen.get(block.kind, 0) + 1
             task = f"{block.kind}{seen[block.kind]}"
             made[number] = f"study-{_letters(said.id)}_task-{task}_data.csv"
@@ -622,11 +708,11 @@ def table(columns: Sequence[Variable], rows: Iterable[Row]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([column.name for column in columns])
     for row in rows:
-        # Comments are the only free text.
-        cells = {c.name: row[c.name] for c in columns}
-        if "comment" in cells:
-            cells["comment"] = safe_cell(cells["comment"])
-        writer.writerow(cells.values())
+        cells = [row[column.name] for column in columns]
+        writer.writerow(
+            safe_cell(cell) if column.is_free_text and cell is not None else cell
+            for column, cell in zip(columns, cells, strict=True)
+        )
     return text.getvalue()
 
 

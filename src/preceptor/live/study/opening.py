@@ -90,7 +90,7 @@ def _seconds(study: Study) -> float:
     questions = [each for block in blocks for each in getattr(block, "question", ())]
     texts = [getattr(block, "text", None) or "" for block in blocks]
     texts += [page for block in blocks for page in getattr(block, "pages", ())]
-    texts += [text for each in questions for text in (each.text, *each.choices)]
+    texts += [text for each in questions for text in (each.text, *getattr(each, "choices", ()))]
     words = sum(len(text.split()) for text in texts)
     return _STEP * (study.protocol.end + len(questions)) + _WORD * words
 
@@ -153,7 +153,7 @@ def _doubts_about_blocks(study: Study) -> Iterator[str]:
         yield "there is no consent"
     if "debrief" not in kinds:
         yield "there is no debrief"
-    if not any(getattr(block, "question", ()) for block in blocks):
+    if not any(block.kind == "instructions" and block.question for block in blocks):
         yield "no quiz: it stays unknown whether participants understood the task"
     training = [i for i, block in enumerate(blocks) if isinstance(block, Training)]
     testing = [i for i, block in enumerate(blocks) if isinstance(block, Testing)]

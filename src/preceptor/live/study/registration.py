@@ -29,7 +29,15 @@ from preceptor.errors import InvalidInput
 from preceptor.learners.families import SURE
 from preceptor.live.store.plans import sha256_of
 from preceptor.live.study.arms import Arm
-from preceptor.live.study.config import ID, Configuration, Exclusions
+from preceptor.live.study.config import (
+    ID,
+    ChoiceQuestion,
+    Configuration,
+    Exclusions,
+    LikertQuestion,
+    NumberQuestion,
+    SurveyQuestion,
+)
 from preceptor.live.study.study import Study
 
 _PLACEHOLDER = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
@@ -326,6 +334,7 @@ def sections(registration: Registration) -> list[Section]:
         _about(content),
         _arms(content),
         _protocol(said),
+        *_surveys(said),
         Section("Analysis", tuple(_analysis(content["analysis"]))),
         Section("Exclusions", tuple(_exclusions(said.exclusions))),
         Section("Stopping rule", tuple(_stopping(content["stopping"]))),
@@ -415,6 +424,29 @@ def _protocol(said: Configuration) -> Section:
         rows.append((str(number), block.title, kind, size, feedback, str(checks or "")))
     head = ("", "block", "kind", "rounds", "outcome is", "checks")
     return Section("Protocol", (), (head, *rows))
+
+
+def _surveys(said: Configuration) -> Iterator[Section]:
+    rows = [
+        (str(number), each.name, each.text, _answers(each), "yes" if each.optional else "")
+        for number, block in enumerate(said.block, start=1)
+        for each in (block.question if block.kind == "survey" else ())
+    ]
+    if rows:
+        yield Section("Survey", (), (("block", "name", "question", "answer", "optional"), *rows))
+
+
+def _answers(question: SurveyQuestion) -> str:
+    """What a question of a survey may be answered with."""
+    if isinstance(question, ChoiceQuestion):
+        return " / ".join(question.choices)
+    if isinstance(question, LikertQuestion):
+        return f"1 ({question.ends[0]}) to {question.points} ({question.ends[1]})"
+    if isinstance(question, NumberQuestion):
+        low = "" if question.low is None else f" from {question.low:g}"
+        high = "" if question.high is None else f" up to {question.high:g}"
+        return f"number{low}{high} {question.unit}".rstrip()
+    return "text"
 
 
 def _analysis(analysis: Mapping[str, Any]) -> Iterator[str]:

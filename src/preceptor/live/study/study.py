@@ -24,9 +24,13 @@ from preceptor.live.service.schemas import sentences
 from preceptor.live.store.plans import sha256_of
 from preceptor.live.study.config import (
     ArmConfig,
+    ChoiceQuestion,
     Configuration,
+    LookOfOutcome,
+    NumberQuestion,
     PlausibleCases,
     Practice,
+    Survey,
     Testing,
     Training,
 )
@@ -35,7 +39,17 @@ from preceptor.model.sets import TestSet
 from preceptor.simulation.named import PERSON_NAMES
 
 StepKind = Literal[
-    "consent", "page", "quiz", "wait", "ask", "told", "check", "break", "debrief", "end"
+    "consent",
+    "page",
+    "quiz",
+    "wait",
+    "ask",
+    "told",
+    "check",
+    "break",
+    "survey",
+    "debrief",
+    "end",
 ]
 
 
@@ -141,7 +155,7 @@ def _rounds(block: Any) -> Iterator[tuple[tuple[str, ...] | None, tuple[float, .
 
 
 def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
-    if block.kind in ("consent", "break", "debrief"):
+    if block.kind in ("consent", "break", "survey", "debrief"):
         yield Step(block.kind, number)
         return
     if block.kind == "instructions":
@@ -166,6 +180,8 @@ def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
             yield Step("told", number, trial.number)
 
 
+# Characters of all texts of a form: each may take 12 bytes of the 64 kB that the service accepts.
+LONGEST_TEXTS = 5_000
 # People without a learning rate that could be set.
 WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
 _FOR_CASE_AWARE = ("tau", "knows", "alone", "pool", "plausible")
@@ -332,6 +348,7 @@ def _faults(study: Study) -> Iterator[str]:
     yield from unknown_name_faults("tests", said.tests, tests)
     yield from _arm_faults(study)
     yield from _block_faults(study)
+    yield from _survey_faults(study)
     yield from _answer_faults(study)
     yield from unknown_name_faults("analysis.compare", said.analysis.compare, names)
     if said.analysis.probe is not None:
@@ -442,6 +459,25 @@ def _block_faults(study: Study) -> Iterator[str]:
                     )
 
 
+def _survey_faults(study: Study) -> Iterator[str]:
+    names: list[str] = []
+    for number, block in enumerate(study.configuration.block, start=1):
+        for each in block.question if isinstance(block, Survey) else ():
+            where = f"block {number} (survey): question {each.name!r}"
+            names.append(each.name)
+            if isinstance(each, ChoiceQuestion) and repeated(each.choices):
+                yield f"{where}: the choice {repeated(each.choices)[0]!r} occurs twice"
+            if isinstance(each, NumberQuestion):
+                yield from _limit_faults(where, each)
+        long = sum(getattr(each, "longest", 0) for each in getattr(block, "question", ()))
+        if long > LONGEST_TEXTS:
+            yield (
+                f"block {number} (survey): its texts may have {long:,} characters, and a form at "
+                f"most {LONGEST_TEXTS:,}; lower `longest`, or make two blocks"
+            )
+    yield from (f"survey: the name {name!r} occurs twice" for name in repeated(names))
+
+
 def _test_faults(study: Study, where: str, number: int, block: Testing) -> Iterator[str]:
     if block.after_days is None and "within_days" in block.model_fields_set:
         yield f"{where}: has within_days, but not after_days; give both or neither"
@@ -477,5 +513,9 @@ def _answer_faults(study: Study) -> Iterator[str]:
         yield f"outcome.answer: {wanted!r}, but the problem's outcome needs {' or '.join(fits)}"
     if wanted == "slider" and (look.low is None or look.high is None):
         yield "outcome: a slider needs low and high"
-    if look.low is not None and look.high is not None and look.low >= look.high:
-        yield f"outcome: low is {look.low:g} and high {look.high:g}; low must be less"
+    yield from _limit_faults("outcome", look)
+
+
+def _limit_faults(where: str, given: LookOfOutcome | NumberQuestion) -> Iterator[str]:
+    if given.low is not None and given.high is not None and given.low >= given.high:
+        yield f"{where}: low is {given.low:g} and high {given.high:g}; low must be less"

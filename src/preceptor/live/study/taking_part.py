@@ -251,6 +251,14 @@ def _check(
     return advance(connection, here, who)
 
 
+def _survey(
+    connection: Connection, here: LiveStudy, who: Participant, step: Step, said: dict[str, Any]
+) -> Participant:
+    """Answers by name of the question; None where an optional one was left out."""
+    participants.say(connection, who, "survey", said)
+    return advance(connection, here, who)
+
+
 def _debrief(
     connection: Connection, here: LiveStudy, who: Participant, step: Step, comment: str
 ) -> Participant:
@@ -268,6 +276,7 @@ _ANSWERS: dict[str, Callable[[Connection, LiveStudy, Participant, Step, Any], Pa
     "wait": _wait,
     "check": _check,
     "break": _continue,
+    "survey": _survey,
     "debrief": _debrief,
 }
 

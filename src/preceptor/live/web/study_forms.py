@@ -17,7 +17,17 @@ from markupsafe import Markup, escape
 from preceptor._base.checks import parse_number, parse_share
 from preceptor.errors import InvalidInput
 from preceptor.live.store.rounds import StoredRound
-from preceptor.live.study.config import Instructions, LookOfTest
+from preceptor.live.study.config import (
+    ChoiceQuestion,
+    Instructions,
+    LikertQuestion,
+    LookOfOutcome,
+    LookOfTest,
+    NumberQuestion,
+    Survey,
+    SurveyQuestion,
+    TextQuestion,
+)
 from preceptor.live.study.study import Step
 from preceptor.live.study.taking_part import LiveStudy
 
@@ -185,10 +195,7 @@ def _answer(here: LiveStudy, step: Step, form: Form) -> float:
             raise InvalidForm({"answer": f"“{_short(typed)}” is not between 0 and 100 percent."})
         return share
     look = here.study.configuration.outcome
-    value = _typed(typed, _number)
-    low, high = look.low, look.high
-    if (low is not None and value < low) or (high is not None and value > high):
-        raise InvalidForm({"answer": f"“{_short(typed)}” is out of range: {limits(here)}."})
+    value = _within(_typed(typed, _number), typed, look)
     try:
         return here.guide.words.answer(value)
     except InvalidInput:
@@ -196,11 +203,15 @@ def _answer(here: LiveStudy, step: Step, form: Form) -> float:
         raise InvalidForm({"answer": said}) from None
 
 
-def limits(here: LiveStudy) -> str:
+def _within(value: float, typed: str, look: LookOfOutcome | NumberQuestion) -> float:
+    low, high = look.low, look.high
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise InvalidForm({"answer": f"“{_short(typed)}” is out of range: {limits(look)}."})
+    return value
+
+
+def limits(look: LookOfOutcome | NumberQuestion) -> str:
     """The range of answers, in words; empty if there are no limits."""
-    look = here.study.configuration.outcome
-    if here.study.answer == "percent":
-        return "from 0 to 100"
     low = None if look.low is None else f"{number_as_typed(look.low)}"
     high = None if look.high is None else f"{number_as_typed(look.high)}"
     if low is not None and high is not None:
@@ -240,6 +251,42 @@ def _quiz(here: LiveStudy, step: Step, form: Form) -> list[int]:
     return chosen
 
 
+def _survey(here: LiveStudy, step: Step, form: Form) -> dict[str, Any]:
+    """Answers by name: the number of a choice or of a point, a number, or a text."""
+    block = here.study.configuration.block[step.block]
+    assert isinstance(block, Survey)
+    given: dict[str, Any] = {}
+    faults = {}
+    for i, question in enumerate(block.question):
+        typed, field = text_of(form, f"question-{i}"), f"question-{i}"
+        given[question.name] = None
+        if not typed:
+            if not question.optional:
+                faults[field] = f"Question {i + 1} has no answer yet."
+            continue
+        try:
+            given[question.name] = _surveyed(question, typed)
+        except InvalidForm as unfit:
+            faults[field] = f"Question {i + 1}: {unfit.faults['answer']}"
+    if faults:
+        raise InvalidForm(faults)
+    return given
+
+
+def _surveyed(question: SurveyQuestion, typed: str) -> float | str:
+    if isinstance(question, NumberQuestion):
+        return _within(_typed(typed, _number), typed, question)
+    if isinstance(question, TextQuestion):
+        if len(typed) > question.longest:
+            over = len(typed) - question.longest
+            raise InvalidForm({"answer": f"The text is {over:,} characters too long."})
+        return typed
+    assert isinstance(question, (ChoiceQuestion, LikertQuestion))
+    if not (typed.isascii() and typed.isdigit() and 1 <= int(typed[:9]) <= question.size):
+        raise InvalidForm({"answer": "choose one of the answers."})
+    return int(typed[:9])
+
+
 def _check(here: LiveStudy, step: Step, form: Form) -> float:
     return _typed(text_of(form, "answer"), _number)
 
@@ -261,6 +308,7 @@ READ: dict[str, Callable[[LiveStudy, Step, Form], Any]] = {
     "wait": _nothing,
     "check": _check,
     "break": _nothing,
+    "survey": _survey,
     "debrief": _comment,
 }
 """Readers of the forms of each kind of step; they raise `InvalidForm`."""

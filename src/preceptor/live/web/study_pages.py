@@ -91,6 +91,9 @@ async def _content(visit: Visit, step: Step) -> dict[str, Any]:
             return own
         case "wait":
             return own | await _due(visit, block)
+        case "survey":
+            text = block.text or ""
+            own["limits"] = limits
         case "check":
             text = block.check[step.index].text
         case "page" if isinstance(block, Instructions):
@@ -134,7 +137,7 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "outcome": outcome_name(here),
         "kind": here.study.answer,
         "unit": "%" if here.study.answer == "percent" else look.unit,
-        "limits": limits(here),
+        "limits": "from 0 to 100" if here.study.answer == "percent" else limits(look),
         "low": 0.0 if here.study.answer == "percent" else look.low,
         "high": 100.0 if here.study.answer == "percent" else look.high,
         "places": 10.0**-look.decimals,
