@@ -124,8 +124,8 @@ class Variables:
             for number, block in enumerate(study.configuration.block, start=1)
             if isinstance(block, Survey)
         }
-        several = (rounds, _person_columns(study), _event_columns())
-        return cls(*map(shared, several), surveys)
+        people, events = _person_columns(study), _event_columns()
+        return cls(shared(rounds), shared(people), shared(events), surveys)
 
 
 @dataclass(frozen=True)
@@ -379,7 +379,7 @@ def _survey_columns(block: Survey, number: int, taken: set[str]) -> list[Variabl
 
 
 def _survey_column(question: SurveyQuestion, taken: set[str]) -> Variable:
-    name, unit, levels = question.name, "", ()
+    name, unit = question.name, ""
     while name in taken:
         name = f"survey_{name}"
     about = f"Answer to: {' '.join(question.text.split())}"
@@ -667,9 +667,7 @@ def _write(
     texts = {
         "participants.csv": table(columns.people, found.people),
         "events.csv": table(columns.events, found.events),
-        "dataset_description.json": canonical(
-            description(study, measured, kind=kind, full=full)
-        ),
+        "dataset_description.json": canonical(description(study, measured, kind=kind, full=full)),
         "README.md": _readme(kept, study, found, files, kind=kind, full=full),
         "documentation/codebook.md": codebook_text(study, parts),
         "documentation/codebook.json": canonical(
