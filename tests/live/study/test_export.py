@@ -389,7 +389,10 @@ def test_what_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_words_of_people_never_become_formulas() -> None:
-    columns = [Variable("comment", "What they wrote"), Variable("number", "A number")]
+    columns = [
+        Variable("comment", "What they wrote", is_free_text=True),
+        Variable("number", "A number"),
+    ]
     said = [{"comment": '=cmd|"/c calc"!A1', "number": -2.5}, {"comment": "fine", "number": None}]
     text = table(columns, said)
     read = list(csv.reader(text.splitlines()))[1:]
