@@ -1,38 +1,28 @@
-"""Print the tables about knowing the person: how often kinds are found, and published data.
+"""Print the tables about knowing the person: how often kinds are found.
 
 python docs/make_knowing.py confusion [people]     groups and κ found from 40, 80 and 160 rounds
 python docs/make_knowing.py coverage [people]      how often intervals hold the truth
 python docs/make_knowing.py population [groups]    the same for means of people who differ
-python docs/make_knowing.py albrecht [file]        evidence of every family on published data
 python docs/make_knowing.py speed                  how long weighing takes
 """
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 
 import preceptor as pr
-from preceptor.data.log import Log
 from preceptor.learners.families import GROUPS
-from preceptor.learners.populations import GroupWeighed, group_people
+from preceptor.learners.populations import group_people
 from preceptor.learners.records import Record
-from preceptor.learners.weigh_people import weigh_people
-from preceptor.learners.weighing import Weighed, weigh
+from preceptor.learners.weighing import weigh
 from preceptor.model.person import Person
-from preceptor.model.world import Units
 
-ROOT = Path(__file__).parents[1]
-ALBRECHT = ROOT.parent / "shared" / "data" / "albrecht2019.csv"
 ROUNDS = (40, 80, 160)
 KAPPAS = ("κ of three", "κ of two")
-# What an earlier study of these data found: AIC against no learning, last quarter in nats.
-BEFORE = {"floor": (-889, 128), "bayesian": (-735, 109), "delta rule": (-502, 70)}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -166,57 +156,6 @@ def population(groups: int = 30, size: int = 10) -> str:
     )
 
 
-def albrecht_log(file: Path = ALBRECHT) -> tuple[pr.World, Log]:
-    """Albrecht and others (2019), experiment 1: three cues, all shown, six items repeated."""
-    with file.open(encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if row["phase"] == "training"]
-    cues = ["f1", "f2", "f3"]
-    values = np.array([[float(row[cue]) for cue in cues] for row in rows])
-    outcomes = np.array([float(row["outcome"]) for row in rows])
-    items = np.unique(np.column_stack([values, outcomes]), axis=0)
-    x, y = items[:, :3], items[:, 3]
-    units = Units(x.mean(axis=0), x.std(axis=0), "points", float(y.mean()))
-    standard, centred = units.standardise(x), units.centre(y)
-    weights = np.linalg.lstsq(standard, centred, rcond=None)[0]
-    left = float(np.mean((centred - standard @ weights) ** 2))
-    world = pr.World(weights, standard.T @ standard / len(y), left, names=cues, units=units)
-    names = [row["participant"] for row in rows]
-    seen: dict[str, int] = {}
-    rounds = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        rounds.append(seen[name])
-    answers = [float(row["prediction"]) for row in rows]
-    return world, Log(cues, names, rounds, np.ones_like(values, bool), values, answers, outcomes)
-
-
-def albrecht_weighed(file: Path = ALBRECHT, answers: str = "gaussian") -> GroupWeighed:
-    """All people weighed; κ does not matter, as nothing was hidden."""
-    world, log = albrecht_log(file)
-    return weigh_people(world, log, workers=1, dials=(0.0,), answers=answers)
-
-
-def albrecht(file: str = str(ALBRECHT)) -> str:
-    """-2 log evidence against no learning and the last quarter, with earlier results."""
-    found = albrecht_weighed(Path(file))
-    rows = []
-    for name, total in found.log_evidence.items():
-        best = sum(_best(weighed) == name for weighed in found.alone.values())
-        before = BEFORE.get(name)
-        rows.append([
-            name,
-            f"{-2 * (total - found.log_evidence['none']):.0f}",
-            f"{found.held_out[name] - found.held_out['none']:+.0f}",
-            best,
-            f"{found.families[name].mean:.2f}",
-            "" if before is None else f"{before[0]} / {before[1]:+d}",
-        ])  # fmt: skip
-    head = ["family", "-2 log evidence against none", "last quarter, nats", "best of people",
-            "frequency", "before: AIC / last quarter"]  # fmt: skip
-    shares = ", ".join(f"{name} {share.mean:.2f}" for name, share in found.groups.items())
-    return table(head, rows) + f"\n\n{len(found.alone)} people; frequencies of groups: {shares}"
-
-
 def speed() -> str:
     """Warm, on an 80-round log of five tests."""
     rng = np.random.default_rng(0)
@@ -235,16 +174,11 @@ def speed() -> str:
     return table(["answers", "families", "cells", "median"], rows)
 
 
-def _best(weighed: Weighed) -> str:
-    return max(weighed.log_evidence, key=weighed.log_evidence.__getitem__)
-
-
-TABLES = {f.__name__: f for f in (confusion, coverage, population, albrecht, speed)}
+TABLES = {f.__name__: f for f in (confusion, coverage, population, speed)}
 
 
 if __name__ == "__main__":
     chosen = sys.argv[1] if len(sys.argv) > 1 else ""
     if chosen not in TABLES:
         sys.exit(__doc__)
-    given = [int(text) if text.isdigit() else text for text in sys.argv[2:]]
-    print(TABLES[chosen](*given))
+    print(TABLES[chosen](*map(int, sys.argv[2:])))

@@ -21,6 +21,8 @@ together with weights that drift smoothly. Three choices:
 Tests are in standard deviations. For a person with a constant rate the coefficient is about that
 rate. Two placebos are computed in the same way: outcomes told later, and outcomes that are known
 but were not told.
+
+`level_test` asks the same of the level of answers: x is a constant 1.
 """
 
 from __future__ import annotations
@@ -214,6 +216,32 @@ def push_test(world: World, log: Log) -> PushTest:
     return push_test_of_rounds(world, list(rounds_of(world, log).values()))
 
 
+def level_test(world: World, log: Log) -> PushTest:
+    """Test whether the level of people's answers follows the outcomes that they were told before.
+
+    Answers rise after outcomes that were higher than the shown tests predict, whatever tests are
+    shown next: people learn the average outcome, or how common yes is, instead of weights.
+
+    Parameters
+    ----------
+    world
+        Joint distribution of tests and outcome.
+    log
+        What people were shown, answered and were told.
+
+    Returns
+    -------
+    PushTest
+        About 0 for people whose level stays.
+
+    Raises
+    ------
+    InvalidInput
+        The log is about other tests.
+    """
+    return push_test_of_rounds(world, list(rounds_of(world, log).values()), level=True)
+
+
 class _Residuals(NamedTuple):
     """Residuals of one person's pushes (T, 3) and answers (T,) after drifting weights.
 
@@ -225,21 +253,25 @@ class _Residuals(NamedTuple):
     basis: FloatArray
 
 
-def push_test_of_rounds(world: World, people: list[AnsweredRounds]) -> PushTest:
+def push_test_of_rounds(
+    world: World, people: list[AnsweredRounds], *, level: bool = False
+) -> PushTest:
     """Run the test on rounds in the world's units, one entry for each person."""
-    parts = [found for rounds in people if (found := _residuals(world, rounds)) is not None]
+    parts = [found for rounds in people if (found := _residuals(world, rounds, level)) is not None]
     past, future, untold = _regressions(parts) if parts else [None] * 3
     return PushTest(past, future, untold, len(parts), sum(part.answers.size for part in parts))
 
 
-def _residuals(world: World, rounds: AnsweredRounds) -> _Residuals | None:
+def _residuals(world: World, rounds: AnsweredRounds, level: bool) -> _Residuals | None:
     """Pushes by past, future and untold outcomes; None if there are too few rounds."""
     x = rounds.values / np.sqrt(np.diag(world.covariance))
     rest = np.nan_to_num(surprises(world, rounds))
     told, known = rounds.told, ~np.isnan(rounds.outcomes)
-    basis = _drifting(world, rounds, x, np.where(told, rest, 0.0))
+    basis = _drifting(world, rounds, x, None if level else np.where(told, rest, 0.0))
     if basis is None:
         return None
+    if level:
+        x = np.ones((told.size, 1))
     ahead = _pushes(x[::-1], rest[::-1], told[::-1])[::-1]
     untold = known & ~told
     if np.count_nonzero(untold) < _FEWEST:
@@ -263,26 +295,28 @@ def _pushes(x: FloatArray, rest: FloatArray, told: npt.NDArray[np.bool_]) -> Flo
 
 
 def _drifting(
-    world: World, rounds: AnsweredRounds, x: FloatArray, rest: FloatArray
+    world: World, rounds: AnsweredRounds, x: FloatArray, rest: FloatArray | None
 ) -> FloatArray | None:
     """Orthonormal columns (T, c) of all that is not a push; None if there are too few rounds.
 
     Hidden tests are taken to be average or filled in from the others, whichever fits the answers
     better: that does not involve outcomes, so it cannot mimic a push. In many people the level
-    follows the last surprise, which is one more column.
+    follows the last surprise, of `rest` (T,), which is one more column unless it is tested itself.
     """
     length, size = x.shape
     degree = _HIGHEST_DEGREE
     while degree and length < _ROUNDS_A_COEFFICIENT * (size * (degree + 1) + 2):
         degree -= 1
     powers = np.polynomial.legendre.legvander(np.linspace(-1.0, 1.0, length), degree)
-    last = np.concatenate([[0.0], rest[:-1]])
+    constant = [np.ones(length)]
+    if rest is not None:
+        constant.append(np.concatenate([[0.0], rest[:-1]]))
     best, least = None, math.inf
     scale = np.sqrt(np.diag(world.covariance))
     knowing = filled_in(Imputer(world.covariance), rounds.shown, rounds.values) / scale
     for filled in (x, knowing):
         weights = (filled[:, :, None] * powers[:, None, :]).reshape(length, -1)
-        columns = np.column_stack([weights, np.ones(length), last])
+        columns = np.column_stack([weights, *constant])
         u, s, _ = np.linalg.svd(columns, full_matrices=False)
         basis = u[:, s > 1e-9 * s[0]]
         over = float(np.sum((rounds.answers - basis @ (basis.T @ rounds.answers)) ** 2))
@@ -300,10 +334,8 @@ def _regressions(parts: list[_Residuals]) -> list[Push | None]:
     square = np.sum([part.pushes.T @ part.pushes for part in parts], axis=0)
     there = [column for column in range(square.shape[0]) if square[column, column] > 0.0]
     found: list[Push | None] = [None] * square.shape[0]
-    if 0 in there:
-        found[0] = _regressed(parts, [0])
-        for column in there[1:]:
-            found[column] = _regressed(parts, [column, 0])
+    for column in there:
+        found[column] = _regressed(parts, [column, 0] if column and 0 in there else [column])
     return found
 
 

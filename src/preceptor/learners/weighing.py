@@ -290,6 +290,12 @@ class Weighed:
         record = self.setting.rounds.record
         return self._of_theta(record.world.size, 0.0, self.setting.prior.bias, record.outcome_sd)
 
+    @cached_property
+    def follow(self) -> Estimate:
+        """Share of the last surprise that answers follow, averaged over kinds."""
+        prior, size = self.setting.prior, self.setting.rounds.record.world.size
+        return self._of_theta(size + 1, prior.follow_mean / prior.follow, 1.0, prior.follow)
+
     def _of_theta(self, column: int, middle: float, scale: float, unit: float) -> Estimate:
         shares, means, sds = self._over_cells("mean", "sds")
         own = mixture(shares, means[:, column], sds[:, column])
