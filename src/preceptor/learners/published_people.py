@@ -16,6 +16,7 @@ from preceptor._base.progress import Progress
 from preceptor._base.values import Value
 from preceptor.data.log import Log
 from preceptor.data.public_experiments import Arm
+from preceptor.learners.evidence_cells import Estimate
 from preceptor.learners.populations import GroupWeighed
 from preceptor.learners.posterior import NuisancePrior
 from preceptor.learners.push_test import PushTest, level_test, push_test
@@ -82,7 +83,7 @@ class ArmResult(Value):
     people: int
     answers: int
     told: int
-    groups: dict[str, Points]
+    groups: dict[str, Estimate]
     none_of_these: float
     families: dict[str, FamilyResult]
     rate: Points
@@ -128,7 +129,7 @@ def measure(arm: Arm, *, workers: int | None = 1, progress: Progress | None = No
         people=len(people),
         answers=len(arm.log),
         told=told,
-        groups={name: tuple(share) for name, share in found.groups.items()},
+        groups=found.groups,
         none_of_these=found.none_of_these,
         families=_families(found),
         rate=_rates(found),

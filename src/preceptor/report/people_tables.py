@@ -29,7 +29,7 @@ def people_tables(arms: Sequence[ArmResult]) -> str:
         "these:",
         _table(
             ["arm", "people", "answers", *GROUPS, "none of these"],
-            ([_named(arm), arm.people, arm.answers, *(_share(arm.groups[name]) for name in GROUPS),
+            ([_named(arm), arm.people, arm.answers, *(arm.groups[name] for name in GROUPS),
               f"{arm.none_of_these:.2f}"] for arm in arms),
         ),
         "10, 50 and 90 % of people: share of an error that a showing removes, share that remains "
@@ -58,10 +58,6 @@ def people_tables(arms: Sequence[ArmResult]) -> str:
 
 def _named(arm: ArmResult) -> str:
     return arm.name if arm.told else f"{arm.name} (placebo)"
-
-
-def _share(share: Points) -> str:
-    return "{:.2f} ({:.2f} to {:.2f})".format(*share)
 
 
 def _points(points: Points | None) -> str:
