@@ -30,8 +30,8 @@ from preceptor.live.study.arms import Arm, kept_arms
 from preceptor.live.study.cases import DrawnCases, case_list
 from preceptor.live.study.config import (
     ChoiceQuestion,
-    LikertQuestion,
     NumberQuestion,
+    Scale,
     Survey,
     SurveyQuestion,
     TextQuestion,
@@ -131,19 +131,26 @@ class BotParticipant:
         if step.kind == "survey":
             return self._surveyed(block, step.block)
         if step.kind == "ask":
-            return {"answer": self._answered(page, self.study.protocol.trials[step.index])}
+            given = {"answer": self._answered(page, self.study.protocol.trials[step.index])}
+            if block.confidence is not None:
+                given["confidence"] = _any_answer(block.confidence, self._rng(step.index, "sure"))
+            return given
         return {}
 
     def _surveyed(self, block: Survey, number: int) -> dict[str, str]:
         """Random answers; some optional questions are left out."""
-        key = [self.study.configuration.seed, number, *self.name.encode()]
-        rng = np.random.default_rng(key)
+        rng = self._rng(number, "survey")
         answers = {}
         for i, question in enumerate(block.question):
             if question.optional and rng.random() < _LEFT_OUT:
                 continue
             answers[f"question-{i}"] = _any_answer(question, rng)
         return answers
+
+    def _rng(self, number: int, what: str) -> np.random.Generator:
+        """For answers that are about nothing in the world."""
+        key = [self.study.configuration.seed, number, *f"{what} {self.name}".encode()]
+        return np.random.default_rng(key)
 
     def _answered(self, page: ReadPage, trial: Trial) -> str:
         assert page.stage is not None
@@ -225,8 +232,8 @@ class BotParticipant:
         return read_page(answer.text)
 
 
-def _any_answer(question: SurveyQuestion, rng: np.random.Generator) -> str:
-    """A random valid answer to a question of a survey."""
+def _any_answer(question: SurveyQuestion | Scale, rng: np.random.Generator) -> str:
+    """A random valid answer to a question of a survey, or on a scale."""
     if isinstance(question, TextQuestion):
         return "simulated"[: question.longest]
     if isinstance(question, NumberQuestion):
@@ -234,7 +241,7 @@ def _any_answer(question: SurveyQuestion, rng: np.random.Generator) -> str:
         high = math.inf if question.high is None else question.high
         value = min(max(float(rng.integers(100)), low), high)
         return repr(value)
-    assert isinstance(question, (ChoiceQuestion, LikertQuestion))
+    assert isinstance(question, (ChoiceQuestion, Scale))
     return str(rng.integers(question.size) + 1)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import parse_qsl
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,6 +13,7 @@ import preceptor as pr
 from preceptor.live.store.database import Store
 from tests.live.service.servers import LEARNER, WORLD, Server, start
 from tests.live.study.opened import open_study, small_study
+from tests.live.study.test_answers_with_more import with_confidence
 from tests.live.study.test_survey import with_survey
 from tests.live.web.browsing import PHONE, Visitors, axe, follow, is_within, press
 
@@ -34,6 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         open_study(store, small_study(id="slider", outcome={"answer": "slider", **LIMITS}))
         decides = {"problem": _yes_no(pr.Decision()), "outcome": {"unit": "", "name": "Ill"}}
         open_study(store, small_study(id="decides", **decides))
+        open_study(store, small_study(id="sure", block=with_confidence()))
         open_study(store, small_study(id="survey", block=with_survey()))
         percent = {"problem": _yes_no(pr.Brier()), "outcome": {"unit": "", "name": "Ill"}}
         open_study(store, small_study(id="percent", **percent))
@@ -278,6 +281,29 @@ def test_yes_or_no_and_percent(visitor: Visitors):
     page.get_by_label("How likely: Ill").fill("70,5")
     press(page, "Answer")
     expect(page.locator("#said")).to_have_text("70.5%")
+
+
+def test_confidence_and_time_come_with_an_answer(visitor: Visitors, site: Server):
+    visitor.forgive("status of 422")
+    page = visitor(size=PHONE)
+    at_first_case(page, "sure")
+    go_on(page)  # practice does not ask
+    press(page, "Continue")
+    axe(page)
+    assert is_within(page)
+    page.locator("#answer").fill("7")
+    press(page, "Answer")
+    expect(page.get_by_role("alert")).to_contain_text("Choose how sure you are.")
+    expect(page.locator("#answer")).to_have_value("7")
+    axe(page)
+    before = float(page.locator("input[name=elapsed]").input_value())
+    page.get_by_label("7: completely").check()
+    with page.expect_request("**/now") as sent:
+        press(page, "Answer")
+    form = dict(parse_qsl(sent.value.post_data or ""))
+    assert float(form["elapsed"]) >= before >= 0.0
+    assert form["confidence"] == "7"
+    expect(page.locator("#said")).to_have_text("7.0 points")
 
 
 @pytest.mark.parametrize("javascript", [True, False])

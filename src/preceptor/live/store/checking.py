@@ -73,6 +73,7 @@ _LATER = (
     "answered",
     "outcome_known_at",
     "seconds",
+    "sent_with",
 )
 
 
@@ -246,6 +247,7 @@ class _Rebuilt:
                     "outcome": said["outcome"],
                     "answered": self.answers,
                     "seconds": said["seconds"],
+                    "sent_with": said["sent_with"],
                     "outcome_known_at": self.answers if said["status"] == "told" else None,
                 }
             case "told" | "untold":

@@ -49,6 +49,7 @@ class StoredRound:
     shown_at: str | None = None
     predicted_at: str | None = None
     ended_at: str | None = None
+    sent_with: dict[str, Any] | None = None
     seconds: float | None = None
     seq: int = 0
 
@@ -195,8 +196,9 @@ def predict(
     prediction: float,
     taught: Sequence[int],
     outcome: float | None,
+    sent_with: dict[str, Any] | None = None,
 ) -> StoredRound:
-    """Record what the person answered.
+    """Record what the person answered, and what came with the answer.
 
     `taught` is 1 for each column that was shown. `outcome` is given where the server holds the
     case: then the round ends here, told or not.
@@ -212,7 +214,7 @@ def predict(
     # The last event of a round that is shown is its showing.
     seconds = chain.seconds_since(connection, there.seq)
     changed: dict[str, Any] = {"prediction": prediction, "predicted_at": at, "answered": answers}
-    changed["seconds"] = seconds
+    changed |= {"seconds": seconds, "sent_with": sent_with}
     changed["status"] = "predicted" if there.feedback else "untold"
     if outcome is not None:
         changed |= {"outcome": outcome, "ended_at": at}
@@ -222,7 +224,7 @@ def predict(
     if there.feedback:
         moved |= {"counts": added(who.counts, taught, 1), "position": who.position + 1}
     said = {"prediction": prediction, "outcome": outcome, "status": changed["status"]}
-    said |= {"seconds": seconds}
+    said |= {"seconds": seconds, "sent_with": sent_with}
     return _moved(connection, who, there, "predicted", said, changed, **moved)
 
 

@@ -107,7 +107,7 @@ def explain_failure(error: SQLAlchemyError) -> StoreFailure:
 
 
 # Raise this with every change of the tables, so that older databases are refused.
-VERSION = 6
+VERSION = 7
 # Rounds that are not answered yet; a person has at most one.
 OPEN = ("offered", "shown")
 STATUSES = (*OPEN, "predicted", "told", "untold", "abandoned")
@@ -238,6 +238,7 @@ round_ = Table(
     Column("shown_at", String(32)),
     Column("predicted_at", String(32)),
     Column("ended_at", String(32)),
+    Column("sent_with", Json),  # what came with the answer: confidence, time by the browser
     Column("seconds", Double),  # from showing to the answer; null if no clock ran all the time
     Column("seq", BigInteger, nullable=False),  # last event that changed it: the log's cursor
     CheckConstraint(f"status IN {STATUSES}", name="round_status"),

@@ -131,6 +131,29 @@ class Instructions(Part):
     attempts: Annotated[StrictInt, Field(ge=1, le=100)] = 3
 
 
+class Scale(Part):
+    """A scale from 1 to `points` with words for its two ends."""
+
+    points: Annotated[StrictInt, Field(ge=2, le=11)] = 5
+    ends: Annotated[list[Line], Field(min_length=2, max_length=2)]
+
+    @property
+    def size(self) -> int:
+        """How many answers there are."""
+        return self.points
+
+    def in_words(self) -> str:
+        """The scale with its ends."""
+        return f"1 ({self.ends[0]}) to {self.points} ({self.ends[1]})"
+
+
+class Confidence(Scale):
+    """How sure participants are of an answer, asked with it."""
+
+    text: Line = "How sure are you?"
+    ends: Annotated[list[Line], Field(min_length=2, max_length=2)] = ["not at all", "completely"]
+
+
 class Practice(Part):
     """Rounds to get used to the page; by default without feedback."""
 
@@ -141,6 +164,7 @@ class Practice(Part):
     show: Annotated[list[Shown], Field(min_length=1)]
     feedback: StrictBool = False
     cases: Literal["common", "own"] = "common"
+    confidence: Confidence | None = None
 
 
 class Training(Part):
@@ -151,6 +175,7 @@ class Training(Part):
     text: Prose | None = None
     rounds: Rounds
     feedback: StrictBool = True
+    confidence: Confidence | None = None
     break_every: Natural | None = None
     check: list[Check] = Field(default=[], max_length=50)
 
@@ -165,6 +190,7 @@ class Testing(Part):
     show: list[Shown] = Field(default=[], max_length=500)  # sets, in turn
     probe: list[Probe] = Field(default=[], max_length=500)
     cases: Literal["common", "own"] = "own"
+    confidence: Confidence | None = None
     check: list[Check] = Field(default=[], max_length=50)
     # Participants come back for it this many days after the block before, and keep their place for
     # `within_days` more.
@@ -202,17 +228,10 @@ class ChoiceQuestion(SurveyQuestion):
         return len(self.choices)
 
 
-class LikertQuestion(SurveyQuestion):
-    """A scale from 1 to `points` with words for its two ends."""
+class LikertQuestion(SurveyQuestion, Scale):
+    """A point on a scale."""
 
     kind: Literal["likert"]
-    points: Annotated[StrictInt, Field(ge=2, le=11)] = 5
-    ends: Annotated[list[Line], Field(min_length=2, max_length=2)]
-
-    @property
-    def size(self) -> int:
-        """How many answers there are."""
-        return self.points
 
 
 class NumberQuestion(SurveyQuestion):
@@ -366,6 +385,12 @@ class Configuration(Part):
     analysis: Analysis
     assumed: AssumedPeople = AssumedPeople()
     privacy: Privacy = Privacy()
+
+    @property
+    def confidence(self) -> dict[int, Scale]:
+        """Scales of the blocks that ask for confidence, by number of the block."""
+        found = {i: getattr(each, "confidence", None) for i, each in enumerate(self.block, start=1)}
+        return {number: scale for number, scale in found.items() if scale is not None}
 
 
 ArmConfig.model_rebuild()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import pprint
 import re
 import secrets
@@ -60,6 +61,10 @@ Row = dict[str, Any]
 FINISHED = "finished"
 _YES_NO = ("yes", "no")
 _WHO = "Participant; the same name in all files of this export"
+_TRUST = ("possible", "impossible", "unchecked")
+# The server's time contains the browser's. Clocks of two machines differ by far less than this in
+# the time that a case takes.
+_SLACK = 1.0
 _UNTIMED = "Whether that time is unknown, because the server was restarted in between"
 _ROW = "Name of the row, unique in all files"
 _ARM = "What decided what was shown in training"
@@ -326,6 +331,12 @@ def _round_columns(study: Study) -> list[Variable]:
                  lambda r: _flag(r.one.feedback), levels=_YES_NO),
         Variable("seconds", "From showing the case to the answer, by a clock that cannot be set",
                  lambda r: r.one.seconds, "s"),
+        Variable("browser_seconds", "From displaying the case to the answer, by the participant's "
+                 "browser; empty without JavaScript", lambda r: _browser_time(r.one)[0], "s"),
+        Variable("browser_time", "Whether that can be: not below 0, and not more than "
+                 f"{_SLACK:g} s longer than by the server's clock; empty without JavaScript",
+                 lambda r: _browser_time(r.one)[1], levels=_TRUST),
+        *_confidence_columns(study),
         Variable("untimed", _UNTIMED, lambda r: _flag(r.one.seconds is None), levels=_YES_NO),
         Variable("recommended", "Tests that the arm recommended, separated by semicolons",
                  lambda r: ";".join(r.one.recommended or ())),
@@ -468,6 +479,32 @@ def _event_columns() -> list[Variable]:
 
 def _flag(holds: bool) -> str:
     return "yes" if holds else "no"
+
+
+def _browser_time(one: StoredRound) -> tuple[float | None, str]:
+    """The seconds that a browser claims, and whether they can be true."""
+    typed = (one.sent_with or {}).get("elapsed", "")
+    if not typed:
+        return None, ""
+    try:
+        seconds = float(typed)
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        return None, "impossible"
+    if seconds < 0.0 or (one.seconds is not None and seconds > one.seconds + _SLACK):
+        return seconds, "impossible"
+    return seconds, "unchecked" if one.seconds is None else "possible"
+
+
+def _confidence_columns(study: Study) -> list[Variable]:
+    """A column if a block asks for confidence; scales may differ between blocks."""
+    asked = study.configuration.confidence
+    if not asked:
+        return []
+    scales = [f"block {number}: {scale.in_words()}" for number, scale in asked.items()]
+    about = f"How sure the participant was; {'; '.join(scales)}"
+    return [Variable("confidence", about, lambda r: (r.one.sent_with or {}).get("confidence"))]
 
 
 def _add_analysis(

@@ -423,7 +423,12 @@ def _protocol(said: Configuration) -> Section:
         kind = block.kind if later is None else f"{block.kind}, {later:g} days later"
         rows.append((str(number), block.title, kind, size, feedback, str(checks or "")))
     head = ("", "block", "kind", "rounds", "outcome is", "checks")
-    return Section("Protocol", (), (head, *rows))
+    sure = [
+        f"In block {number}, participants say how sure they are of each answer, from "
+        f"{scale.in_words()}."
+        for number, scale in said.confidence.items()
+    ]
+    return Section("Protocol", tuple(sure), (head, *rows))
 
 
 def _surveys(said: Configuration) -> Iterator[Section]:
@@ -441,7 +446,7 @@ def _answers(question: SurveyQuestion) -> str:
     if isinstance(question, ChoiceQuestion):
         return " / ".join(question.choices)
     if isinstance(question, LikertQuestion):
-        return f"1 ({question.ends[0]}) to {question.points} ({question.ends[1]})"
+        return question.in_words()
     if isinstance(question, NumberQuestion):
         low = "" if question.low is None else f" from {question.low:g}"
         high = "" if question.high is None else f" up to {question.high:g}"

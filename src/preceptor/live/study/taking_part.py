@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -195,8 +195,15 @@ def _quiz(
     return advance(connection, here, who, who.stage - len(block.pages))
 
 
+class CaseAnswer(NamedTuple):
+    """An answer to a case, and what came with it: confidence, and seconds by the browser."""
+
+    value: float
+    sent_with: dict[str, Any]
+
+
 def _case(
-    connection: Connection, here: LiveStudy, who: Participant, step: Step, given: float
+    connection: Connection, here: LiveStudy, who: Participant, step: Step, given: CaseAnswer
 ) -> Participant:
     """The answer to a case; its outcome is looked up, and told if the trial has feedback."""
     person = people.find(connection, who.id)
@@ -205,7 +212,7 @@ def _case(
     assert there.case_number is not None
     outcome = plans.case_of(connection, person.case_list, there.case_number).outcome
     taught = here.guide.words.counted(there.shown or ())
-    rounds.predict(connection, person, there, given, taught, outcome)
+    rounds.predict(connection, person, there, given.value, taught, outcome, given.sent_with)
     return advance(connection, here, who)
 
 

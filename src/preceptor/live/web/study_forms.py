@@ -29,7 +29,7 @@ from preceptor.live.study.config import (
     TextQuestion,
 )
 from preceptor.live.study.study import Step
-from preceptor.live.study.taking_part import LiveStudy
+from preceptor.live.study.taking_part import CaseAnswer, LiveStudy
 
 _STARS = re.compile(r"(?<![\w*])\*(?! )([^*]+)(?<! )\*(?![\w*])")
 
@@ -149,6 +149,8 @@ def verdict(here: LiveStudy, said: float, true: float) -> str:
 
 
 Form = Mapping[str, Any]
+# Characters that are kept of the seconds that a browser counted.
+_LONGEST_TIME = 20
 
 # A percent sign is allowed in both.
 _number = partial(parse_number, unit="%")
@@ -183,7 +185,32 @@ def _short(typed: str) -> str:
     return typed if len(typed) <= 40 else typed[:40] + "…"
 
 
-def _answer(here: LiveStudy, step: Step, form: Form) -> float:
+def _answer(here: LiveStudy, step: Step, form: Form) -> CaseAnswer:
+    """The answer to a case, with the participant's confidence and the time by their browser."""
+    scale = getattr(here.study.configuration.block[step.block], "confidence", None)
+    faults: dict[str, str] = {}
+    sent_with: dict[str, Any] = {"elapsed": text_of(form, "elapsed")[:_LONGEST_TIME]}
+    value = 0.0
+    try:
+        value = _predicted(here, form)
+    except InvalidForm as unfit:
+        faults |= unfit.faults
+    if scale is not None:
+        sent_with["confidence"] = _point(text_of(form, "confidence"), scale.size)
+        if sent_with["confidence"] is None:
+            faults["confidence"] = "Choose how sure you are."
+    if faults:
+        raise InvalidForm(faults)
+    return CaseAnswer(value, sent_with)
+
+
+def _point(typed: str, size: int) -> int | None:
+    """The number of a choice or of a point of a scale, from 1; None if it is none."""
+    is_number = typed.isascii() and typed.isdigit() and len(typed) <= len(str(size))
+    return int(typed) if is_number and 1 <= int(typed) <= size else None
+
+
+def _predicted(here: LiveStudy, form: Form) -> float:
     typed, kind = text_of(form, "answer"), here.study.answer
     if kind == "yes or no":
         if typed not in ("0", "1"):
@@ -241,9 +268,9 @@ def _quiz(here: LiveStudy, step: Step, form: Form) -> list[int]:
     assert isinstance(block, Instructions)
     chosen, faults = [], {}
     for i, question in enumerate(block.question):
-        given = text_of(form, f"question-{i}")
-        if given.isascii() and given.isdigit() and 1 <= int(given) <= len(question.choices):
-            chosen.append(int(given))
+        given = _point(text_of(form, f"question-{i}"), len(question.choices))
+        if given is not None:
+            chosen.append(given)
         else:
             faults[f"question-{i}"] = f"Question {i + 1} has no answer yet."
     if faults:
@@ -282,9 +309,10 @@ def _surveyed(question: SurveyQuestion, typed: str) -> float | str:
             raise InvalidForm({"answer": f"The text is {over:,} characters too long."})
         return typed
     assert isinstance(question, (ChoiceQuestion, LikertQuestion))
-    if not (typed.isascii() and typed.isdigit() and 1 <= int(typed[:9]) <= question.size):
+    point = _point(typed, question.size)
+    if point is None:
         raise InvalidForm({"answer": "choose one of the answers."})
-    return int(typed[:9])
+    return point
 
 
 def _check(here: LiveStudy, step: Step, form: Form) -> float:

@@ -142,6 +142,7 @@ def _case(visit: Visit, step: Step) -> dict[str, Any]:
         "high": 100.0 if here.study.answer == "percent" else look.high,
         "places": 10.0**-look.decimals,
         "choices": choices(here),
+        "confidence": getattr(here.study.configuration.block[step.block], "confidence", None),
     }
 
 

@@ -151,10 +151,9 @@ async def _late(visit: access.Visit, stage: int, form: Form) -> str | None:
         if step.kind != "ask":
             return None
         try:
-            given = READ["ask"](here, step, form)
-            return (
-                None if given == rounds.find(connection, who, step.index).prediction else "already"
-            )
+            given = READ["ask"](here, step, form).value
+            same = given == rounds.find(connection, who, step.index).prediction
+            return None if same else "already"
         except (InvalidForm, NotFound):
             return "already"
 
