@@ -14,7 +14,7 @@ from preceptor.cli._console import argument, check_target, echo_json, option, sa
 from preceptor.errors import InvalidInput
 from preceptor.model.evaluation import people_of
 from preceptor.model.plan import Plan
-from preceptor.simulation.named import EXEMPLAR, HUMANS, PERSON_NAMES
+from preceptor.simulation.named import EXEMPLAR, HUMAN_NAMES, HUMANS
 
 if TYPE_CHECKING:
     from preceptor import Problem
@@ -71,7 +71,7 @@ def simulate(
         str | None,
         option(
             "Kind of learner, or a kind of `plan --person` (default: the plan's own person).",
-            words=(*PERSON_NAMES, EXEMPLAR, "all"),
+            words=(*HUMAN_NAMES, "all"),
             metavar="|".join((*HUMANS, EXEMPLAR, "all")),
         ),
     ] = None,
@@ -86,7 +86,7 @@ def simulate(
 ) -> None:
     """Play a plan and its rivals with simulated people, and compare their losses."""
     check_target(log, plan, endings=_options.LOG_ENDINGS)
-    known = (*PERSON_NAMES, EXEMPLAR, "all")
+    known = (*HUMAN_NAMES, "all")
     if human not in (None, *known):
         raise InvalidInput(f"--human: {human!r}, must be one of {', '.join(known)}")
     if policy not in _POLICIES:

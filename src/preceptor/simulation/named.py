@@ -113,8 +113,9 @@ HUMANS = {
 }
 # A simulated person who remembers cases, and how fast similarity falls with distance for them.
 EXEMPLAR, _SENSITIVITY = "exemplar", 0.7
-# All names of people that can be planned for and simulated (`simulation/named.py`).
+# All names of people that can be planned for and simulated, and of those that can be simulated.
 PERSON_NAMES = (*HUMANS, *(kind for kind in KINDS if kind not in HUMANS))
+HUMAN_NAMES = (*PERSON_NAMES, EXEMPLAR)
 
 
 # --- Simulated people by name: the kinds that can be planned for, and the rest of the cast ---
@@ -172,7 +173,7 @@ def human_named(problem: Problem, name: str | None, noise: float = 0.0) -> Human
     problem
         The problem whose person they resemble.
     name
-        One of `PERSON_NAMES`, "exemplar" for a person who remembers cases, or None.
+        One of `HUMAN_NAMES`, or None.
     noise
         Standard deviation of the response noise, in units of the outcome.
 

@@ -26,6 +26,7 @@ from preceptor.live.study.power import (
 )
 from preceptor.live.study.registration import from_template, template
 from preceptor.live.study.simulated_people import (
+    DRAWS,
     assumptions,
     make_stage,
     noise,
@@ -173,7 +174,7 @@ def test_a_tutor_s_people_are_played_beforehand():
     stage = with_tutored_banks(make_stage(study, made, 2), assumptions(study)[:1], seed=0)
     bank = stage.bank[0]
     trials = len(study.protocol.trials)
-    assert bank.which.shape == (1, 2, 3, trials)
+    assert bank.which.shape == (1, 2, DRAWS, trials)
     assert np.isfinite(bank.answers).all()
     training = [t.number for t in study.protocol.trials if t.training is not None]
     sizes = {len(stage.sets[i]) for i in np.unique(bank.which[..., training])}
@@ -192,6 +193,45 @@ def test_shares_have_wilson_intervals():
     middle, wide = 0.8 + z**2 / 20, z * np.sqrt(0.8 * 0.2 / 10 + z**2 / 400)
     assert share.low == pytest.approx((middle - wide) / (1 + z**2 / 10))
     assert share.high == pytest.approx((middle + wide) / (1 + z**2 / 10))
+
+
+def test_what_simulations_share_widens_their_intervals():
+    alone = Share.counted(100, 200)
+    wide = Share.counted(100, 200, 0.25)
+    # At one half quantiles are 0, and the interval is symmetric.
+    z = np.hypot(stats.norm.ppf(alone.high), 1.96 * 0.5)
+    assert wide.high == pytest.approx(stats.norm.cdf(z))
+    assert wide.low == pytest.approx(1.0 - wide.high)
+    assert Share.counted(100, 200, 1e-12).low == pytest.approx(alone.low, abs=1e-6)
+    for hits in (0, 200):
+        assert 0.0 < Share.counted(hits, 200, 0.1).high <= 1.0
+
+
+def test_banks_are_shared_by_the_arms_that_have_one():
+    study = study_of("deskilling", rounds=4)
+    run = _Simulations(study, make_arms(study), 10, 0)
+    kinds = assumptions(study)
+    assert run._shared(kinds[:1]) == pytest.approx(1.0 / DRAWS)
+    shares = np.array([0.4, 0.2, 0.15, 0.15, 0.1])
+    assert run._shared(kinds) == pytest.approx(np.sum(shares**2) / DRAWS)
+    half = study_of("deskilling", rounds=4, analysis={"compare": ["teaches", "fixed"]})
+    assert _Simulations(half, run.arms, 10, 0)._shared(kinds[:1]) == pytest.approx(0.5 / DRAWS)
+    plain = study_of(rounds=12)
+    assert _Simulations(plain, make_arms(plain), 10, 0)._shared(kinds) == 0.0
+
+
+@pytest.mark.slow
+def test_intervals_cover_what_other_banks_give():
+    """Who never learns differs by chance only: the level, whatever bank people come from."""
+    study = study_of("deskilling", rounds=3, assumed={"drop_out": 0.0, "careless": 0.0})
+    made = make_arms(study)
+    (never,) = (kind for kind in assumptions(study) if kind.name == "no-learning")
+    run = [
+        _Simulations(study, made, 60, seed).of([("no-learning", (never,))], [10])[0].cells[0].power
+        for seed in range(20)
+    ]
+    assert np.mean([share.share for share in run]) == pytest.approx(0.05, abs=0.025)
+    assert sum(share.low <= 0.05 <= share.high for share in run) >= 17
 
 
 def test_numbers_that_make_no_sense_are_refused_together(small):

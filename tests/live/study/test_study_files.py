@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +16,7 @@ from preceptor._base.files import parse_toml
 from preceptor.cli._app import app
 from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.learners.diagnostic_blocks import decisive_design
+from preceptor.learners.recommendations import TAU
 from preceptor.live.study.arms import Arm, make_arms
 from preceptor.live.study.opening import doubts, overview
 from preceptor.live.study.registration import from_template, placeholders, template, template_names
@@ -69,6 +72,51 @@ def test_the_decisive_template_is_the_decisive_design():
             results = dict(zip(trial.show, trial.values, strict=True))
             np.testing.assert_allclose([results[name] for name in step.show], step.values)
     assert study.problem.world.covariance[0, 1] == pytest.approx(0.8)
+
+
+def test_the_deskilling_template_compares_helping_with_teaching():
+    study = Study.from_dict(data_of("deskilling"))
+    arms = {arm.name: arm.in_view for arm in make_arms(study)}
+    assert arms == {"fixed": None, "helps": pr.CaseAware(0.0), "teaches": pr.CaseAware(TAU)}
+    tested = [
+        t.show for t in study.protocol.trials if t.block == study.configuration.analysis.block - 1
+    ]
+    pairs = [study.problem.world.name_of(pair) for pair in itertools.combinations(range(4), 2)]
+    assert Counter(map(frozenset, tested)) == dict.fromkeys(map(frozenset, pairs), 4)
+    assert {kind.human for kind in study.configuration.assumed.kind} >= {"exemplar", "delta-rule"}
+
+
+def test_the_deskilling_template_has_a_delayed_block_to_uncomment():
+    text = template("deskilling")
+    begin, end = text.index("# [[block]]"), text.index('[[block]]\nkind = "debrief"')
+    late = re.sub(r"^# ?", "", text[begin:end], flags=re.MULTILINE)
+    study = Study.from_dict(parse_toml(text[:begin] + late + text[end:]))
+    (block,) = (b for b in study.configuration.block if getattr(b, "after_days", None))
+    assert (block.after_days, block.within_days) == (7.0, 3.0)
+    assert len(study.protocol.trials) == 2 + 60 + 24 + 24
+
+
+def test_an_assistant_that_teaches_for_other_sets_than_the_test_is_doubted():
+    data = data_of("deskilling")
+    study = Study.from_dict(data)
+    arms = make_arms(study)
+    assert not [each for each in doubts(study, arms) if "its assistant" in each]
+    data["arm"][2]["alone"] = "best"
+    said = list(doubts(Study.from_dict(data), arms))
+    assert "prepares people for the most predictive set" in " ".join(said)
+    data["arm"][2]["alone"] = "any"
+    data["block"][4]["show"] = [["amber", "blue"]]
+    assert "the test shows other sets" in " ".join(doubts(Study.from_dict(data), arms))
+
+
+def test_people_who_remember_cases_can_be_assumed():
+    data = data_of("deskilling")
+    kinds = data["assumed"]["kind"]
+    (exemplar,) = (kind for kind in kinds if kind["human"] == "exemplar")
+    exemplar |= {"rate": 0.1, "imputation": 0.5}
+    said = " ".join(faults_of(data))
+    assert "exemplar has no rate" in said
+    assert "exemplar remembers cases and imputes nothing" in said
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from preceptor._base.progress import Progress
 from preceptor._base.words import counted, listed
 from preceptor.errors import InvalidInput
+from preceptor.learners.case_choice import alone_shares
+from preceptor.learners.case_policy import CaseAware
 from preceptor.live.store import plans, studies
 from preceptor.live.store.database import Store
 from preceptor.live.store.studies import KeptArm, KeptStudy
@@ -22,6 +25,7 @@ from preceptor.live.store.tables import Conflict
 from preceptor.live.study.analysis import FEW
 from preceptor.live.study.arms import Arm, make_arms
 from preceptor.live.study.config import Testing, Training
+from preceptor.live.study.measures import trials_of
 from preceptor.live.study.power import noise_in_words
 from preceptor.live.study.registration import (
     Registration,
@@ -33,6 +37,7 @@ from preceptor.live.study.registration import (
     unwritten,
 )
 from preceptor.live.study.study import Study
+from preceptor.planning.candidate_sets import limited_to_candidates
 
 # Typical seconds for a step or a question, and for a word: a rough estimate for consent forms and
 # payment, not a measurement.
@@ -106,6 +111,7 @@ def doubts(study: Study, arms: Sequence[Arm]) -> Iterator[str]:
         yield f"{counted(len(left), 'place')} to fill in: {listed(list(dict.fromkeys(left))[:3])}"
     yield from _doubts_about_arms(study, arms)
     yield from _doubts_about_blocks(study)
+    yield from _doubts_about_working_alone(study)
     compared, all_arms = len(said.analysis.compare), len(said.arm)
     if said.people // all_arms < FEW:
         yield (
@@ -144,6 +150,31 @@ def _doubts_about_arms(study: Study, arms: Sequence[Arm]) -> Iterator[str]:
             yield f"{first} is expected to do better, but costs the problem's person more"
         elif compare[1] - compare[0] < 0.02 * compare[1] and compare[0] != compare[1]:
             yield f"{first} saves the problem's person less than 2% of what {second} costs"
+
+
+_LATER = {
+    "any": "all of the largest sets that the budget allows",
+    "best": "the most predictive set",
+}
+
+
+def _doubts_about_working_alone(study: Study) -> Iterator[str]:
+    """An assistant that teaches for other sets than the test has teaches the wrong things."""
+    problem, trials = study.problem, study.protocol.trials
+    tested = [
+        study.columns(trials[i].show or ()) for i in np.flatnonzero(trials_of(study, "test error"))
+    ]
+    family = limited_to_candidates(problem).sets
+    for arm in study.configuration.arm:
+        if arm.policy != CaseAware.kind or arm.tau == 0.0 or not tested:
+            continue
+        shares = alone_shares(problem, family, arm.alone)
+        taught = {family[i] for i in np.flatnonzero(shares).tolist()}
+        if {tuple(sorted(shown)) for shown in tested} != taught:
+            yield (
+                f"arm {arm.name}: its assistant prepares people for {_LATER[arm.alone]}, but the "
+                "test shows other sets; make them the same"
+            )
 
 
 def _doubts_about_blocks(study: Study) -> Iterator[str]:

@@ -40,6 +40,7 @@ from preceptor.live.study.measures import (
     unrelated_probability,
 )
 from preceptor.live.study.simulated_people import (
+    DRAWS,
     Assumption,
     SimulatedStudy,
     assumptions,
@@ -66,7 +67,7 @@ _CHUNK = 1_500
 
 @dataclass(frozen=True)
 class Share:
-    """A share of simulations or people, with its 95% Wilson interval."""
+    """A share of simulations or people, with a 95% interval: Wilson's, or a wider one."""
 
     share: float
     low: float
@@ -74,12 +75,24 @@ class Share:
     of: int
 
     @classmethod
-    def counted(cls, hits: int, of: int) -> Share:
-        """The share `hits` of `of`."""
+    def counted(cls, hits: int, of: int, shared: float = 0.0) -> Share:
+        """The share `hits` of `of`; `shared` is the variance of z-values that all of them share."""
         if of == 0:
             return cls(math.nan, 0.0, 1.0, 0)
         made = stats.binomtest(hits, of).proportion_ci(0.95, method="wilson")
-        return cls(hits / of, float(made.low), float(made.high), of)
+        low, high = float(made.low), float(made.high)
+        if shared:
+            # As quantiles, both errors are about normal; they are independent.
+            middle, wide = _quantile(hits / of, of), 1.96 * math.sqrt(shared)
+            low = stats.norm.cdf(middle - math.hypot(_quantile(low, of) - middle, wide))
+            high = stats.norm.cdf(middle + math.hypot(_quantile(high, of) - middle, wide))
+        return cls(hits / of, float(low), float(high), of)
+
+
+def _quantile(share: float, of: int) -> float:
+    """Normal quantile of a share; finite also for none and all of them."""
+    ends = 0.5 / of
+    return float(stats.norm.ppf(min(max(share, ends), 1.0 - ends)))
 
 
 @dataclass(frozen=True)
@@ -289,8 +302,7 @@ def _next_size(cells: Sequence[Cell], target: float, level: float) -> int | None
     aim, reach = target + (1.0 - target) / 4.0, stats.norm.ppf(1.0 - level / 2.0)
 
     def signal(cell: Cell) -> float:
-        ends = 0.5 / cell.power.of
-        return float(stats.norm.ppf(np.clip(cell.power.share, ends, 1.0 - ends)) + reach)
+        return _quantile(cell.power.share, cell.power.of) + float(reach)
 
     enough = [cell for cell in cells if cell.power.share >= target]
     above = enough[0] if enough else None
@@ -373,7 +385,8 @@ class _Simulations:
             mine = [each for item, each in zip(items, done, strict=True) if item[0] == which]
             runs = [run for each, _ in mine for run in each]
             cells = [
-                _cell(name, n, [run for run in runs if run[0] == n], said.level) for n in sizes
+                _cell(name, n, [run for run in runs if run[0] == n], said.level, self._shared(who))
+                for n in sizes
             ]
             told = None
             if said.measure == "kind" and len(who) == 1:
@@ -382,6 +395,18 @@ class _Simulations:
                 told = Told(name, *(Share.counted(int(count), total) for count in counts))
             found.append(_Simulated(tuple(cells), told))
         return found
+
+    def _shared(self, kinds: Sequence[Assumption]) -> float:
+        """Variance of z-values that simulations share, because they draw people from one bank.
+
+        A bank of D people at a place has a mean that is off by 1/D of their variance; so are the
+        means of several kinds, each by its squared share. Arms without a tutor have no bank.
+        """
+        compared = self.study.configuration.analysis.compare
+        tutored = [arm.is_adaptive for arm in self.arms if arm.name in compared]
+        shares = np.array([kind.weight for kind in kinds])
+        shares /= shares.sum()
+        return float(np.mean(tutored) * np.sum(shares**2) / DRAWS)
 
 
 # Simulations for `check`: enough to see a test that takes noise for an effect.
@@ -466,7 +491,7 @@ def _told(records: Records, numbers: FloatArray, why: Sequence[str]) -> IntArray
     return np.array([found.outcomes, found.others, found.unrelated, found.undecided])
 
 
-def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
+def _cell(name: str, size: int, runs: Sequence[_Run], level: float, shared: float = 0.0) -> Cell:
     table = np.array([run[1:] for run in runs])  # p, effect, deviation, excluded
     there = np.isfinite(table)
     sums = np.where(there, table, 0.0).sum(axis=0)
@@ -478,7 +503,8 @@ def _cell(name: str, size: int, runs: Sequence[_Run], level: float) -> Cell:
     standardised = effect / deviation if deviation > 0.0 else math.nan
     failed = int((~there[:, 0]).sum())
     # A test that could not be carried out counts as not significant.
-    return Cell(name, size, Share.counted(hits, len(runs)), effect, standardised, excluded, failed)
+    power = Share.counted(hits, len(runs), shared)
+    return Cell(name, size, power, effect, standardised, excluded, failed)
 
 
 _MARKERS = "osD^vP*X"
@@ -545,7 +571,8 @@ def _notes(found: Power) -> list[str]:
         )
     if found.tutored:
         notes.append(
-            "People with a tutor were drawn from a bank of three of every kind at every place."
+            f"People with a tutor were drawn from a bank of {DRAWS} of every kind at every place, "
+            "which intervals take into account."
         )
     return notes
 

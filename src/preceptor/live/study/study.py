@@ -36,7 +36,7 @@ from preceptor.live.study.config import (
 )
 from preceptor.model.problem import Problem
 from preceptor.model.sets import TestSet
-from preceptor.simulation.named import PERSON_NAMES
+from preceptor.simulation.named import EXEMPLAR, HUMAN_NAMES
 
 StepKind = Literal[
     "consent",
@@ -183,7 +183,7 @@ def _steps(number: int, block: Any, trials: Sequence[Trial]) -> Iterator[Step]:
 # Characters of all texts of a form: each may take 12 bytes of the 64 kB that the service accepts.
 LONGEST_TEXTS = 5_000
 # People without a learning rate that could be set.
-WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd")
+WITHOUT_RATE = ("no-learning", "bayesian", "bayes", "crowd", EXEMPLAR)
 _FOR_CASE_AWARE = ("tau", "knows", "alone", "pool", "plausible")
 # Ids that collide with addresses of the owner's pages.
 _TAKEN = ("enter", "leave")
@@ -378,10 +378,14 @@ def _measured_block_faults(study: Study, number: int) -> Iterator[str]:
 def _assumed_faults(study: Study) -> Iterator[str]:
     for number, kind in enumerate(study.configuration.assumed.kind, start=1):
         where = f"assumed.kind {number}"
-        if kind.human not in PERSON_NAMES:
-            yield f"{where}: {kind.human!r}, must be one of {', '.join(PERSON_NAMES)}"
+        if kind.human not in HUMAN_NAMES:
+            yield f"{where}: {kind.human!r}, must be one of {', '.join(HUMAN_NAMES)}"
         elif kind.rate is not None and kind.human in WITHOUT_RATE:
             yield f"{where}: {kind.human} has no rate that could be set; leave it out"
+        if kind.human == EXEMPLAR and kind.imputation is not None:
+            yield f"{where}: {kind.human} remembers cases and imputes nothing; leave that out"
+        if kind.human == EXEMPLAR and study.problem.is_binary:
+            yield f"{where}: {kind.human} needs a numeric outcome; leave it out"
 
 
 def _arm_faults(study: Study) -> Iterator[str]:
