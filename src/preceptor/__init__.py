@@ -51,6 +51,7 @@ from preceptor.people.folding import Folding
 from preceptor.people.forgetful import Forgetful
 from preceptor.people.outcome_learners import Bayesian, DeltaRule
 from preceptor.people.own_person import OwnPerson
+from preceptor.people.with_level import WithLevel
 from preceptor.planning.solvers import solve, solve_many
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ __all__ = [
     "TooLarge",
     "Tutor",
     "UnknownMethod",
+    "WithLevel",
     "World",
     "YesNoRisk",
     "advise",

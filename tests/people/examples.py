@@ -52,6 +52,18 @@ EXAMPLES = {
         pr.Folding(INITIAL, ONE_EACH, 1.0, 0.4),
         pr.Folding(INITIAL, GEOMETRIC, 0.7, OWN_COVARIANCE),
     ],
+    "with-level": [
+        pr.WithLevel(pr.DeltaRule([*INITIAL, 0.5], 0.05)),
+        pr.WithLevel(pr.DeltaRule([*INITIAL, -0.4], 0.05, 1.0, all_weights=True, leak=0.04)),
+        pr.WithLevel(pr.DeltaRule([*INITIAL, 0.8], 0.05, 0.5, cap=0.6)),
+        pr.WithLevel(pr.DeltaRule([*INITIAL, 0.8], 0.05, 0.5, decay=0.5)),
+        pr.WithLevel(pr.Learner([*INITIAL, 0.8], GEOMETRIC)),
+        pr.WithLevel(pr.Learner([*INITIAL, 0.8], pr.PowerLaw(0.8, floor=0.05), 0.5)),
+        pr.WithLevel(pr.Bayesian([*INITIAL, 0.8], 0.7, 0.5)),
+        pr.WithLevel(pr.Forgetful([*INITIAL, 0.8], GEOMETRIC)),
+        pr.WithLevel(pr.Folding([*INITIAL, 0.8], GEOMETRIC, 0.5)),
+        pr.WithLevel(pr.NoLearning([*INITIAL, 0.8])),
+    ],
     "crowd": [
         Crowd(
             {

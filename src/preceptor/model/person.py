@@ -97,6 +97,8 @@ class Person(Kind):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     # False if weights move by what is shown alone, whatever the results and the outcome are.
     learns_from_outcomes: ClassVar[bool] = True
+    # Whether the average outcome is learned too (`people/with_level.py`); otherwise it is known.
+    has_level: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -234,6 +236,24 @@ class Person(Kind):
         array of shape (..., n)
             In the world's units.
         """
+
+    def level_of(self, world: World, state: Any) -> FloatArray:
+        """Return the level of answers in a state, counted from the true one.
+
+        Parameters
+        ----------
+        world
+            Model of tests and outcomes.
+        state
+            State of a crowd of shape (...).
+
+        Returns
+        -------
+        array of shape (...)
+            What the person adds to the weighted sum of tests; 0 for people who know the average
+            outcome.
+        """
+        return np.zeros(())
 
     @abstractmethod
     def learn(
@@ -378,7 +398,7 @@ class Person(Kind):
         state
             A state from `fresh` or `learn`.
         weights
-            New weights, shape (..., n).
+            New weights, shape (..., n), followed by the level if the person has one.
 
         Returns
         -------
@@ -413,7 +433,7 @@ class Person(Kind):
         Returns
         -------
         Affine
-            The map.
+            The map; of weights and level, one row and column more, if the person has a level.
         """
 
     def surprise_step(self, world: World, state: Any) -> SurpriseStep | None:

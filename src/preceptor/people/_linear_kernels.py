@@ -4,7 +4,8 @@ The state is P = E[g g'] with g = (errors, 1), n + 1 numbers each. A round with 
 applies a low-rank update to P. Prices of all sets share a few products of n + 1 by n + 1 matrices
 per round; each set then reads k by k slices of them. Names follow `moments.py`; `readings` are the
 tuple (members, sizes, omega, variance, solved, offset, residual), `rules` (own, pull, gain2,
-all_weights, cap, keep, push).
+all_weights, cap, keep, push, constant); `constant` says whether the last test of every set is a
+constant, whose fourth moment is 1 and not 3.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def _directions(s, k, members, reading, all_weights, directions):
 
 
 @hot_jit
-def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, VW, out):
+def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, VW, out):
     """𝓜[W] + N2 of a full step: the scatter (k, k) that surprises add beyond their mean."""
     slope = _capped(cap, loss)[0]
     multiply(variance[s], W, k, k, k, VW)
@@ -119,6 +120,8 @@ def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, VW, out):
     for i in range(k):
         for j in range(k):
             out[i, j] = gain2[s] * (beyond * out[i, j] + square * variance[s, i, j])
+    if constant:
+        out[k - 1, k - 1] -= gain2[s] * 2.0 * half * W[k - 1, k - 1]
 
 
 @hot_jit
@@ -152,7 +155,7 @@ def fade_back(Q, keep, push, out):
 @jit
 def step(P, s, rate, later, readings, rules):
     """Write the state after a round with set s into `later`; return its expected squared error."""
-    own, pull, gain2, all_weights, cap, keep, push = rules
+    own, pull, gain2, all_weights, cap, keep, push, constant = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     k = sizes[s]
     N = P.shape[0]
@@ -179,7 +182,8 @@ def step(P, s, rate, later, readings, rules):
     inner, scatter = np.empty((k, k)), np.zeros((k, k))
     multiply_turned(KP, K, k, N, k, inner)
     if gain2[s] != 0.0:
-        _spread_of(s, k, W, variance, gain2, loss, cap, half, square, np.empty((k, k)), scatter)
+        VW = np.empty((k, k))
+        _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, VW, scatter)
     for i in range(k):
         for j in range(k):
             inner[i, j] += rate * rate * scatter[i, j]
@@ -208,7 +212,7 @@ def step_back(Q, P, s, rate, discount, price, before, readings, rules):
 
     Where surprises are capped the round depends on the state P; the adjoint is then the gradient.
     """
-    own, pull, gain2, all_weights, cap, keep, push = rules
+    own, pull, gain2, all_weights, cap, keep, push, constant = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     k = sizes[s]
     N = Q.shape[0]
@@ -275,11 +279,15 @@ def step_back(Q, P, s, rate, discount, price, before, readings, rules):
                         turned += K[i, j] * P[j, l] * BQ[i, l]
                 for j in range(k):
                     quartic += charge[i, j] * W[i, j]
+            if constant:
+                quartic -= G[k - 1, k - 1] * W[k - 1, k - 1]
             rising += 2.0 * (factor * quartic * by_half - turned / slope * by_slope)
         beyond = 2.0 * half - slope * slope
         for i in range(k):
             for j in range(k):
                 charge[i, j] = factor * beyond * charge[i, j] + rising * variance[s, i, j]
+        if constant:
+            charge[k - 1, k - 1] -= 2.0 * factor * half * G[k - 1, k - 1]
     for i in range(k):
         for j in range(k):
             charge[i, j] = variance[s, i, j] + discount * charge[i, j]
@@ -303,7 +311,7 @@ def walk_back(path, states, rates, discount, prices, adjoints, readings, rules):
 @jit
 def prices(P, Q, rate, discount, positions, costs, out, readings, rules):
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
-    own, pull, gain2, all_weights, cap, keep, push = rules
+    own, pull, gain2, all_weights, cap, keep, push, constant = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     N = P.shape[0]
     n = N - 1
@@ -390,7 +398,7 @@ def prices(P, Q, rate, discount, positions, costs, out, readings, rules):
                     kept += G[i, j] * both * own[s, j]
         spread = 0.0
         if gain2[s] != 0.0:
-            _spread_of(s, k, W, variance, gain2, loss, cap, half, square, half_way, X)
+            _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, half_way, X)
             for i in range(k):
                 for j in range(k):
                     spread += G[i, j] * X[i, j]

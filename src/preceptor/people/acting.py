@@ -121,6 +121,11 @@ class Acting:
         """Current weights, shape (n,)."""
         return self.person.weights_of(self.world, self._state)
 
+    @property
+    def level(self) -> float:
+        """Current level of answers, counted from the true one."""
+        return float(self.person.level_of(self.world, self._state))
+
     def reset(self, rng: Seed = None) -> None:
         """Start a new person with the same initial weights."""
         self._rng = np.random.default_rng(rng)
@@ -138,6 +143,8 @@ class Acting:
         """Return the person's answer: a number, a probability or a decision."""
         filled = self._imputer.one(shown, values)
         score = np.sum(self.weights * filled, axis=-1) + self._noise
+        if self.person.has_level:
+            score = score + self.level
         return float(self._answers(np.asarray(score)))
 
     def feedback(self, shown: TestSet, values: FloatArray, outcome: float) -> None:
@@ -160,6 +167,8 @@ class Acting:
         state = self.fresh((sessions.people,))
         for t in range(sessions.rounds):
             scores[:, t] = np.sum(person.weights_of(world, state) * filled[:, t], axis=-1)
+            if person.has_level:
+                scores[:, t] += person.level_of(world, state)
             if sessions.is_told(t):
                 truth = sessions.outcomes[:, t]
                 state = person.learn(world, state, filled[:, t], shown[:, t], truth)

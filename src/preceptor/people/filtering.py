@@ -11,8 +11,10 @@ decision is not normal; the normal distribution with the same mean and covarianc
 (assumed-density filtering, exact moments for one answer). And people who learn from outcomes do not
 move by an affine map; it is linearised at the mean (an extended Kalman filter).
 
-The state may hold further coefficients after the n weights that never move: a constant bias of
-answers, or a dependence on the last surprise. `extra` holds their regressors.
+The state may hold further coefficients after the n weights: a constant bias of answers, or a
+dependence on the last surprise. `extra` holds their regressors. They never move, but for one: the
+level of people who learn it (`with_level.py`) takes the place of the bias, first among them, and
+moves with the weights.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ from preceptor.people.acting import Imputer
 from preceptor.people.answering import probit_update
 
 _NOTHING_EXTRA: FloatArray = np.zeros(0)
+_ONLY_A_LEVEL: FloatArray = np.ones(1)
 
 
 class PredictedAnswer(NamedTuple):
@@ -92,7 +95,8 @@ class WeightFilter:
         start
             Exposure counts before the first round, for kinds that use them.
         extra_spread
-            Prior standard deviations (m,) of the further coefficients, around 0.
+            Prior standard deviations (m,) of the further coefficients, around 0; the first is that
+            of the level, around the person's own, for people who have one.
         filters
             Shape of the filters that run in parallel.
 
@@ -102,11 +106,15 @@ class WeightFilter:
             With the prior as its state.
         """
         n, behind = world.size, np.asarray(extra_spread, dtype=np.float64)
+        if person.has_level and not behind.size:
+            behind = np.zeros(1)
         state = person.fresh(world, (), start)
         wide = np.asarray(spread, dtype=np.float64)
         size = n + behind.size
         mean, covariance = np.zeros(size), np.zeros((size, size))
         mean[:n] = person.weights_of(world, state)
+        if person.has_level:
+            mean[n] = person.level_of(world, state)
         covariance[:n, :n] = (
             wide if wide.ndim == 2 else np.diag(np.broadcast_to(wide, (n,)).astype(np.float64) ** 2)
         )
@@ -130,6 +138,11 @@ class WeightFilter:
         """Covariances of the current weights (..., n, n)."""
         return self.covariance[..., : self.world.size, : self.world.size]
 
+    @property
+    def moving(self) -> int:
+        """How many coefficients move: the weights, and the level of people who have one."""
+        return self.world.size + self.person.has_level
+
     def filled(self, shown: TestSet, values: FloatArray) -> FloatArray:
         """Return all results (n,) of a case, hidden ones imputed."""
         return self.imputer.one(shown, values)
@@ -145,6 +158,8 @@ class WeightFilter:
         self, filled: FloatArray, extra: FloatArray
     ) -> tuple[PredictedAnswer, FloatArray]:
         """The predicted answer, and its covariance (..., n + m) with the state."""
+        if self.person.has_level and not extra.size:
+            extra = _ONLY_A_LEVEL
         regressors = np.concatenate([filled, extra])
         towards = self.covariance @ regressors
         return PredictedAnswer(self.mean @ regressors, towards @ regressors), towards
@@ -239,15 +254,15 @@ class WeightFilter:
         """
         person, world, truth = self.person, self.world, np.asarray(outcome, dtype=np.float64)
         here = before = self.state
+        n, mean, covariance = self.moving, self.mean.copy(), self.covariance.copy()
+        now = self.mean[..., :n]
         if world.is_binary:
             # Each filter moves by the map at its own weights. The rest of the state is the same
             # for all filters.
-            here = person.at_weights(self.state, self.weights)
-            middle = self.weights.reshape(-1, world.size).mean(axis=0)
-            before = person.at_weights(self.state, middle)
+            here = person.at_weights(self.state, now)
+            before = person.at_weights(self.state, now.reshape(-1, n).mean(axis=0))
         turn, push = person.moves(world, here, filled, shown, truth)
-        n, mean, covariance = world.size, self.mean.copy(), self.covariance.copy()
-        mean[..., :n] = np.squeeze(turn @ self.weights[..., None], -1) + push
+        mean[..., :n] = np.squeeze(turn @ now[..., None], -1) + push
         covariance[..., :n, :] = turn @ covariance[..., :n, :]
         covariance[..., :, :n] = covariance[..., :, :n] @ np.swapaxes(turn, -1, -2)
         state = person.learn(world, before, filled, shown, truth)
@@ -261,5 +276,5 @@ class WeightFilter:
 
     def now(self, weights: FloatArray | None = None) -> Person:
         """Return a person who continues from here; with the mean weights if none are given."""
-        at = self.weights if weights is None else weights
+        at = self.mean[..., : self.moving] if weights is None else weights
         return self.person.from_here(self.world, self.state, at)

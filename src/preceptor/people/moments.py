@@ -16,6 +16,7 @@ surprises are capped, tails have no closed form, and the walk is that of `first_
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -110,10 +111,21 @@ class Moments(SecondMoments):
         )  # fmt: skip
         rules = (
             rounds.own, rounds.pull, rounds.gain2, rounds.all_weights, rounds.cap, rounds.keep,
-            rounds.push,
+            rounds.push, False,
         )  # fmt: skip
         self.arrays: Any = (read, rules)
         self._tails: dict[tuple[Tail, float], FloatArray | None] = {}
+
+    def with_constant(self) -> Moments:
+        """Return the same where the last test of every set is a constant, with fourth moment 1.
+
+        By Isserlis' formula for a Gaussian x with mean m, of which this is the case of no variance,
+        only the entry of the constant changes: E[x⁴] is 1, so 𝓜 loses 2 gain2 times that of W.
+        """
+        read, rules = self.arrays
+        other = copy.copy(self)
+        other.arrays, other._tails = (read, (*rules[:-1], True)), {}
+        return other
 
     @property
     def has_closed_tails(self) -> bool:
@@ -346,7 +358,7 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
 
 def _of_moments(expected: Moments) -> QuadraticRounds:
     (members, sizes, omega, variance, solved, offset, residual), rules = expected.arrays
-    own, pull, gain2, all_weights, _cap, keep, push = rules
+    own, pull, gain2, all_weights, _cap, keep, push, _constant = rules
     count, widest = variance.shape[:2]
     n = omega.shape[0]
     reads, weights = np.zeros((count, widest, n + 1)), np.zeros((count, n, widest))

@@ -78,7 +78,7 @@ class Sampled:
         risk: YesNoRisk | None = None,
     ) -> None:
         self._prepare(world, sets, copies, seed)
-        self._risk = risk
+        self._risk, self._name = risk, type(human).__name__
         try:
             self._human = copy.deepcopy(human)
         except Exception as error:
@@ -188,7 +188,7 @@ class Sampled:
     ) -> FloatArray:
         """Losses (copies, rounds) of answers from round `first` on, prices included."""
         if self._risk is not None:
-            check_yes_no_answers(type(self._human).__name__, answers, first)
+            check_yes_no_answers(self._name, answers, first)
         if not self._world.is_gaussian:
             return np.asarray((cases.outcomes - answers) ** 2 + self._prices[schedule])
         losses = np.empty(answers.shape)
@@ -387,6 +387,7 @@ class SampledAnswers(Sampled):
     ) -> None:
         self._prepare(world, sets, copies, seed=0)
         self._risk, self._person, self._start = risk, person, start
+        self._name = type(person).__name__
         self._believed = as_believed(world, risk)
         covariance = person.imputing_covariance(world)
         self._imputer = Imputer(covariance)
@@ -411,12 +412,21 @@ class SampledAnswers(Sampled):
         person, world = self._person, self._believed
         cases = self._cases(first, first + schedule.size)
         weights = np.empty((self._copies, schedule.size, world.size))
+        scores = np.empty((self._copies, schedule.size))
         for t, position in enumerate(schedule.tolist()):
             weights[:, t] = person.weights_of(world, people[0])
             shown = np.broadcast_to(self._membership[position], (self._copies, world.size))
             values = cases.features[:, t, self._tests[position]]
             filled = values @ self._imputer.fill(self._sets[position])
+            if person.has_level:
+                scores[:, t] = np.sum(weights[:, t] * filled, axis=-1)
+                scores[:, t] += person.level_of(world, people[0])
             people[0] = person.learn(world, people[0], filled, shown, cases.outcomes[:, t])
+        if person.has_level:
+            # Surfaces of charges are for one base score, so answers are charged case by case.
+            assert world.outcome is not None
+            answers = self._risk.answer(world.outcome.from_score, world.base_score + scores)
+            return self._losses_of(first, schedule, cases, answers)
         return self._charged_for(schedule, weights) + self._prices[schedule]
 
     def _charged_for(self, schedule: IntArray, weights: FloatArray) -> FloatArray:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from preceptor._base.values import IntArray
+from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, NotApplicable, NotSerializable
 from preceptor.model.budgets import AtMost
 from preceptor.model.expected import Expected
@@ -125,16 +127,22 @@ def _following_faults(
         filled = imputer.one(shown, cases.features[t, list(shown)])
         seen = sets.membership[int(position)]
         outcome = np.asarray(cases.outcomes[t])
-        before = person.weights_of(world, state)
+        before = _moving(person, world, state)
         try:
             move = person.moves(world, state, filled, seen, outcome)
         except NotApplicable:
             return []
         state = person.learn(world, state, filled, seen, outcome)
-        after = person.weights_of(world, state)
+        after = _moving(person, world, state)
         if not np.allclose(move.turn @ before + move.push, after, rtol=1e-8, atol=1e-10):
             return [f"moves: disagrees with learn after round {t}"]
     return []
+
+
+def _moving(person: Person, world: World, state: Any) -> FloatArray:
+    """Weights, and the level of a person who has one."""
+    weights = person.weights_of(world, state)
+    return np.append(weights, person.level_of(world, state)) if person.has_level else weights
 
 
 def _expected_faults(
