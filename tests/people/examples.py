@@ -96,3 +96,12 @@ YES_NO_RISKS = {
     "Brier": pr.Brier(),
     "log loss": pr.LogLoss(),
 }
+
+
+def moving(person, world, state):
+    """Weights (..., n), and last the level of people who learn it."""
+    weights = person.weights_of(world, state)
+    if not person.has_level:
+        return weights
+    level = np.broadcast_to(person.level_of(world, state), weights.shape[:-1])
+    return np.concatenate([weights, level[..., None]], axis=-1)

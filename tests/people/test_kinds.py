@@ -11,7 +11,7 @@ import preceptor as pr
 from preceptor.model.person import Parameter
 from preceptor.people.human import Sessions, answer_one_by_one
 from preceptor.simulation.checking import check_human
-from tests.people.examples import EVERYBODY, EXAMPLES, INDIVIDUALS, INITIAL, NAMES, WORLD
+from tests.people.examples import EVERYBODY, EXAMPLES, INDIVIDUALS, INITIAL, NAMES, WORLD, moving
 
 SETS = ((0, 1), (2,), (), (0, 1, 2), (1, 2), (0,))
 
@@ -46,13 +46,14 @@ def test_moves_say_where_learning_leads(person, crowd):
     state = person.fresh(WORLD, crowd, None)
     for _ in range(12):
         seen = record(rng, crowd)
-        before = person.weights_of(WORLD, state)
+        before = moving(person, WORLD, state)
         turn, push = person.moves(WORLD, state, *seen)
-        assert turn.shape == (*crowd, 3, 3)
-        assert push.shape == (*crowd, 3)
+        size = 3 + person.has_level
+        assert turn.shape == (*crowd, size, size)
+        assert push.shape == (*crowd, size)
         state = person.learn(WORLD, state, *seen)
-        after = person.weights_of(WORLD, state)
-        assert after.shape == (*crowd, 3)
+        after = moving(person, WORLD, state)
+        assert after.shape == (*crowd, size)
         assert_allclose(np.einsum("...ij,...j->...i", turn, before) + push, after, atol=1e-12)
 
 
@@ -129,13 +130,14 @@ def test_showings_before_count_or_are_refused(person):
             person.acting(WORLD, start)
         return
     started, shown = person.acting(WORLD, start), person.acting(WORLD)
-    if person.kind in ("by-showings", "no-learning"):  # nothing happens between showings
+    within = getattr(person, "person", person)
+    if within.kind in ("by-showings", "no-learning"):  # nothing happens between showings
         for i, times in enumerate(start):
             for _ in range(times):
                 shown.feedback((i,), np.ones(1), 0.0)
         assert_allclose(started.weights, shown.weights)
     else:
-        plain = pr.Learner(person.initial, person.curves).beliefs(WORLD, start)
+        plain = pr.Learner(person.initial, within.curves).beliefs(WORLD, start)
         assert_allclose(started.weights, plain)
 
 

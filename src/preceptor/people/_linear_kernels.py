@@ -4,7 +4,7 @@ The state is P = E[g g'] with g = (errors, 1), n + 1 numbers each. A round with 
 applies a low-rank update to P. Prices of all sets share a few products of n + 1 by n + 1 matrices
 per round; each set then reads k by k slices of them. Names follow `moments.py`; `readings` are the
 tuple (members, sizes, omega, variance, solved, offset, residual), `rules` (own, pull, gain2,
-all_weights, cap, keep, push, constant); `constant` says whether the last test of every set is a
+all_weights, cap, keep, push, fixed); `fixed` says whether the last test of every set is a
 constant, whose fourth moment is 1 and not 3.
 """
 
@@ -111,7 +111,7 @@ def _directions(s, k, members, reading, all_weights, directions):
 
 
 @hot_jit
-def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, VW, out):
+def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, fixed, VW, out):
     """𝓜[W] + N2 of a full step: the scatter (k, k) that surprises add beyond their mean."""
     slope = _capped(cap, loss)[0]
     multiply(variance[s], W, k, k, k, VW)
@@ -120,7 +120,7 @@ def _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, VW, 
     for i in range(k):
         for j in range(k):
             out[i, j] = gain2[s] * (beyond * out[i, j] + square * variance[s, i, j])
-    if constant:
+    if fixed:
         out[k - 1, k - 1] -= gain2[s] * 2.0 * half * W[k - 1, k - 1]
 
 
@@ -155,7 +155,7 @@ def fade_back(Q, keep, push, out):
 @jit
 def step(P, s, rate, later, readings, rules):
     """Write the state after a round with set s into `later`; return its expected squared error."""
-    own, pull, gain2, all_weights, cap, keep, push, constant = rules
+    own, pull, gain2, all_weights, cap, keep, push, fixed = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     k = sizes[s]
     N = P.shape[0]
@@ -183,7 +183,7 @@ def step(P, s, rate, later, readings, rules):
     multiply_turned(KP, K, k, N, k, inner)
     if gain2[s] != 0.0:
         VW = np.empty((k, k))
-        _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, VW, scatter)
+        _spread_of(s, k, W, variance, gain2, loss, cap, half, square, fixed, VW, scatter)
     for i in range(k):
         for j in range(k):
             inner[i, j] += rate * rate * scatter[i, j]
@@ -212,7 +212,7 @@ def step_back(Q, P, s, rate, discount, price, before, readings, rules):
 
     Where surprises are capped the round depends on the state P; the adjoint is then the gradient.
     """
-    own, pull, gain2, all_weights, cap, keep, push, constant = rules
+    own, pull, gain2, all_weights, cap, keep, push, fixed = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     k = sizes[s]
     N = Q.shape[0]
@@ -279,14 +279,14 @@ def step_back(Q, P, s, rate, discount, price, before, readings, rules):
                         turned += K[i, j] * P[j, l] * BQ[i, l]
                 for j in range(k):
                     quartic += charge[i, j] * W[i, j]
-            if constant:
+            if fixed:
                 quartic -= G[k - 1, k - 1] * W[k - 1, k - 1]
             rising += 2.0 * (factor * quartic * by_half - turned / slope * by_slope)
         beyond = 2.0 * half - slope * slope
         for i in range(k):
             for j in range(k):
                 charge[i, j] = factor * beyond * charge[i, j] + rising * variance[s, i, j]
-        if constant:
+        if fixed:
             charge[k - 1, k - 1] -= 2.0 * factor * half * G[k - 1, k - 1]
     for i in range(k):
         for j in range(k):
@@ -311,7 +311,7 @@ def walk_back(path, states, rates, discount, prices, adjoints, readings, rules):
 @jit
 def prices(P, Q, rate, discount, positions, costs, out, readings, rules):
     """Cost of this round and all later ones for each set, given the adjoint Q after the round."""
-    own, pull, gain2, all_weights, cap, keep, push, constant = rules
+    own, pull, gain2, all_weights, cap, keep, push, fixed = rules
     members, sizes, omega, variance, solved, offset, residual = readings
     N = P.shape[0]
     n = N - 1
@@ -398,7 +398,7 @@ def prices(P, Q, rate, discount, positions, costs, out, readings, rules):
                     kept += G[i, j] * both * own[s, j]
         spread = 0.0
         if gain2[s] != 0.0:
-            _spread_of(s, k, W, variance, gain2, loss, cap, half, square, constant, half_way, X)
+            _spread_of(s, k, W, variance, gain2, loss, cap, half, square, fixed, half_way, X)
             for i in range(k):
                 for j in range(k):
                     spread += G[i, j] * X[i, j]

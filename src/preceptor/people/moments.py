@@ -358,7 +358,7 @@ def quadratic_rounds(expected: Expected) -> QuadraticRounds | str:
 
 def _of_moments(expected: Moments) -> QuadraticRounds:
     (members, sizes, omega, variance, solved, offset, residual), rules = expected.arrays
-    own, pull, gain2, all_weights, _cap, keep, push, _constant = rules
+    own, pull, gain2, all_weights, _cap, keep, push, _fixed = rules
     count, widest = variance.shape[:2]
     n = omega.shape[0]
     reads, weights = np.zeros((count, widest, n + 1)), np.zeros((count, n, widest))
