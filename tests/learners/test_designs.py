@@ -28,12 +28,12 @@ def some_points(family):
 
 
 def design_of(record, person):
-    """Rows (rounds, n) and offsets (rounds,) in standard units, by following the person."""
+    """Rows (rounds, n), offsets and level (rounds,) in standard units, by following the person."""
     rounds = AnsweredRounds(
         record.shown, record.told, record.values, record.answers, record.outcomes
     )
-    rows, offsets = affine_in_first_weights(record.world, person, rounds)
-    return rows / record.test_sds, offsets / record.outcome_sd
+    rows, offsets, level = affine_in_first_weights(record.world, person, rounds)
+    return rows / record.test_sds, offsets / record.outcome_sd, level
 
 
 @pytest.mark.parametrize("name", [name for name in FAMILIES if name not in LOOPED])
@@ -47,9 +47,13 @@ def test_a_compiled_design_is_what_following_the_person_gives(name, record):
     assert sound.mean() > 0.5
     for d, p in np.argwhere(sound).tolist():
         point = values_of(family.axes, at[p : p + 1])[0]
-        rows, offsets = design_of(record, family.person(record, np.zeros(3), point, DIALS[d]))
+        person = family.person(record, np.zeros(3), point, DIALS[d])
+        rows, offsets, level = design_of(record, person)
         assert_allclose(fast.rows[d, p, :, :3], rows, rtol=1e-9, atol=1e-9)
         assert_allclose(fast.offsets[d, p], offsets, rtol=1e-9, atol=1e-9)
+        assert (fast.level is None) == (level is None)
+        if level is not None:
+            assert_allclose(fast.level[d, p], level, rtol=1e-9, atol=1e-9)
 
 
 def test_diverging_parameters_are_given_up(record):
@@ -108,7 +112,7 @@ def test_the_person_of_a_point_answers_as_the_design_says(record):
             continue
         point = values_of(family.axes, some_points(family)[1:2])[0] if family.axes else ()
         person = family.person(record, first, point, 1.0)
-        rows, offsets = design_of(record, person)
+        rows, offsets, _ = design_of(record, person)
         acting = person.acting(WORLD)
         for t in range(record.rounds):
             columns = tuple(np.flatnonzero(record.shown[t]).tolist())
@@ -117,3 +121,15 @@ def test_the_person_of_a_point_answers_as_the_design_says(record):
             assert_allclose(told * record.outcome_sd, acting.predict(columns, values), atol=1e-9)
             if record.told[t]:
                 acting.feedback(columns, values, record.outcomes[t])
+
+
+def test_a_level_that_follows_surprises_by_a_plain_loop(record):
+    rounds, rate = FilledRounds.of(record, (0.3,)), 0.2
+    x, y = rounds.filled[0], record.standard_outcomes
+    first, level = np.array([0.3, -0.2, 0.5]), 0.4
+    design = FAMILIES["level only"].design(rounds, np.log([[rate]]))
+    answers = design.rows[0, 0] @ first + design.offsets[0, 0] + design.level[0, 0] * level
+    for t in range(record.rounds):
+        assert_allclose(answers[t], x[t] @ first + level, rtol=1e-10)
+        if record.told[t]:
+            level += rate * (y[t] - x[t] @ first - level)

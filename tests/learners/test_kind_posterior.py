@@ -104,7 +104,7 @@ def test_the_posterior_is_that_of_brute_force_regression(rounds):
     for who in range(3):
         logs = []
         for member in two.members:
-            design, _ = affine_in_first_weights(WORLD, member.person, rounds)
+            design, *_ = affine_in_first_weights(WORLD, member.person, rounds)
             mean = simulate_answers(WORLD, member.person, rounds).answers[who]
             columns = 0.5 * design[who] * scale
             logs.append(dense_log_evidence(rounds, who, mean, columns @ columns.T))

@@ -57,7 +57,7 @@ def test_without_scatter_the_design_of_a_delta_rule_is_exact(link):
     log = played(world, np.random.default_rng(1), rounds=60, kind="delta", initial=first, rate=rate)
     record = Record.of(world, log)
     share = rate * mean_slope(world) / np.mean(1.0 / np.diag(world.covariance))
-    rows, offsets = by_surprise(FilledRounds.of(record, [0.0]), np.array([[share, 0.0, 0.0]]))
+    rows, offsets, _ = by_surprise(FilledRounds.of(record, [0.0]), np.array([[share, 0.0, 0.0]]))
     found = rows[0, 0, :, :3] @ record.to_standard(first) + offsets[0, 0]
     assert_allclose(found, record.standard_answers, atol=1e-8)
 

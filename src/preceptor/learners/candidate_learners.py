@@ -84,7 +84,7 @@ def group_of(world: World, person: Person) -> str:
     """Return which of the three groups a person belongs to, judged by how their weights move.
 
     People who fold hidden tests into shown ones count as learning from outcomes, whose weights they
-    reach without looking at them.
+    reach without looking at them. The level that some people learn too does not matter here.
 
     Examples
     --------
@@ -98,9 +98,10 @@ def group_of(world: World, person: Person) -> str:
     state = person.fresh(world, (), None)
     truths = (0.0, math.sqrt(world.outcome_variance))
     moves = [person.moves(world, state, deviations, shown, np.asarray(y)) for y in truths]
-    if not np.allclose(moves[0].push, moves[1].push):
+    turn, push = moves[0].turn[:n], moves[0].push[:n]
+    if not np.allclose(push, moves[1].push[:n]):
         return OUTCOMES
-    if np.allclose(moves[0].turn, np.eye(n)) and np.allclose(moves[0].push, 0.0):
+    if np.allclose(turn, np.eye(n, turn.shape[1])) and np.allclose(push, 0.0):
         return NONE
     if isinstance(person, Folding) and person.folding > 0.5:
         return OUTCOMES

@@ -101,17 +101,18 @@ def distances(screen: Screen, rounds: Sequence[BlockRound]) -> FloatArray:
     spread = spread_of(world)
     cases = draw_cases(world, rounds, _DRAWS, screen.seed)
     designs, means = [], []
+    bias = PRIOR.bias * math.sqrt(world.outcome_variance)
     for member in screen.people.members:
-        design, offset = affine_in_first_weights(world, member.person, cases)
-        first = member.person.weights_of(world, member.person.fresh(world, (), None))
-        designs.append(design * spread)
-        means.append(design @ first + offset)
+        person = member.person
+        design, offset, level = affine_in_first_weights(world, person, cases)
+        start = person.fresh(world, (), None)
+        constant = np.ones(offset.shape) if level is None else level
+        designs.append(np.concatenate([design * spread, bias * constant[..., None]], axis=-1))
+        first = person.level_of(world, start)
+        means.append(design @ person.weights_of(world, start) + first * constant + offset)
     mean = np.stack(means, axis=1)  # (draws, members, T)
     apart = np.empty((_DRAWS, len(designs), len(designs)))
-    bias = PRIOR.bias * math.sqrt(world.outcome_variance)
-    constant = np.full((_DRAWS, mean.shape[-1], 1), bias)
-    for k, design in enumerate(designs):
-        nuisance = np.concatenate([design, constant], axis=-1)  # (draws, T, c)
+    for k, nuisance in enumerate(designs):  # (draws, T, c)
         inner = np.swapaxes(nuisance, -1, -2) @ nuisance
         inner[..., range(inner.shape[-1]), range(inner.shape[-1])] += screen.scatter**2
         d = mean - mean[:, [k]]

@@ -25,6 +25,7 @@ from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.curves import Geometric, PowerLaw
 from preceptor.people.forgetful import Forgetful
 from preceptor.people.outcome_learners import Bayesian, DeltaRule
+from preceptor.people.with_level import WithLevel
 
 
 @dataclass(frozen=True)
@@ -229,7 +230,7 @@ def by_exposure(rounds: FilledRounds, points: FloatArray, *, power: bool = False
     record, design = rounds.record, rounds.empty(points.shape[0])
     exposure_rows(
         rounds.filled, record.shown, record.told, record.gaps, record.standard_truth,
-        np.ascontiguousarray(points), power, *design,
+        np.ascontiguousarray(points), power, *design[:2],
     )  # fmt: skip
     return design
 
@@ -243,7 +244,7 @@ def by_surprise(rounds: FilledRounds, points: FloatArray) -> AnswerDesign:
     # only a share of the surprise in scores.
     surprise_rows(
         rounds.filled, record.shown, record.told, *record.surprising,
-        rounds.scale / record.mean_slope, np.ascontiguousarray(points), *design,
+        rounds.scale / record.mean_slope, np.ascontiguousarray(points), *design[:2],
     )  # fmt: skip
     return design
 
@@ -255,18 +256,36 @@ def by_certainty(rounds: FilledRounds, points: FloatArray) -> AnswerDesign:
     record, design = rounds.record, rounds.empty(points.shape[0])
     certainty_rows(
         rounds.filled, record.told, record.standard_outcomes, rounds.scale,
-        np.ascontiguousarray(points), *design,
+        np.ascontiguousarray(points), *design[:2],
     )  # fmt: skip
     return design
+
+
+def level_by_surprise(rounds: FilledRounds, points: FloatArray) -> AnswerDesign:
+    """Points (points, 1): rate. Weights stay; the level moves by this share of every surprise."""
+    from preceptor.learners._evidence_kernels import surprise_rows
+
+    # A delta rule with a constant as the only test that is shown.
+    record, (dials, length, n) = rounds.record, rounds.filled.shape
+    inputs = np.concatenate([rounds.filled, np.ones((dials, length, 1))], axis=-1)
+    moved = np.zeros((length, n + 1), dtype=np.bool_)
+    moved[:, n] = True
+    rows, offsets = np.zeros((dials, len(points), length, n + 1)), rounds.empty(len(points)).offsets
+    surprise_rows(
+        inputs, moved, record.told, *record.surprising, np.full(n + 1, 1.0 / record.mean_slope),
+        _four(points[:, 0])[:, :3], rows, offsets,
+    )  # fmt: skip
+    return AnswerDesign(rows[..., :n], offsets, rows[..., n])
 
 
 # --- Families of learners that a log is weighed against, with their parameters and priors ----
 #
 # Priors come from published experiments (quoted at each axis). A family belongs to a group: people
-# who do not learn, who learn by showings (regardless of outcomes), or by outcomes.
+# whose weights stay, who learn them by showings (regardless of outcomes), or by outcomes.
 
 NONE, SHOWINGS, OUTCOMES = "none", "by showings", "by outcomes"
 GROUPS = (NONE, SHOWINGS, OUTCOMES)
+LEVEL_ONLY = "level only"
 # From this probability on, a person is said to be of a kind, and planned for as such.
 SURE = 0.9
 
@@ -327,6 +346,8 @@ class LearnerFamily:
         Whether the family equals another one unless tests are hidden.
     numbers
         Whether the family is restricted to numeric outcomes.
+    named
+        Whether the family is weighed only if it is named.
     """
 
     name: str
@@ -337,6 +358,7 @@ class LearnerFamily:
     dated: bool = False
     hiding: bool = False
     numbers: bool = False
+    named: bool = False
 
     def design(self, rounds: FilledRounds, coordinates: FloatArray) -> AnswerDesign:
         """Designs at rows of coordinates (points, axes), for every dial."""
@@ -344,7 +366,7 @@ class LearnerFamily:
 
     def person(
         self, record: Record, initial: FloatArray, point: Sequence[float] | FloatArray,
-        imputation: float,
+        imputation: float, level: float = 0.0,
     ) -> Person:  # fmt: skip
         """Make a person of this kind.
 
@@ -358,13 +380,16 @@ class LearnerFamily:
             A value for each axis.
         imputation
             κ from 0 to 1.
+        level
+            First level in the world's units, of families that learn it.
 
         Returns
         -------
         Person
             Ready to act, to be planned for and to be followed.
         """
-        return self.make(record, initial, np.asarray(point, dtype=np.float64), imputation)
+        made = self.make(record, initial, np.asarray(point, dtype=np.float64), imputation)
+        return made.at_level(level) if isinstance(made, WithLevel) else made
 
     def __reduce__(self) -> Any:
         # Lambdas cannot be pickled; worker processes look families up by name.
@@ -415,6 +440,15 @@ FAMILIES: dict[str, LearnerFamily] = {
             "none", NONE, (),
             lambda record, first, at, dial: NoLearning(first, dial),
             no_learning,
+        ),
+        # Weights stay, and the level of all answers follows surprises.
+        LearnerFamily(
+            LEVEL_ONLY, NONE, (RATE,),
+            lambda record, first, at, dial: WithLevel(
+                NoLearning(np.append(first, 0.0), dial), float(at[0] / record.mean_slope)
+            ),
+            level_by_surprise,
+            named=True,
         ),
         # Each showing removes the same share of the error.
         LearnerFamily(
@@ -509,7 +543,8 @@ def select_families(families: Sequence[str] | None, record: Record) -> tuple[Lea
     record
         Without dates, families that forget by days are left out; where nothing was ever hidden,
         those that forget hidden tests are left out unless named; where outcomes are yes or no,
-        Bayesian families are left out, which can hardly be told from a delta rule.
+        Bayesian families are left out, which can hardly be told from a delta rule. People who learn
+        only the level are left out unless named.
 
     Returns
     -------
@@ -538,6 +573,7 @@ def select_families(families: Sequence[str] | None, record: Record) -> tuple[Lea
         if (record.dated or not family.dated)
         and (record.hides or not family.hiding or families is not None)
         and not (binary and family.numbers)
+        and (not family.named or families is not None)
     )
     if not kept:
         raise InvalidInput("families: none left; name at least one that needs no dates")

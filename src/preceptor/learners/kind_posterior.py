@@ -89,8 +89,10 @@ def posterior_over(
     surprises = last_told(rounds.told, off)
     answers = said - PRIOR.follow_mean * surprises
 
-    def log_evidence(rows: FloatArray, known: FloatArray) -> FloatArray:
-        columns = with_nuisances(rows, surprises)
+    def log_evidence(
+        rows: FloatArray, known: FloatArray, level: FloatArray | None = None
+    ) -> FloatArray:
+        columns = with_nuisances(rows, surprises, PRIOR, level)
         length, size = columns.shape[-2:]
         flat = (columns.reshape(-1, length, size), known.reshape(-1, length))
         logs = Gaussian().at_widths(*flat, answers.reshape(-1, length)).logs
@@ -101,13 +103,15 @@ def posterior_over(
         each.weights_of(world, each.fresh(world, (), None)) for each in people.people.values()
     ]
     for person, first in zip(people.people.values(), firsts, strict=True):
-        design, offset = affine_in_first_weights(world, person, rounds, drift)
+        design, offset, level = affine_in_first_weights(world, person, rounds, drift)
         known = (offset + design[..., : world.size] @ first) / unit
+        if level is not None:
+            known += level * (person.level_of(world, person.fresh(world, (), None)) / unit)
         rows = design / unit
         rows[..., : world.size] *= spread
         if drift is not None:
             rows = root_of(rows @ rows.swapaxes(-1, -2))
-        logs.append(log_evidence(rows, known))
+        logs.append(log_evidence(rows, known, level))
     mean = people.weights @ np.array(firsts)
     omega = NoLearning(mean, STRANGERS_KAPPA).imputing_covariance(world)
     filled = filled_in(Imputer(omega), rounds.shown, rounds.values)

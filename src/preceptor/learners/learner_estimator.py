@@ -96,6 +96,8 @@ class LearnerEstimator:
         Expected first weights, shape (n,); by default 0, a novice.
     answers
         How answers scatter: "gaussian", "t" (with slips) or "choices" (0 or 1).
+    yes_above
+        Probability above which people decide yes, where answers are decisions.
     workers
         Worker processes; None for one per core.
     cluster
@@ -133,6 +135,7 @@ class LearnerEstimator:
     imputation: float | None = dataclasses.field(default=None, kw_only=True)
     default: npt.ArrayLike | None = dataclasses.field(default=None, kw_only=True)
     answers: str = dataclasses.field(default="gaussian", kw_only=True)
+    yes_above: float = dataclasses.field(default=0.5, kw_only=True)
     workers: int | None = dataclasses.field(default=1, kw_only=True)
     cluster: Any = dataclasses.field(default=None, kw_only=True)
     resume: str | Path | None = dataclasses.field(default=None, kw_only=True)
@@ -167,6 +170,7 @@ class LearnerEstimator:
             answers="choices" if self.decided_ else self.answers, default=self.default,
             families=[self.families] if isinstance(self.families, str) else self.families,
             dials=DIALS if self.imputation is None else (float(self.imputation),),
+            yes_above=self.yes_above,
         )  # fmt: skip
         people = list(self.kinds_.people.values())
         who = verdict(people[0]) if len(people) == 1 else group_verdict(self.kinds_)

@@ -39,7 +39,8 @@ class NuisancePrior:
     weights
         Standard deviation of each first weight around its expected value, in standard units.
     bias
-        Standard deviation of a constant bias of all answers.
+        Standard deviation of a constant bias of all answers; of the first level, around the one
+        that is expected, of people who learn it.
     follow, follow_mean
         Standard deviation and mean of the share of the last surprise that an answer follows. In
         experiments it was .4; here it is a nuisance with a wide prior.
@@ -431,9 +432,18 @@ def root_of(covariance: FloatArray, least: float = 0.0) -> FloatArray:
 
 
 def with_nuisances(
-    rows: FloatArray, surprises: FloatArray, prior: NuisancePrior = PRIOR
+    rows: FloatArray,
+    surprises: FloatArray,
+    prior: NuisancePrior = PRIOR,
+    level: FloatArray | None = None,
 ) -> FloatArray:
-    """Append the columns of bias and following to whitened rows (..., rounds, p)."""
+    """Append the columns of bias and following to whitened rows (..., rounds, p).
+
+    The first level of people who learn it takes the place of the bias: `level` (..., rounds) is how
+    much of it is in each answer.
+    """
     bias = np.full((*rows.shape[:-1], 1), prior.bias)
+    if level is not None:
+        bias = prior.bias * level[..., None]
     follow = np.broadcast_to((prior.follow * surprises)[..., None], bias.shape)
     return np.concatenate([rows, bias, follow], axis=-1)

@@ -147,10 +147,15 @@ def last_told(told: npt.NDArray[np.bool_], numbers: FloatArray) -> FloatArray:
 
 
 class AnswerDesign(NamedTuple):
-    """Answers are `rows` (..., T, n) times the first weights, plus `offsets` (..., T)."""
+    """Answers are `rows` (..., T, n) times the first weights, plus `offsets` (..., T).
+
+    Plus `level` (..., T) times the first level of people who learn it; None for all others, whose
+    answers have a constant bias instead.
+    """
 
     rows: FloatArray
     offsets: FloatArray
+    level: FloatArray | None = None
 
 
 def affine_in_first_weights(
@@ -164,14 +169,17 @@ def affine_in_first_weights(
     filled = filled_in(Imputer(person.imputing_covariance(world)), rounds.shown, rounds.values)
     people, n = rounds.values.shape[:-2], world.size
     state = person.fresh(world, people, None)
-    turned = np.broadcast_to(np.eye(n), (*people, n, n)).copy()
-    moved = np.zeros((*people, n))
-    columns = n if drift is None else n * (1 + int(rounds.told.sum()))
+    size = n + person.has_level
+    turned = np.broadcast_to(np.eye(size), (*people, size, size)).copy()
+    moved = np.zeros((*people, size))
+    columns = size if drift is None else size + n * int(rounds.told.sum())
     design, offset = np.zeros((*filled.shape[:-1], columns)), np.empty(filled.shape[:-1])
     for t in range(len(rounds)):
         case = filled[..., t, :]
-        design[..., t, : turned.shape[-1]] = np.squeeze(case[..., None, :] @ turned, -2)
-        offset[..., t] = np.sum(case * moved, axis=-1)
+        inputs = np.ones((*people, size))
+        inputs[..., :n] = case
+        design[..., t, : turned.shape[-1]] = np.squeeze(inputs[..., None, :] @ turned, -2)
+        offset[..., t] = np.sum(inputs * moved, axis=-1)
         if rounds.told[t]:
             shown = np.broadcast_to(rounds.shown[t], (*people, n))
             truth = rounds.outcomes[..., t]
@@ -180,9 +188,11 @@ def affine_in_first_weights(
             turned = turn @ turned
             moved = np.squeeze(turn @ moved[..., None], -1) + push
             if drift is not None:
-                steps = np.broadcast_to(np.diag(drift), (*people, n, n))
+                steps = np.broadcast_to(np.eye(size, n) * drift, (*people, size, n))
                 turned = np.concatenate([turned, steps], axis=-1)
-    return AnswerDesign(design, offset)
+    if not person.has_level:
+        return AnswerDesign(design, offset)
+    return AnswerDesign(np.delete(design, n, axis=-1), offset, design[..., n])
 
 
 def simulate_answers(
@@ -198,10 +208,13 @@ def simulate_answers(
     `initial` (..., n) are their first weights if they differ from those of `person`; `scatter` is
     the standard deviation of answers around what the weights predict.
     """
-    rows, offsets = affine_in_first_weights(world, person, rounds)
+    rows, offsets, level = affine_in_first_weights(world, person, rounds)
+    fresh = person.fresh(world, (), None)
     if initial is None:
-        initial = person.weights_of(world, person.fresh(world, (), None))
+        initial = person.weights_of(world, fresh)
     answers = np.sum(rows * initial[..., None, :], axis=-1) + offsets
+    if level is not None:
+        answers += level * person.level_of(world, fresh)
     if scatter:
         answers += scatter * np.random.default_rng(rng).standard_normal(answers.shape)
     return replace(rounds, answers=answers)
@@ -371,11 +384,6 @@ class Record:
     def last_surprises(self) -> FloatArray:
         """Surprise (rounds,) of the last told round before; 0 at first."""
         return last_told(self.told, self.surprises)
-
-    @cached_property
-    def base(self) -> float:
-        """Base score of decisions in standard units; 0 for other answers."""
-        return self.world.base_score / self.outcome_sd if self.decided else 0.0
 
     @cached_property
     def foreseen(self) -> FloatArray:

@@ -48,6 +48,7 @@ from preceptor.learners.records import Record, outcome_units
 from preceptor.model.person import Person
 from preceptor.model.world import World
 from preceptor.people.crowd import Crowd
+from preceptor.people.with_level import first_level
 
 
 def family_priors(
@@ -323,7 +324,9 @@ class Weighed:
         kappa = float(cells.dials[int(np.argmax(inside))]) if dial is None else float(dial)
         first, at = self.numbers(cells.family.name, kappa)
         point = values_of(cells.family.axes, at[None])[0]
-        return cells.family.person(self.setting.rounds.record, first, point, kappa)
+        return cells.family.person(
+            self.setting.rounds.record, first, point, kappa, self._first_level(cells, kappa)
+        )
 
     def numbers(self, family: str, dial: float) -> tuple[FloatArray, FloatArray]:
         """Posterior means, given that the person is of this family and has this κ.
@@ -341,15 +344,26 @@ class Weighed:
             First weights (n,) in the world's units, and coordinates (axes,).
         """
         cells = self.cells_of(family)
+        weights, means = self._shares_of(cells, dial)
+        record = self.setting.rounds.record
+        off = weights @ means[:, : record.world.size]
+        first = self.setting.default + self.setting.prior.weights * off
+        return record.to_world(first), np.asarray(weights @ cells.coordinates)
+
+    def _shares_of(self, cells: EvidenceCells, dial: float) -> tuple[FloatArray, FloatArray]:
+        """Probabilities of the cells (points,) given κ, and their means (points, p) of θ."""
         position = int(np.argmin(np.abs(cells.dials - dial)))
         if not np.isclose(cells.dials[position], dial):
             raise InvalidInput(f"dial: {dial!r}, must be one of {cells.dials.tolist()}")
         logs = cells.prior[position] + cells.log_evidence[position]
-        weights = np.exp(logs - logsumexp_rows(logs))
+        return np.exp(logs - logsumexp_rows(logs)), cells.mean[position]
+
+    def _first_level(self, cells: EvidenceCells, dial: float) -> float:
+        """Posterior mean of the first level in the world's units, for families that learn it."""
+        weights, means = self._shares_of(cells, dial)
         record = self.setting.rounds.record
-        off = weights @ cells.mean[position][:, : record.world.size]
-        first = self.setting.default + self.setting.prior.weights * off
-        return record.to_world(first), np.asarray(weights @ cells.coordinates)
+        off = float(weights @ means[:, record.world.size])
+        return record.outcome_sd * (self.setting.level + self.setting.prior.bias * off)
 
     def name_of(self, family: str, dial: float) -> str:
         """Name a family and a κ.
@@ -381,11 +395,12 @@ class Weighed:
         """
         record, people = self.setting.rounds.record, {}
         first = record.to_world(self.setting.default)
+        level = record.outcome_sd * self.setting.level
         for cells, share in zip(self.cells, self.prior.tolist(), strict=True):
             points = values_of(cells.family.axes, cells.coordinates)
             for (dial, point), prior in np.ndenumerate(cells.prior):
                 kappa = float(cells.dials[dial])
-                person = cells.family.person(record, first, points[point], kappa)
+                person = cells.family.person(record, first, points[point], kappa, level)
                 people[f"{cells.family.name}, {kappa:g}, {point}"] = person, share * np.exp(prior)
         return Crowd(people)
 
@@ -419,7 +434,8 @@ class WeighingSetting(NamedTuple):
     """Everything needed to compute evidence from a design.
 
     `default` are the expected first weights (n,) in standard units, `held_out` the number of rounds
-    at the end that `early` evidence leaves out, `rate` the population of log rates where known.
+    at the end that `early` evidence leaves out, `rate` the population of log rates where known,
+    `yes_above` the probability above which a decision is yes.
     """
 
     rounds: FilledRounds
@@ -428,6 +444,26 @@ class WeighingSetting(NamedTuple):
     prior: NuisancePrior
     held_out: int
     rate: Population | None = None
+    yes_above: float = 0.5
+
+    @property
+    def level(self) -> float:
+        """Expected first level of people who learn it, in standard units.
+
+        They expect the true average or prevalence, given what they know of the tests.
+        """
+        record = self.rounds.record
+        return first_level(record.world, record.to_world(self.default)) / record.outcome_sd
+
+    @property
+    def base(self) -> float:
+        """Score of an average case above the threshold of decisions; 0 for other answers."""
+        record = self.rounds.record
+        if not record.decided:
+            return 0.0
+        assert record.world.outcome is not None
+        above = float(record.world.outcome.from_score.score(self.yes_above))
+        return (record.world.base_score - above) / record.outcome_sd
 
 
 def weigh(
@@ -440,6 +476,7 @@ def weigh(
     dials: Sequence[float] = DIALS,
     prior: Mapping[str, float] | None = None,
     spread: NuisancePrior | None = None,
+    yes_above: float = 0.5,
 ) -> Weighed:
     """Weigh all families of learners given the rounds of one person.
 
@@ -463,6 +500,9 @@ def weigh(
         equal thirds by group by default.
     spread
         Prior standard deviations of first weights and nuisances.
+    yes_above
+        Probability above which people decide yes, where answers are decisions: `yes_above` of the
+        `Decision` whose costs they know.
 
     Returns
     -------
@@ -486,7 +526,7 @@ def weigh(
     """
     setting, kinds, priors = prepare(
         world, rounds, families=families, answers=answers, default=default, dials=dials,
-        prior=prior, spread=spread,
+        prior=prior, spread=spread, yes_above=yes_above,
     )  # fmt: skip
     with one_blas_thread():
         cells = tuple(integrate_family(setting, family) for family in kinds)
@@ -503,6 +543,7 @@ def prepare(
     dials: Sequence[float] = DIALS,
     prior: Mapping[str, float] | None = None,
     spread: NuisancePrior | None = None,
+    yes_above: float = 0.5,
 ) -> tuple[WeighingSetting, tuple[LearnerFamily, ...], FloatArray]:
     """Validate the options of `weigh`; return the setting, the families and their priors."""
     if isinstance(answers, str) and answers not in ANSWERS:
@@ -529,6 +570,8 @@ def prepare(
             f"answers: {scatter.name!r}, but the log has "
             f"{'decisions' if record.decided else 'probabilities'}; leave `answers` out"
         )
+    if not is_number(yes_above) or not 0.0 < yes_above < 1.0:
+        faults.append(f"yes_above: {yes_above!r}, must be a probability between 0 and 1")
     faults += scatter.faults(record.answers)
     InvalidInput.raise_if(faults)
     setting = WeighingSetting(
@@ -537,6 +580,7 @@ def prepare(
         record.to_standard(first),
         spread or PRIOR,
         record.rounds // 4,
+        yes_above=float(yes_above),
     )
     return setting, kinds, family_priors(kinds, prior)
 
@@ -605,16 +649,18 @@ def _surprises(setting: WeighingSetting) -> FloatArray:
 
 def _known(setting: WeighingSetting) -> FloatArray:
     """The part of the answers (rounds,) that all kinds have in common."""
-    return np.asarray(setting.prior.follow_mean * _surprises(setting) + setting.rounds.record.base)
+    return np.asarray(setting.prior.follow_mean * _surprises(setting) + setting.base)
 
 
 def _prepared(
     setting: WeighingSetting, family: LearnerFamily, at: FloatArray
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Whitened rows (cells, rounds, p), known parts (cells, rounds), and finite cells (cells,)."""
-    rows, offsets = family.design(setting.rounds, at)
+    rows, offsets, level = family.design(setting.rounds, at)
     known = offsets + rows @ setting.default + _known(setting)
-    rows = with_nuisances(rows * setting.prior.weights, _surprises(setting), setting.prior)
+    if level is not None:
+        known += level * setting.level
+    rows = with_nuisances(rows * setting.prior.weights, _surprises(setting), setting.prior, level)
     rows = rows.reshape(-1, *rows.shape[2:])
     known = known.reshape(-1, known.shape[-1])
     good = np.asarray(np.isfinite(known).all(axis=-1))

@@ -425,6 +425,7 @@ class SampledAnswers(Sampled):
         if person.has_level:
             # Surfaces of charges are for one base score, so answers are charged case by case.
             assert world.outcome is not None
+            assert self._risk is not None
             answers = self._risk.answer(world.outcome.from_score, world.base_score + scores)
             return self._losses_of(first, schedule, cases, answers)
         return self._charged_for(schedule, weights) + self._prices[schedule]

@@ -73,8 +73,8 @@ class WithLevel(Person):
     >>> import preceptor as pr
     >>> world = pr.World([1.0], [[1.0]], outcome=pr.Binary(prevalence=0.2))
     >>> novice = WithLevel.of(pr.DeltaRule([0.0], rate=0.1), world)
-    >>> novice.acting(world, risk=pr.Brier()).predict((0,), np.array([2.0]))
-    0.2...
+    >>> round(novice.acting(world, risk=pr.Brier()).predict((0,), np.array([2.0])), 6)
+    0.2
     """
 
     kind: ClassVar[str] = "with-level"
@@ -169,6 +169,22 @@ class WithLevel(Person):
     def level(self) -> float:
         """The first level, counted from the true one."""
         return float(self.person.initial[-1])
+
+    def at_level(self, level: float) -> WithLevel:
+        """Return the same person with another first level.
+
+        Parameters
+        ----------
+        level
+            Counted from the true one.
+
+        Returns
+        -------
+        WithLevel
+            With the same weights.
+        """
+        changed: dict[str, Any] = {"initial": np.append(self.initial, level)}
+        return replace(self, person=replace(self.person, **changed))
 
     @property
     def imputation(self) -> Any:

@@ -93,7 +93,7 @@ def _groups(problem: Problem, schedule: list[TestSet], seed: int) -> Iterator[Fl
         drawn = problem.world.sample(_GROUP * rounds, rng)
         features = drawn.features.reshape(_GROUP, rounds, problem.size)
         cases = SampledCases(features, drawn.outcomes.reshape(_GROUP, rounds))
-        if isinstance(person, OwnPerson):
+        if isinstance(person, OwnPerson) or person.has_level:
             yield _answered(problem, own, schedule, cases, int(rng.integers(2**31)))
         else:
             yield _learned(problem, own, schedule, cases)
@@ -123,12 +123,10 @@ def _answered(
     problem: Problem, own: ReferenceLosses, schedule: list[TestSet], cases: SampledCases, seed: int
 ) -> FloatArray:
     """Losses of answers, averaged over what the shown results leave open."""
-    person = problem.learner
-    assert isinstance(person, OwnPerson)
     which = np.array([own.sets.index(shown) for shown in schedule], dtype=np.int64)
     sessions = Sessions.hiding(own.sets, np.broadcast_to(which, cases.outcomes.shape), cases)
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(_GROUP)]
-    human = copy.deepcopy(person.human)
+    human = copy.deepcopy(problem.learner.acting(problem.world, problem.start, risk=problem.risk))
     answers = answers_of(human, sessions, streams)
     losses = np.empty(answers.shape)
     for row, shown in enumerate(own.sets):
