@@ -1,6 +1,6 @@
-"""Kinds and solvers of other installed packages, found through entry points.
+"""Other installed packages: optional dependencies, and extensions found through entry points.
 
-Such a package lists in its `pyproject.toml` what to import:
+A package with kinds or solvers lists in its `pyproject.toml` what to import:
 
     [project.entry-points."preceptor.extensions"]
     curves = "my_package.curves"            # a module: each `Kind` in it registers itself
@@ -16,12 +16,24 @@ from __future__ import annotations
 import functools
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from preceptor.errors import MissingExtra
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "preceptor.extensions"
+
+
+def from_extra(module: str, extra: str, purpose: str) -> Any:
+    """Import a module that an extra installs; `MissingExtra` says how, and what needs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        library = module.partition(".")[0].replace("_", "-")
+        raise MissingExtra(library, extra, purpose) from None
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from multiprocessing import get_context, parent_process
 from typing import Any, Protocol, Self, TypeVar
 
 from preceptor._base.checks import is_count
+from preceptor._base.extensions import from_extra
 from preceptor._base.progress import UNCOUNTED
-from preceptor.errors import InvalidInput, MissingExtra, NotApplicable
+from preceptor.errors import InvalidInput, NotApplicable
 
 
 def in_threads(work: Callable[[slice], None], size: int, piece: int = 1024) -> None:
@@ -184,12 +185,9 @@ class DaskCluster:
 
 def connect(address: str, seconds: float = 10.0) -> DaskCluster:
     """Connect to the cluster whose scheduler listens at this address."""
+    dask = from_extra("distributed", "cluster", "Running on a cluster")
     try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtra("distributed", "cluster", "Running on a cluster") from None
-    try:
-        return DaskCluster(Client(address, timeout=seconds))
+        return DaskCluster(dask.Client(address, timeout=seconds))
     except (OSError, ValueError, AssertionError) as error:
         # Distributed asserts the scheduler's first message, so something else answered.
         why = str(error) or "another program answered"

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.values import FloatArray
 from preceptor.errors import MissingExtra
 
@@ -69,10 +70,7 @@ class DataSet:
     @property
     def frame(self) -> Any:
         """The table as a pandas frame, tests first, the outcome last."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingExtra("pandas", "data", "A data frame") from error
+        pandas = from_extra("pandas", "data", "A data frame")
         order = (*self.tests, self.outcome)
         return pandas.DataFrame({name: self.columns[name] for name in order})
 

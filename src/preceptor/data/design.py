@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.values import FloatArray, IntArray
 from preceptor._base.words import counted, listed, matches, nearest, repeated
 from preceptor.data.columns import LARGEST, TableColumn, read_column
@@ -31,7 +32,7 @@ from preceptor.data.moments import location
 from preceptor.data.odd_values import SCALE, Codes, doubt_number, is_identifier
 from preceptor.data.opening import Reading
 from preceptor.data.outcome import ROUNDING, Outcome, read_outcome
-from preceptor.errors import InvalidData, MissingExtra
+from preceptor.errors import InvalidData
 
 # The most levels that are kept apart.
 _MOST_LEVELS = 40
@@ -264,10 +265,7 @@ def _array(values: Any, what: str, wanted: str, ndim: int) -> npt.NDArray[Any]:
 
 
 def _narwhals(native: Any, what: str, *, series: bool) -> Any:
-    try:
-        import narwhals as nw
-    except ImportError as error:
-        raise MissingExtra("narwhals", "data", "Reading data frames") from error
+    nw = from_extra("narwhals", "data", "Reading data frames")
     try:
         if series:
             return nw.from_native(native, series_only=True)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import preceptor.data.log_cells as log_cells
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import write_bytes, write_text
 from preceptor._base.words import matches, nearest
 from preceptor.data.log import (
@@ -31,7 +32,7 @@ from preceptor.data.log import (
 from preceptor.data.opening import Reading
 from preceptor.data.sheet import Cells, read_cells
 from preceptor.data.text_files import first_faults
-from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
+from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.world import World
 
 if TYPE_CHECKING:
@@ -83,10 +84,7 @@ def _naming(path: str | Path, notes: Sequence[str] = ()) -> Iterator[None]:
 
 def log_from_frame(frame: Any, tests: log_cells.LogTests, columns: Mapping[str, str]) -> Log:
     """Read a log from a data frame; rows are counted from 0."""
-    try:
-        import narwhals as nw
-    except ImportError:
-        raise MissingExtra("narwhals", "data", "reading a data frame") from None
+    nw = from_extra("narwhals", "data", "Reading data frames")
     try:
         known = nw.from_native(frame, eager_only=True)
     except TypeError:
@@ -456,11 +454,8 @@ def _is_free(category: log_cells.CategoryColumns, log: Log) -> bool:
 
 def log_to_frame(log: Log, world: World | None = None, *, wide: bool = True) -> pd.DataFrame:
     """Return a pandas frame with a row for each round, and a column for each test if `wide`."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtra("pandas", "data", "a data frame") from None
-    frame = pd.DataFrame(plain_rows(log, world, wide=wide))
+    pandas = from_extra("pandas", "data", "A data frame")
+    frame: pd.DataFrame = pandas.DataFrame(plain_rows(log, world, wide=wide))
     if "when" in frame and not (wide and "when" in log.names):  # "when" may be a test
         frame["when"] = log.when
     tests = [name for name in log.names if name in frame] if wide else []
@@ -516,10 +511,7 @@ def _parquet_bytes(log: Log, world: World | None) -> bytes:
         frame["values"] = [
             [v if isinstance(v, str) else repr(v) for v in c] for c in frame["values"]
         ]
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise MissingExtra("pyarrow", "data", "writing Parquet") from None
+    from_extra("pyarrow", "data", "Writing Parquet")
     buffer = io.BytesIO()
     frame.to_parquet(buffer, index=False)
     return buffer.getvalue()

@@ -14,10 +14,11 @@ import numpy as np
 import preceptor.data.opening as opening
 import preceptor.data.text_files as text_files
 from preceptor._base.checks import is_empty
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import parse_json_line
 from preceptor._base.words import first_few
 from preceptor.data.workbooks import read_workbook
-from preceptor.errors import InvalidFile, MissingExtra
+from preceptor.errors import InvalidFile
 
 # What pandas calls the row index where it is stored as a column.
 _ROW_NUMBERS = re.compile(r"__index_level_\d+__")
@@ -67,11 +68,8 @@ def _writable(cell: Any) -> Any:
 def _parquet(path: Path) -> Any:
     """Return the table as a frame, without columns that pandas once used to number rows."""
     opening.check_file(path)
-    try:
-        import pandas  # noqa: F401
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtra("pandas with pyarrow", "data", "Reading Parquet") from None
+    from_extra("pandas", "data", "Reading Parquet")
+    parquet = from_extra("pyarrow.parquet", "data", "Reading Parquet")
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
@@ -162,11 +160,8 @@ def read_sheet(path: Path, reading: opening.Reading | None = None) -> Sheet:
         is_text = opening.suffix_of(path) in opening.TEXT
         columns = {name: _typed(cells, decimal, is_text) for name, cells in columns.items()}
         columns = text_files.numbers_in_text(columns, decimal, how.decimal is not None, notes)
-        try:
-            import pandas as pd
-        except ImportError:
-            raise MissingExtra("pandas", "data", "Reading a table") from None
-        return Sheet(pd.DataFrame(columns), notes.notes)
+        pandas = from_extra("pandas", "data", "Reading a table")
+        return Sheet(pandas.DataFrame(columns), notes.notes)
 
 
 def read_cells(path: Path, reading: opening.Reading | None = None) -> Cells:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import preceptor.data.opening as opening
+from preceptor._base.extensions import from_extra
 from preceptor._base.words import first_few, matches
 from preceptor.data.text_files import SAMPLE, TITLES
-from preceptor.errors import InvalidFile, MissingExtra
+from preceptor.errors import InvalidFile
 
 # Blank cells included; each becomes a Python object.
 _MOST_CELLS = 10_000_000
@@ -26,11 +27,8 @@ def read_workbook(
     path: Path, sheet: str | int | None, notes: opening.ReadingNotes
 ) -> tuple[list[Any], list[list[Any]], list[str]]:
     """Return the header, the cells of each column below it (None if blank), and a name per row."""
-    try:
-        import pandas as pd
-        import python_calamine  # noqa: F401
-    except ImportError:
-        raise MissingExtra("pandas with python-calamine", "data", "Reading a workbook") from None
+    from_extra("python_calamine", "data", "Reading a workbook")
+    pd = from_extra("pandas", "data", "Reading a workbook")
     if _is_packed(path):
         _check_size(path)
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.checks import is_count, is_number
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import FaultCollector, read_text, write_text
 from preceptor._base.numerics import ROUNDING, total_weight
 from preceptor._base.progress import CONTRADICTION, Status
@@ -26,7 +27,7 @@ from preceptor._base.words import (
     stretches,
     times,
 )
-from preceptor.errors import InvalidFile, InvalidInput, MissingExtra
+from preceptor.errors import InvalidFile, InvalidInput
 from preceptor.model.certificate import Certificate, LinearCertificate
 from preceptor.model.policies import Policy, runs
 from preceptor.model.problem import Problem
@@ -504,12 +505,9 @@ class Plan(Value):
         >>> pr.solve(problem).to_frame(2).columns.to_list()
         ['round', 'shown', 'loss', 'count:bmi', 'count:bp', 'belief:bmi', 'belief:bp']
         """
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas", "data", "A table of rounds") from None
         from preceptor.model.evaluation import course
 
+        pandas = from_extra("pandas", "data", "A table of rounds")
         return pandas.DataFrame(course(self.problem, self.policy, rounds, by_person))
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preceptor._base.files import write_bytes
-from preceptor.errors import MissingExtra
 from preceptor.paper.sweep import means
-from preceptor.report.plots import OKABE_ITO
+from preceptor.report.plots import OKABE_ITO, bare, figure_class
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +23,11 @@ _PANEL = (4.6, 3.3)
 
 def new_figure(columns: int, rows: int = 1, *, height: float = _PANEL[1]) -> tuple[Figure, Any]:
     """Return a new figure (without pyplot) and its axes as an array (rows, columns)."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "plot", "Drawing figures") from None
-    figure = Figure(figsize=(_PANEL[0] * columns, height * rows), dpi=120, layout="constrained")
+    size = (_PANEL[0] * columns, height * rows)
+    figure = figure_class()(figsize=size, dpi=120, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     for ax in axes.flat:
-        ax.spines[["top", "right"]].set_visible(False)
+        bare(ax)
         ax.grid(color="0.92", linewidth=0.8)
         ax.set_axisbelow(True)
     return figure, axes

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import read_json, write_bytes, write_text
 from preceptor._base.many import Journal
 from preceptor._base.parallel import Executor, executor_of
@@ -50,7 +51,7 @@ from preceptor.paper.experiment import (
     as_usual,
 )
 from preceptor.paper.printed import mean_in_words
-from preceptor.paper.sweep import SampleMean, require_pandas, run_sweeps
+from preceptor.paper.sweep import SampleMean, run_sweeps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -439,7 +440,7 @@ def reproduce(
     MissingExtra
         pandas is not installed.
     """
-    require_pandas()
+    from_extra("pandas", "experiments", "Running experiments")
     folder = Path(output)
     chosen = find(names)
     scale = scale if scale is not None else Scale()

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.many import Journal, code_digest
 from preceptor._base.parallel import Executor, Serial, executor_of
 from preceptor._base.progress import Progress, report
-from preceptor.errors import MissingExtra
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +190,7 @@ def run_sweeps(
             )
     if isinstance(journal, (str, Path)):
         journal = Journal(journal)
-    pandas = require_pandas()
+    pandas = from_extra("pandas", "experiments", "Running experiments")
     runner = executor if executor is not None else Serial()
     total = sum(len(sweep.cells) for sweep in sweeps)
     done, fresh, began = 0, 0, time.perf_counter()
@@ -219,15 +219,6 @@ def run_sweeps(
         if seconds is not None:
             seconds[sweep.name] = time.perf_counter() - started
     return pandas.DataFrame(rows)
-
-
-def require_pandas() -> Any:
-    """Return the pandas module, or raise an error that says what to install."""
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtra("pandas", "experiments", "Running experiments") from None
-    return pandas
 
 
 # Means over draws with 95% intervals, and when two such means agree.

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.progress import UNCOUNTED
 from preceptor._base.values import FloatArray
-from preceptor.errors import MissingExtra
 
 
 def has_solver() -> bool:
@@ -118,10 +118,7 @@ class Program:
             Clarabel is not installed.
         """
         with UNCOUNTED.within():
-            try:
-                import clarabel
-            except ImportError:
-                raise MissingExtra("clarabel", "bounds", "A semidefinite bound") from None
+            clarabel = from_extra("clarabel", "bounds", "A semidefinite bound")
             from scipy import sparse
 
         rows, columns, values = (

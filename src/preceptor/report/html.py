@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import write_text
 from preceptor._base.words import counted, percent
 from preceptor.advice.advice import Advice, Provenance, stretches
 from preceptor.advice.alternatives import Alternative
 from preceptor.advice.sensitivity import Change
-from preceptor.errors import MissingExtra
 from preceptor.model.mistakes import decides
 from preceptor.model.plan import Plan
 from preceptor.model.yes_no_risks import Decision
@@ -48,14 +48,11 @@ def template(name: str) -> jinja2.Template:
     MissingExtra
         jinja2 is not installed.
     """
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra("jinja2", "cli", "Writing a report") from error
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("preceptor.report"),
+    jinja = from_extra("jinja2", "cli", "Writing a report")
+    environment: jinja2.Environment = jinja.Environment(
+        loader=jinja.PackageLoader("preceptor.report"),
         autoescape=True,
-        undefined=jinja2.StrictUndefined,
+        undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.files import check_ending, write_bytes
 from preceptor._base.values import FloatArray
-from preceptor.errors import MissingExtra
 from preceptor.model.evaluation import losses_along, running_counts
 from preceptor.model.plan import Plan
 from preceptor.model.sets import TestSet
@@ -79,11 +79,8 @@ def plot_plan(plan: Plan, path: str | Path | None = None) -> Figure:
 
 def figure_class() -> type[Figure]:
     """Return matplotlib's figure class, or raise with what to install."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("matplotlib", "plot", "Drawing a plan") from error
-    return Figure
+    found: type[Figure] = from_extra("matplotlib.figure", "plot", "Drawing").Figure
+    return found
 
 
 def _draw_timeline(axes: Axes, plan: Plan, schedule: list[TestSet], rows: list[int]) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preceptor._base.extensions import from_extra
 from preceptor._base.progress import Progress
 from preceptor._base.values import FloatArray, frozen_array, plain
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor.errors import InvalidInput
 from preceptor.model.person import Person
 from preceptor.model.problem import Problem
 from preceptor.people.human import Human, Seed
@@ -130,11 +131,8 @@ class Comparison:
         MissingExtra
             pandas is not installed.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtra("pandas", "data", "A comparison as a data frame") from error
-        return pd.DataFrame(self.rows())
+        frame: pd.DataFrame = from_extra("pandas", "data", "A data frame").DataFrame(self.rows())
+        return frame
 
     def __str__(self) -> str:
         heading = (

@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from preceptor.errors import InvalidInput, MissingExtra
+from preceptor._base.extensions import from_extra
+from preceptor.errors import InvalidInput
 from preceptor.model.budgets import AtMost
 from preceptor.model.problem import Problem
 from preceptor.model.world import World
@@ -123,7 +124,7 @@ def vertex_cover_instance(graph: Graph, cover_size: int) -> VertexCoverInstance:
     >>> instance.problem.size, round(instance.threshold, 5)
     (4, 2.00625)
     """
-    networkx = _networkx()
+    networkx = from_extra("networkx", "theory", "The vertex-cover reduction")
     _check(graph, cover_size)
     vertices = tuple(graph.nodes)
     size = len(vertices)
@@ -186,14 +187,6 @@ def decide_by_planning(graph: Graph, cover_size: int) -> VertexCoverDecision:
         loss=plan.value,
         threshold=instance.threshold,
     )
-
-
-def _networkx() -> Any:
-    try:
-        import networkx
-    except ImportError:
-        raise MissingExtra("networkx", "theory", "The vertex-cover reduction") from None
-    return networkx
 
 
 def _check(graph: Graph, cover_size: int) -> None:
