@@ -215,9 +215,11 @@ def test_html_is_a_table_and_a_timeline_of_its_own():
     page = Page(text)
     assert page.open == []
     assert {"table", "svg"} <= set(page.tags)
-    assert page.tags.count("rect") == 3  # bmi once; bp before and after it
+    assert page.tags.count("rect") == 4  # bmi once, bp before and after it, and a shade
     assert "bp from case 4 on" in page.texts
-    assert not re.search(r"https?:|<script|<link|<img|url\(", text)
+    # the name of the namespace is the only address, and nothing is loaded from it
+    drawn = text.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|<script|<link|<img|url\(", drawn)
 
 
 def test_names_are_escaped_in_html():
@@ -231,10 +233,10 @@ def test_names_are_escaped_in_html():
     assert any(evil[1] in text for text in page.texts)
 
 
-def test_a_timeline_has_at_most_twelve_rows_and_one_for_each_group():
+def test_a_timeline_has_at_most_twenty_rows_and_one_for_each_group():
     problem = large()
     every = plan(pr.Stationary(tuple(range(60))), problem)
-    assert Page(every._repr_html_()).tags.count("rect") == 12
+    assert Page(every._repr_html_()).tags.count("rect") == 20
     group = plan(pr.Stationary((0, 1)), problem)
     page = Page(group._repr_html_())
     assert page.tags.count("rect") == 1

@@ -10,7 +10,7 @@ import preceptor as pr
 from preceptor.advice.alternatives import alternatives
 from preceptor.advice.sensitivity import sensitivity
 from preceptor.model.evaluation import losses_along
-from preceptor.report import figures
+from preceptor.report import figures, schedule_view
 from preceptor.report.palette import PLAN as PLAN_COLOUR
 from preceptor.report.palette import TESTS
 from preceptor.report.phrases import scale_of
@@ -49,7 +49,7 @@ def place_of(svg, words):
 @pytest.mark.parametrize("name", ["explores", "alternating", "stationary", "nothing"])
 def test_bars_are_where_tests_are_shown(name):
     plan = plan_of(POLICIES[name])
-    svg = figures.timeline(plan)
+    svg = schedule_view.timeline(plan)
     schedule = plan.policy.schedule(rounds_shown(plan))
     # Cases are read off the axis: two of its numbers say where all the others are.
     (x, _), (further, _) = place_of(svg, "10"), place_of(svg, "20")
@@ -79,7 +79,7 @@ def test_bars_are_where_tests_are_shown(name):
 )
 def test_the_timeline_says_how_it_ends(name, note):
     plan = plan_of(POLICIES[name])
-    svg = figures.timeline(plan)
+    svg = schedule_view.timeline(plan)
     assert note in texts(svg)
     dashed = [f for f in ElementTree.fromstring(svg).iter() if f.get("stroke-dasharray")]
     assert len(dashed) == commits_in_sight(plan) == (name == "explores")
@@ -144,6 +144,6 @@ def test_changes_are_named_with_what_they_save():
 def test_a_test_of_several_columns_has_one_row():
     world = pr.World([1.0, 0.5, 0.2], np.eye(3), names=["age", "a", "b"], groups={"site": [1, 2]})
     problem = pr.Problem(world, pr.Learner(np.zeros(3), pr.Geometric(1.1)), 1)
-    svg = figures.timeline(plan_of(pr.ExploreThenCommit([(1, 2)] * 3, (0,)), problem))
+    svg = schedule_view.timeline(plan_of(pr.ExploreThenCommit([(1, 2)] * 3, (0,)), problem))
     assert {"age", "site"} <= set(texts(svg))
     assert not {"a", "b"} & set(texts(svg))

@@ -8,12 +8,12 @@ import pytest
 from preceptor.advice.alternatives import alternatives
 from preceptor.advice.sensitivity import sensitivity
 from preceptor.model.evaluation import losses_along
-from preceptor.report import figures
+from preceptor.report import figures, schedule_view
 from preceptor.report.charts import escaped
-from preceptor.report.figures import abridged, correlations_alt_text, lines_alt_text
+from preceptor.report.figures import correlations_alt_text, lines_alt_text
 from preceptor.report.html import render_report
 from preceptor.report.phrases import scale_of
-from preceptor.report.schedule_view import rounds_shown
+from preceptor.report.schedule_view import abridged, rounds_shown
 from tests.report.test_figures import PLAN, POLICIES, PROBLEM, plan_of
 from tests.report.test_html import Page
 from tests.report.test_people import with_regrets
@@ -27,7 +27,7 @@ def heard(svg):
 
 def test_the_timeline_says_how_often_and_how_it_ends():
     schedule = PLAN.policy.schedule(rounds_shown(PLAN))
-    said = heard(figures.timeline(PLAN))
+    said = heard(schedule_view.timeline(PLAN))
     for test, name in enumerate(("bmi", "bp", "co$t &amp; more")):
         assert f"{name} in {sum(test in shown for shown in schedule)}" in said
     assert f"first {len(schedule)} cases" in said
@@ -36,7 +36,7 @@ def test_the_timeline_says_how_often_and_how_it_ends():
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_can_be_heard(name):
-    assert len(heard(figures.timeline(plan_of(POLICIES[name])))) > 40
+    assert len(heard(schedule_view.timeline(plan_of(POLICIES[name])))) > 40
 
 
 def test_losses_say_where_lines_begin_and_end():

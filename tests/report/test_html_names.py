@@ -8,7 +8,7 @@ import pytest
 import preceptor as pr
 from preceptor.advice.advice import Advice, Provenance
 from preceptor.model.world import Units
-from preceptor.report import figures
+from preceptor.report import figures, schedule_view
 from preceptor.report.charts import clusters, fitted, shortened, text_width
 from preceptor.report.html import render_report
 from preceptor.report.schedule_view import MOST_ROWS
@@ -45,7 +45,7 @@ def page_of(plan):
 
 def test_names_in_pictures_are_cut_and_whole_when_pointed_at():
     plan = plan_of([*LONG, UNBROKEN])
-    for svg in (figures.timeline(plan), figures.learning(plan)):
+    for svg in (schedule_view.timeline(plan), figures.learning(plan)):
         root = ElementTree.fromstring(svg)
         titles = {found.text for found in root.iter(f"{SVG}title")}
         assert LONG[0] in titles
@@ -59,7 +59,7 @@ def test_eighty_tests_do_not_explode():
     plan = plan_of(
         [f"test number {i}" for i in range(size)], pr.ExploreThenCommit(rotation, (0, 1))
     )
-    timeline = ElementTree.fromstring(figures.timeline(plan))
+    timeline = ElementTree.fromstring(schedule_view.timeline(plan))
     rows = [found.text for found in timeline.iter(f"{SVG}text") if "test" in (found.text or "")]
     assert len(rows) <= 25
     assert any("more tests" in row for row in rows)
@@ -106,7 +106,7 @@ def test_names_cannot_break_pages(name):
     parsed = Page(page)
     assert "script" not in parsed.tags
     assert "49" not in words_of(page)[:400]
-    for svg in (figures.timeline(plan), figures.learning(plan)):
+    for svg in (schedule_view.timeline(plan), figures.learning(plan)):
         ElementTree.fromstring(svg)
 
 

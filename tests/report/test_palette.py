@@ -9,7 +9,7 @@ import pytest
 
 import preceptor as pr
 from preceptor import report as room
-from preceptor.report import figures, palette
+from preceptor.report import figures, palette, schedule_view
 from preceptor.report.html import render_report
 from preceptor.report.palette import BACKGROUNDS, EVERYTHING, MARKS, RULE, WORDS, contrast
 from preceptor.report.schedule_view import colours_of, places_of
@@ -112,7 +112,7 @@ def test_columns_of_one_test_share_its_colour():
 
 def test_a_test_has_one_colour_in_pictures_and_beside_its_name():
     colours = colours_of(PLAN.problem.world, PLAN.policy.schedule(30))
-    for svg in (figures.timeline(PLAN), figures.learning(PLAN)):
+    for svg in (schedule_view.timeline(PLAN), figures.learning(PLAN)):
         assert set(colours.values()) <= set(re.findall(r'(?:fill|stroke)="(#[0-9a-f]{6})"', svg))
     page = render_report(PLAN)
     chips = dict(re.findall(r'<span class="chip (chip-\d)"></span><bdi>([^<]+)</bdi></th>', page))

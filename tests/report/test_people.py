@@ -13,7 +13,7 @@ import preceptor as pr
 from preceptor.advice.advice import Advice, Provenance
 from preceptor.advice.alternatives import alternatives
 from preceptor.advice.planning import with_proofs
-from preceptor.report import figures
+from preceptor.report import figures, schedule_view
 from preceptor.report.charts import Axis, Dots, row_chart
 from preceptor.report.html import render_report
 from preceptor.report.mistakes_and_people import (
@@ -233,7 +233,7 @@ def test_a_word_in_pictures():
     assert rounds_shown(plan) == 133
     assert commits_in_sight(plan)
     note = "from case 101 over and over: bmi + bp in 6 of 9 cases, bmi in 3"
-    assert note in figures.timeline(plan)
+    assert note in schedule_view.timeline(plan)
     assert plot_plan(plan).axes[0].get_title(loc="left") == note
     page = render_report(plan)
     assert "repeats 9 cases from case 101 on" in page

@@ -16,15 +16,12 @@ from preceptor._base.numerics import ROUNDING, total_weight
 from preceptor._base.progress import CONTRADICTION, Status
 from preceptor._base.values import FloatArray, Value, plain
 from preceptor._base.words import (
-    Lane,
     counted,
     duration_in_words,
     html_table,
-    html_timeline,
     labelled,
     listed,
     percent,
-    stretches,
     times,
 )
 from preceptor.errors import InvalidFile, InvalidInput
@@ -40,8 +37,8 @@ if TYPE_CHECKING:
 
 # Limits: changes of set that are listed, sets and tests that are named.
 _CHANGES, _SETS, _TESTS = 3, 3, 4
-# Largest number of cases and rows of the timeline in a notebook.
-_DRAWN_CASES, _DRAWN_TESTS = 400, 12
+# Cases that are looked at if the policy never settles.
+_LOOKED_AT = 400
 
 
 def shown_in_words(problem: Problem, policy: Policy) -> list[tuple[str, str]]:
@@ -57,7 +54,7 @@ def shown_in_words(problem: Problem, policy: Policy) -> list[tuple[str, str]]:
         return [("show", _schedule_in_words(problem, policy, horizon))]
     settled = policy.settles()
     if settled is None:
-        first = ("first", _schedule_in_words(problem, policy, _DRAWN_CASES))
+        first = ("first", _schedule_in_words(problem, policy, _LOOKED_AT))
         return [first, ("then", "keeps changing: it never settles on one set")]
     before, word = settled
     parts = _most_often(problem, word, f" of {counted(len(word), 'case')}")
@@ -97,32 +94,6 @@ def _set_in_words(problem: Problem, shown: Iterable[int]) -> str:
     names = problem.world.name_of(shown)
     more = [f"{len(names) - _TESTS} more"] if len(names) > _TESTS else []
     return " + ".join([*names[:_TESTS], *more]) or "nothing"
-
-
-def timeline(problem: Problem, policy: Policy) -> str:
-    """A timeline of the tests shown in each case, as HTML."""
-    shown = policy.schedule(_cases_drawn(problem, policy))
-    return html_timeline(_lanes(problem, shown), len(shown), "Which test is shown in which case")
-
-
-def _cases_drawn(problem: Problem, policy: Policy) -> int:
-    """The exploration phase and a third more, at most the horizon and `_DRAWN_CASES`."""
-    settled = policy.settles()
-    length = policy.exploration_length or (0 if settled is None else len(settled[0]))
-    return min(length + max(15, length // 3), problem.horizon or _DRAWN_CASES, _DRAWN_CASES)
-
-
-def _lanes(problem: Problem, shown: list[tuple[int, ...]]) -> list[Lane]:
-    """The most frequent tests, in the order of the world, each with its intervals."""
-    tests = list(zip(problem.world.tests, problem.world.blocks, strict=True))
-    often = Counter(column for each in shown for column in each)
-    ranked = sorted((t for t in tests if often[t[1][0]]), key=lambda t: -often[t[1][0]])
-    kept = {block for _, block in ranked[:_DRAWN_TESTS]}
-    return [
-        (name, stretches(block[0] in each for each in shown))
-        for name, block in tests
-        if block in kept
-    ]
 
 
 FORMAT = "preceptor-plan/1"
@@ -365,8 +336,11 @@ class Plan(Value):
 
     def _repr_html_(self) -> str:
         """For notebooks: the same rows as a table, and a timeline of what is shown."""
+        from preceptor.report.schedule_view import timeline
+
         table = html_table(f"Plan: {self.how_sure()}", self._rows())
-        return f"<div>{table}{timeline(self.problem, self.policy)}</div>"
+        picture = timeline(self) if any(self.policy.used_sets()) else ""
+        return f'<div style="max-width: 45em">{table}{picture}</div>'
 
     def _rows(self) -> list[tuple[str, str]]:
         problem = self.problem

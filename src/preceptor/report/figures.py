@@ -11,40 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from preceptor._base.values import FloatArray
-from preceptor._base.words import LISTED, counted, first_few, listed, sentence
+from preceptor._base.words import counted, listed, sentence
 from preceptor.advice.alternatives import Alternative
 from preceptor.advice.sensitivity import Change
 from preceptor.model.evaluation import losses_along, running_counts
 from preceptor.model.matrices import correlations_of
 from preceptor.model.mistakes import Mistakes
 from preceptor.model.plan import Plan
-from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.report import charts, palette, schedule_view
 from preceptor.report.mistakes_and_people import best_by, mistakes_in_first
 from preceptor.report.phrases import joined, scale_of
+from preceptor.report.schedule_view import abridged
 from preceptor.report.words import least_loss
-
-
-def abridged(parts: Sequence[str], noun: str) -> str:
-    """List the first few items, and how many more there are.
-
-    >>> abridged([f"t{i}" for i in range(10)], "test")
-    't0, t1, t2, t3, t4, t5, t6, t7 and 2 more tests'
-    """
-    if len(parts) > LISTED + 1:
-        return first_few(parts, noun=f"more {noun}s")
-    return listed(parts) if parts else "nothing"
-
-
-def shown_alt_text(world: World, schedule: Sequence[TestSet]) -> str:
-    """How often each test is shown, the most frequent first."""
-    often = {
-        name: sum(block[0] in shown for shown in schedule)
-        for name, block in zip(world.tests, world.blocks, strict=True)
-    }
-    seen = sorted((name for name in often if often[name]), key=lambda name: -often[name])
-    return abridged([f"{charts.shortened(name)} in {often[name]:,}" for name in seen], "test")
 
 
 def lines_alt_text(what: str, lines: Iterable[tuple[str, Sequence[float]]], last: int) -> str:
@@ -117,50 +96,6 @@ _MOST_REGRET = 300.0
 # Cells of correlations: blue, nearly white, vermilion, safe for colour-blind readers; and inks.
 _LEAST, _MIDDLE, _MOST = (0, 100, 165), (247, 247, 247), (190, 74, 0)
 _INKS = ("#000000", "#fefefe")
-
-
-def timeline(plan: Plan) -> str:
-    """When each test is shown: one row per test, a bar while it is shown."""
-    rounds = schedule_view.rounds_shown(plan)
-    schedule = plan.policy.schedule(rounds)
-    note = schedule_view.commit_note(plan)
-    return charts.timeline_chart(
-        "timeline",
-        f"What is shown in the first {counted(rounds, 'case')}: "
-        f"{shown_alt_text(plan.problem.world, schedule)}; {note}.",
-        _rows(plan, schedule),
-        x_axis=cases_axis(rounds),
-        x_label="case",
-        note=note,
-        shaded_from=(schedule_view.settles_after(plan.policy) or 0) + 0.5
-        if schedule_view.commits_in_sight(plan)
-        else None,
-    )
-
-
-def _rows(plan: Plan, schedule: list[TestSet]) -> list[charts.Row]:
-    """A row per test; if there are many, those shown most, and one row for the others."""
-    world = plan.problem.world
-    names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
-    colours = schedule_view.colours_of(world, schedule)
-    tests = schedule_view.rows_of(plan, schedule, schedule_view.MOST_ROWS)
-    often = {test: sum(test in shown for shown in schedule) for test in tests}
-    most = sorted(tests, key=lambda test: -often[test])
-    kept = set(
-        most if len(tests) <= schedule_view.MOST_ROWS else most[: schedule_view.MOST_ROWS - 1]
-    )
-    rows = [
-        charts.Row(names[test], schedule_view.bars_of(test, schedule), colours.get(test, GREY))
-        for test in tests
-        if test in kept
-    ]
-    others = set(tests) - kept
-    if others:
-        any_of_them = [(-1,) if others & set(shown) else () for shown in schedule]
-        rows.append(
-            charts.Row(f"{len(others)} more tests", schedule_view.bars_of(-1, any_of_them), GREY)
-        )
-    return rows
 
 
 def losses(plan: Plan, rivals: Sequence[Alternative]) -> str:

@@ -240,7 +240,7 @@ def _gap_card(plan: Plan) -> tuple[str, str]:
 def _figures(
     plan: Plan, rivals: Sequence[Alternative], changes: Sequence[Change]
 ) -> dict[str, str]:
-    drawn = {"timeline": figures.timeline(plan)}
+    drawn = {"timeline": schedule_view.timeline(plan)}
     if decides(plan.problem):
         drawn["misses"] = figures.mistakes(plan, rivals, "misses")
         drawn["alarms"] = figures.mistakes(plan, rivals, "false alarms")

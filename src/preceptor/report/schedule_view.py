@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from preceptor._base.words import LISTED, counted, first_few, listed
 from preceptor.model.policies import Policy, runs
 from preceptor.model.sets import TestSet
 from preceptor.model.world import World
+from preceptor.report import charts
 from preceptor.report.charts import shortened
-from preceptor.report.palette import TESTS
+from preceptor.report.palette import GREY, TESTS
 
 if TYPE_CHECKING:
     from preceptor.model.plan import Plan
@@ -232,3 +234,62 @@ def colours_of(world: World, schedule: Sequence[TestSet]) -> dict[int, str]:
     return {
         test: TESTS[place % len(TESTS)].light for test, place in places_of(world, schedule).items()
     }
+
+
+def abridged(parts: Sequence[str], noun: str) -> str:
+    """List the first few items, and how many more there are.
+
+    >>> abridged([f"t{i}" for i in range(10)], "test")
+    't0, t1, t2, t3, t4, t5, t6, t7 and 2 more tests'
+    """
+    if len(parts) > LISTED + 1:
+        return first_few(parts, noun=f"more {noun}s")
+    return listed(parts) if parts else "nothing"
+
+
+def shown_alt_text(world: World, schedule: Sequence[TestSet]) -> str:
+    """How often each test is shown, the most frequent first."""
+    often = {
+        name: sum(block[0] in shown for shown in schedule)
+        for name, block in zip(world.tests, world.blocks, strict=True)
+    }
+    seen = sorted((name for name in often if often[name]), key=lambda name: -often[name])
+    return abridged([f"{shortened(name)} in {often[name]:,}" for name in seen], "test")
+
+
+def timeline(plan: Plan) -> str:
+    """When each test is shown: one row per test, a bar while it is shown."""
+    rounds = rounds_shown(plan)
+    schedule = plan.policy.schedule(rounds)
+    note = commit_note(plan)
+    return charts.timeline_chart(
+        "timeline",
+        f"What is shown in the first {counted(rounds, 'case')}: "
+        f"{shown_alt_text(plan.problem.world, schedule)}; {note}.",
+        _rows(plan, schedule),
+        x_axis=charts.Axis.counting(0.5, rounds + 0.5),
+        x_label="case",
+        note=note,
+        shaded_from=(settles_after(plan.policy) or 0) + 0.5 if commits_in_sight(plan) else None,
+    )
+
+
+def _rows(plan: Plan, schedule: list[TestSet]) -> list[charts.Row]:
+    """A row per test; if there are many, those shown most, and one row for the others."""
+    world = plan.problem.world
+    names = {block[0]: name for name, block in zip(world.tests, world.blocks, strict=True)}
+    colours = colours_of(world, schedule)
+    tests = rows_of(plan, schedule, MOST_ROWS)
+    often = {test: sum(test in shown for shown in schedule) for test in tests}
+    most = sorted(tests, key=lambda test: -often[test])
+    kept = set(most if len(tests) <= MOST_ROWS else most[: MOST_ROWS - 1])
+    rows = [
+        charts.Row(names[test], bars_of(test, schedule), colours.get(test, GREY.light))
+        for test in tests
+        if test in kept
+    ]
+    others = set(tests) - kept
+    if others:
+        any_of_them = [(-1,) if others & set(shown) else () for shown in schedule]
+        rows.append(charts.Row(f"{len(others)} more tests", bars_of(-1, any_of_them), GREY.light))
+    return rows

@@ -25,10 +25,10 @@ from preceptor.model.sets import TestSet
 from preceptor.model.world import World
 from preceptor.model.yes_no_risks import Decision
 from preceptor.report import charts, palette
-from preceptor.report.figures import abridged, lines_alt_text, shown_alt_text
+from preceptor.report.figures import lines_alt_text
 from preceptor.report.html import template
 from preceptor.report.palette import styles
-from preceptor.report.schedule_view import MOST_ROWS, bars_of, colours_of
+from preceptor.report.schedule_view import MOST_ROWS, abridged, bars_of, colours_of, shown_alt_text
 from preceptor.report.tables import in_parts, signed
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from preceptor.people.crowd import Crowd
 from preceptor.planning.candidate_sets import most_predictive_set
 from preceptor.planning.search import improved
 from preceptor.planning.solvers import solve
-from preceptor.report import figures
+from preceptor.report import figures, schedule_view
 from preceptor.report.advice_words import in_numbers
 from preceptor.report.mistakes_and_people import regret_in_words
 from preceptor.report.phrases import scale_of
@@ -91,7 +91,7 @@ def picture(ground: Ground, choice: Choice, plan: Plan, *, is_proven: bool) -> d
         # While a slider moves, random orders are averaged over the fewest that have an error.
         rivals = alternatives(plan) if is_proven else alternatives(plan, orders=2)
     drawn = {
-        "timeline": figures.timeline(plan),
+        "timeline": schedule_view.timeline(plan),
         "losses": figures.losses(plan, rivals),
         "learning": figures.learning(plan),
     }
