@@ -9,7 +9,7 @@ from hypothesis import given
 
 import preceptor as pr
 from preceptor.planning import candidate_sets
-from preceptor.planning.anytime import Watch
+from preceptor.planning.anytime import SearchEffort, Watch
 from preceptor.planning.candidate_sets import SET_LIMITS
 from preceptor.planning.charged_rounds import ChargedRounds
 from preceptor.planning.finite import as_policy
@@ -196,8 +196,8 @@ def test_prices_under_other_risks_are_those_of_an_evaluation(risk, horizon, lear
 
 def schedule(problem, **options):
     """What a search for a proof finds, and what it costs."""
-    options = {"max_kicks": 5, "seed": 0, "progress": None} | options
-    policy = search(problem, Watch(None), **options)
+    effort = SearchEffort(Watch(None), options.pop("max_kicks", 5), options.pop("seed", 0))
+    policy = search(problem, effort, **options)
     return policy, pr.evaluate(problem, policy)
 
 

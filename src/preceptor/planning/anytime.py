@@ -13,10 +13,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import NamedTuple
 
 import numpy as np
 
-from preceptor._base.progress import Status, check_time_limit, counted_seconds
+from preceptor._base.progress import Progress, Status, check_time_limit, counted_seconds
 from preceptor._base.values import IntArray
 
 Stop = Callable[[], bool]
@@ -127,6 +128,15 @@ class Watch:
             signal.set_wakeup_fd(before)
             ours.close()
             signals.close()
+
+
+class SearchEffort(NamedTuple):
+    """How a search runs: until the watch stops it or `max_kicks` restarts are used up."""
+
+    watch: Watch
+    max_kicks: int | None = None
+    seed: int = 0
+    progress: Progress | None = None
 
 
 def never() -> bool:

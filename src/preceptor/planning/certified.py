@@ -42,7 +42,7 @@ from preceptor.model.policies import Policy, Stationary
 from preceptor.model.problem import Problem
 from preceptor.people.crowd import Crowd
 from preceptor.people.moments import quadratic_rounds
-from preceptor.planning.anytime import OutOfTime, Watch, watching
+from preceptor.planning.anytime import OutOfTime, SearchEffort, Watch, watching
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.candidate_sets import shape_of
 from preceptor.planning.conic import has_solver
@@ -81,19 +81,13 @@ def may_be_proven(problem: Problem) -> bool:
 
 
 def certify_person(
-    problem: Problem,
-    watch: Watch,
-    *,
-    target_gap: float,
-    max_iterations: int | None,
-    seed: int,
-    bound_holds_for: str,
-    progress: Progress | None,
+    problem: Problem, effort: SearchEffort, target_gap: float, bound_holds_for: str
 ) -> Plan:
     """The best schedule found, and the best bound available for this kind of person."""
+    watch, max_kicks, seed, progress = effort
     # The proof gets the larger share of the time.
     hurry = Watch(None if watch.left == float("inf") else max(0.4 * watch.left, 1e-3))
-    plan = solve_search(problem, hurry, max_kicks=max_iterations, seed=seed, progress=progress)
+    plan = solve_search(problem, hurry, max_kicks=max_kicks, seed=seed, progress=progress)
     report(progress, "proving", value=plan.value)
     (expected,) = expectations(problem)
     # Seconds for a proof where there is no time limit.
@@ -116,13 +110,9 @@ def certify_person(
         note = f"The lower bound is the floor of every case, which usually says little. {why}"
         notes = (*plan.notes, note)
         return replace(plan, method="certified", notes=notes, seconds=watch.seconds, proved=proved)
-    reach = (
-        "every policy, even one that sees the person's weights"
-        if found.adaptive
-        else (
-            "schedules fixed in advance; a policy that reacts to cases and outcomes may cost less"
-        )
-    )
+    reach = "schedules fixed in advance; a policy that reacts to cases and outcomes may cost less"
+    if found.adaptive:
+        reach = "every policy, even one that sees the person's weights"
     closed = plan.value - found.bound <= target_gap * abs(found.bound)
     status = Status.WITHIN_TARGET if closed else plan.status
     return replace(
@@ -154,13 +144,10 @@ class Proof:
     """The best plan and the largest bound so far, with the options of the run."""
 
     problem: Problem
-    watch: Watch
+    effort: SearchEffort
     target_gap: float
-    max_iterations: int | None
     width: int | None
-    seed: int
     memory_limit: int
-    progress: Progress | None
     policy: Policy | None = None
     value: float = np.inf
     bound: float = -np.inf
@@ -170,6 +157,11 @@ class Proof:
     finished: bool = True
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None
+
+    @property
+    def watch(self) -> Watch:
+        """The time that is left."""
+        return self.effort.watch
 
     def plan(self) -> Plan:
         """The result so far; a fixed set if the time was up before any plan was found."""
@@ -193,7 +185,7 @@ class Proof:
             proved=self.watch.proved,
             states=self.states,
             notes=self.notes,
-            options={"target_gap": self.target_gap, "seed": self.seed},
+            options={"target_gap": self.target_gap, "seed": self.effort.seed},
             certificate=self.certificate,
         ).settled()
 
@@ -213,7 +205,7 @@ class Proof:
             bound = conduct(
                 dual_of(halt),
                 time_limit=seconds,
-                max_iterations=10**6 if self.max_iterations is None else self.max_iterations,
+                max_iterations=10**6 if self.effort.max_kicks is None else self.effort.max_kicks,
                 progress=self._watch_dual,
                 should_stop=lambda: watch.stop() or self.done(self.dual_so_far),
             )
@@ -227,7 +219,7 @@ class Proof:
                 return
             with watch.proving():
                 self._raise_by_beams(bound)
-        if not self.done() and not watch.stop() and self.max_iterations is None:
+        if not self.done() and not watch.stop() and self.effort.max_kicks is None:
             with suppress(NotApplicable):  # too many rounds to search
                 self.look_for_plans(watch.left, known=self.policy)
 
@@ -284,17 +276,9 @@ class Proof:
 
     def look_for_plans(self, seconds: float, known: Policy | None = None) -> None:
         """Search for at most `seconds` and keep a better plan."""
-        found = search(
-            self.problem,
-            self.watch,
-            max_kicks=self.max_iterations,
-            seed=self.seed,
-            seconds=seconds,
-            known=known,
-            progress=lambda update: self._tell(update.stage, None, update.value),
-            stop=self.watch.until(CLIMB_SHARE),
-        )
-        self.take(found)
+        told = self.effort._replace(progress=lambda now: self._tell(now.stage, None, now.value))
+        until = self.watch.until(CLIMB_SHARE)
+        self.take(search(self.problem, told, seconds=seconds, known=known, stop=until))
 
     def take_best_fixed(self) -> None:
         """Take a plan that needs no search: a good set shown throughout."""
@@ -361,7 +345,7 @@ class Proof:
         lower = max(self.bound, -np.inf if bound is None else bound)
         best = min(self.value, np.inf if value is None else value)
         report(
-            self.progress,
+            self.effort.progress,
             stage,
             done=self.watch.seconds / (self.watch.seconds + self.watch.left),
             value=best if np.isfinite(best) else None,
@@ -445,26 +429,18 @@ def solve_certified(
         raise NotApplicable(f"certified: {why_not_proven(problem)}")
     if not problem.learns_by_showings:
         with watching(time_limit) as watch:
-            return certify_person(
-                problem,
-                watch,
-                target_gap=target_gap,
-                max_iterations=max_iterations,
-                seed=seed,
-                bound_holds_for=bound_holds_for,
-                progress=progress,
-            )
+            effort = SearchEffort(watch, max_iterations, seed, progress)
+            return certify_person(problem, effort, target_gap, bound_holds_for)
     shape = shape_of(problem)
     general = not shape.has_dual and not why_not_counted(problem)
     with watching(time_limit) as watch, one_blas_thread():
+        effort = SearchEffort(watch, max_iterations, seed, progress)
         if shape.too_many_sets:
             plan = solve_search(
                 problem, watch, max_kicks=max_iterations, seed=seed, progress=progress
             )
             return replace(plan, method="certified")
-        work = Proof(
-            problem, watch, target_gap, max_iterations, width, seed, memory_limit, progress
-        )
+        work = Proof(problem, effort, target_gap, width, memory_limit)
         with watch.proving():
             work.instant = instant_bound(problem, watch)
         if shape.has_dual or general:
@@ -563,7 +539,7 @@ def prove_without_dual(work: Proof, why_not: str) -> None:
         most = int(min(watch.left, 1e6) * rate)
         # The paper's rule for the suffix: comparing every end state can take minutes.
         work.take_plan(solve_truncated, most, suffix="last", memory_limit=budget)
-    if not work.done() and not watch.stop() and work.max_iterations is None:
+    if not work.done() and not watch.stop() and work.effort.max_kicks is None:
         with suppress(NotApplicable):
             work.look_for_plans(watch.left, known=work.policy)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from preceptor._base.progress import Progress, report
+from preceptor._base.progress import report
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.errors import InvalidInput, InvalidProblem
 from preceptor.model.evaluation import evaluate, expectations, people_of, weights_of
@@ -22,7 +22,7 @@ from preceptor.model.problem import Problem
 from preceptor.model.regrets import CONTRADICTED, OBJECTIVES, Regrets
 from preceptor.people.coordinatewise import NoLearning
 from preceptor.people.crowd import Crowd
-from preceptor.planning.anytime import Watch
+from preceptor.planning.anytime import SearchEffort, Stop, Watch
 from preceptor.planning.bounds import instant_bound
 from preceptor.planning.candidate_sets import SET_LIMITS
 from preceptor.planning.objectives import CVaR, MeanRatio, Objective, Regret
@@ -35,7 +35,6 @@ from preceptor.planning.price_search import (
     fixed_sets,
     policy_of,
 )
-from preceptor.planning.priced_schedule import Stop
 from preceptor.planning.solver import accuracy_notes
 
 # Default number of kicks of each individual search, and of the common one.
@@ -227,16 +226,9 @@ def check_objective(problem: Problem, objective: str | None) -> None:
         )
 
 
-def solve_for_crowd(
-    problem: Problem,
-    watch: Watch,
-    seconds: float,
-    max_kicks: int | None,
-    seed: int,
-    objective: str,
-    progress: Progress | None,
-) -> Plan:
+def solve_for_crowd(problem: Problem, effort: SearchEffort, seconds: float, objective: str) -> Plan:
     """The best common schedule found within `seconds`, and its cost for each person."""
+    watch, max_kicks, seed, progress = effort
     everyone = expectations(problem)
     people, began = len(everyone), watch.seconds
 

@@ -24,11 +24,11 @@ from preceptor.model.evaluation import expectations, fixed_costs
 from preceptor.model.expected import Expected, Tail
 from preceptor.model.policies import ExploreThenCommit, ExploreThenRepeat, Policy, Stationary
 from preceptor.model.problem import Problem
-from preceptor.planning.anytime import never
+from preceptor.planning.anytime import Stop, never
 from preceptor.planning.candidate_sets import SET_LIMITS
 from preceptor.planning.maintenance import words_to_repeat
 from preceptor.planning.objectives import Cost, Objective
-from preceptor.planning.priced_schedule import BETTER, BoolArray, PricedSchedule, Stop
+from preceptor.planning.priced_schedule import BETTER, BoolArray, PricedSchedule
 
 
 class FixedSets(NamedTuple):

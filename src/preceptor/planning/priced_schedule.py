@@ -7,17 +7,17 @@ pass covers all rounds without simulating anything again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from preceptor._base.values import FloatArray, IntArray
 from preceptor.model.expected import Expected, StepsOverBlocks, Tail
+from preceptor.planning.anytime import Stop
 from preceptor.planning.objectives import Objective
 
 BoolArray = npt.NDArray[np.bool_]
-Stop = Callable[[], bool]
 
 # A set must be better by this share to replace the present one: less is rounding.
 BETTER = 1e-12

@@ -27,7 +27,7 @@ from preceptor.model.policies import Policy
 from preceptor.model.problem import Problem
 from preceptor.model.risks import SquaredError
 from preceptor.people.crowd import Crowd
-from preceptor.planning.anytime import Stop, Watch, never, watching
+from preceptor.planning.anytime import SearchEffort, Stop, Watch, never, watching
 from preceptor.planning.bounds import floor_over_all_sets, instant_bound
 from preceptor.planning.candidate_sets import (
     KEPT,
@@ -112,12 +112,11 @@ def solve_search(
         raise NotApplicable(f"search: {why_not}")
 
     def plan_within(small: Problem, seconds: float, known: Policy | None = None) -> Plan:
+        effort = SearchEffort(clock, max_kicks, seed, progress)
         if isinstance(problem.learner, Crowd):
-            return solve_for_crowd(
-                small, clock, seconds, max_kicks, seed, objective or "regret", progress
-            )
+            return solve_for_crowd(small, effort, seconds, objective or "regret")
         starts = [] if known is None else [_start_from(small, known)]
-        return _plan_for_one(small, clock, seconds, max_kicks, seed, progress, starts)
+        return _plan_for_one(small, effort, seconds, starts)
 
     with (
         watching(time_limit) if watch is None else nullcontext(watch) as clock,
@@ -131,18 +130,13 @@ def solve_search(
 
 
 def _plan_for_one(
-    problem: Problem,
-    watch: Watch,
-    seconds: float,
-    max_kicks: int | None,
-    seed: int,
-    progress: Progress | None,
-    starts: Sequence[Start],
+    problem: Problem, effort: SearchEffort, seconds: float, starts: Sequence[Start]
 ) -> Plan:
+    watch = effort.watch
     # First, since it cannot be cut short; the search takes the time that is left.
     with watch.proving():
         bound = instant_bound(problem, watch)
-    found = _search(problem, watch, seconds, max_kicks, seed, progress, starts)
+    found = _search(problem, effort, seconds, starts)
     if diverging(found.costs[0]):
         raise InvalidProblem(
             "learner: errors grow without bound whatever is shown; the rate is too large for the "
@@ -160,20 +154,17 @@ def _plan_for_one(
         seconds=watch.seconds,
         proved=watch.proved,
         notes=accuracy_notes(problem),
-        options={"seed": seed, "kicks": found.kicks},
+        options={"seed": effort.seed, "kicks": found.kicks},
     ).settled()
 
 
 def search(
     problem: Problem,
-    watch: Watch,
+    effort: SearchEffort,
     *,
-    max_kicks: int | None,
-    seed: int,
     seconds: float = np.inf,
     known: Policy | None = None,
     followed: int = 3,
-    progress: Progress | None = None,
     stop: Stop = never,
 ) -> Policy:
     """The best policy found for one person, starting from a known one if it is given.
@@ -186,9 +177,7 @@ def search(
         raise NotApplicable(f"search: {why_not}")
     small = limited_to_candidates(problem, () if known is None else known.used_sets(), stop)
     starts = [] if known is None else [_start_from(small, known)]
-    limit = min(seconds, watch.left)
-    found = _search(small, watch, limit, max_kicks, seed, progress, starts, followed=followed)
-    return settled_policy(small, found)
+    return settled_policy(small, _search(small, effort, seconds, starts, followed))
 
 
 def improved(problem: Problem, policy: Policy, *, seconds: float = 2.0, seed: int = 0) -> Policy:
@@ -197,7 +186,7 @@ def improved(problem: Problem, policy: Policy, *, seconds: float = 2.0, seed: in
     Most descents take a fifth of a second.
     """
     with one_blas_thread(), np.errstate(over="ignore", invalid="ignore"):
-        better = search(problem, Watch(seconds), max_kicks=0, seed=seed, known=policy, followed=1)
+        better = search(problem, SearchEffort(Watch(seconds), 0, seed), known=policy, followed=1)
     return better if evaluate(problem, better) < evaluate(problem, policy) else policy
 
 
@@ -211,24 +200,21 @@ def _start_from(problem: Problem, policy: Policy) -> Start:
 
 def _search(
     problem: Problem,
-    watch: Watch,
+    effort: SearchEffort,
     seconds: float,
-    max_kicks: int | None,
-    seed: int,
-    progress: Progress | None,
     starts: Sequence[Start] = (),
-    *,
     followed: int = 3,
 ) -> SearchResult:
     """Search for one person whose sets can all be priced."""
-    until = watch.seconds + min(seconds, watch.left)
+    watch, kicks, seed, progress = effort
+    seconds = min(seconds, watch.left)
+    until = watch.seconds + seconds
     expected = expected_of(problem)
     if isinstance(expected, ChargedRounds) and not starts:
         squared = problem.replace(risk=SquaredError(), loss=ClosedForm())
         # A quarter of the time goes to a search under squared error, whose prices are exact.
-        share = 0.25 * seconds
-        starts = [_search(squared, watch, share, max_kicks, seed, None).start]
-    kicks = max_kicks
+        quietly = effort._replace(progress=None)
+        starts = [_search(squared, quietly, 0.25 * seconds).start]
     if kicks is None:
         kicks = 10**9 if problem.learns_by_showings else OWN_KICKS
     within = ScheduleSearch.of(
